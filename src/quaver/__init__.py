@@ -1,0 +1,1 @@
+"""Quaver measures how far the labels that a language model gives to texts can be trusted."""

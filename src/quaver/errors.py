@@ -1,0 +1,160 @@
+"""Every error that Quaver raises on purpose, as one tree.
+
+::
+
+    QuaverError
+    ├── SpecError            the study file asks for something that cannot be
+    ├── ItemError            the items (texts, ids, gold labels) are not usable
+    ├── ModelError           a model cannot be used, or did not answer
+    │   ├── MissingKey         its key is not in the environment
+    │   ├── Unavailable        it cannot be reached, or its file is not there
+    │   ├── RateLimited        it asks to be called less often
+    │   └── ContextOverflow    the prompt is longer than it can read
+    ├── StoreError           the stored responses cannot be read or written
+    ├── UnknownName          no plug-in, column or field of that name (the nearest is suggested)
+    └── MeasureError         the annotations do not allow this measure
+
+Each says where, what was expected, what was found and what to do. Foreign errors are translated
+into these at one boundary each: the YAML and pydantic ones in ``design.spec``, the readers' in
+``design.items``, an engine's in its file under ``models``, SQLite's in ``collect.store``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ContextOverflow",
+    "ItemError",
+    "MeasureError",
+    "MissingKey",
+    "ModelError",
+    "QuaverError",
+    "RateLimited",
+    "SpecError",
+    "StoreError",
+    "Unavailable",
+    "UnknownName",
+    "nearest",
+]
+
+
+class QuaverError(Exception):
+    """An error that the user can do something about.
+
+    Args:
+        problem: What is wrong, as one clause without a final stop.
+        where: The file (and line), field or argument that it is about.
+        expected: What would have been right.
+        found: What was there instead.
+        fix: What to do now.
+
+    The message is ``where: problem`` on one line, then the other parts, a line each.
+
+    >>> print(SpecError("zero repeats", where="study.yaml:4: repeats", expected="1 or more", found="0"))
+    study.yaml:4: repeats: zero repeats
+      expected: 1 or more
+      found: 0
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.where = where
+        self.expected = expected
+        self.found = found
+        self.fix = fix
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.problem}" if self.where else self.problem]
+        parts = (("expected", self.expected), ("found", self.found), ("to do", self.fix))
+        lines += [f"  {name}: {text}" for name, text in parts if text]
+        return "\n".join(lines)
+
+
+class SpecError(QuaverError):
+    """The study file asks for something that cannot be."""
+
+
+class ItemError(QuaverError):
+    """The items (texts, ids, gold labels) are not usable."""
+
+
+class ModelError(QuaverError):
+    """A model cannot be used, or did not answer."""
+
+
+class MissingKey(ModelError):
+    """The model's key is not in the environment."""
+
+
+class Unavailable(ModelError):
+    """The model cannot be reached, or its file is not there."""
+
+
+class RateLimited(ModelError):
+    """The model asks to be called less often."""
+
+
+class ContextOverflow(ModelError):
+    """The prompt is longer than the model can read."""
+
+
+class StoreError(QuaverError):
+    """The stored responses cannot be read or written."""
+
+
+class MeasureError(QuaverError):
+    """The annotations do not allow this measure."""
+
+
+class UnknownName(QuaverError):
+    """Nothing of that name exists; the nearest that does is suggested.
+
+    Args:
+        kind: What was looked up, in the singular: ``"model"``, ``"column"``.
+        name: The name that was asked for.
+        known: The names that exist.
+        where: The file, field or argument that asked.
+        fix: What to do; by default, to use the nearest name where there is one.
+
+    >>> print(UnknownName("measure", "consistancy", ["accuracy", "consistency"]))
+    unknown measure 'consistancy'
+      expected: one of accuracy, consistency
+      found: consistancy
+      to do: did you mean 'consistency'?
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        where: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        known = sorted(known)
+        guess = nearest(name, known)
+        super().__init__(
+            f"unknown {kind} {name!r}",
+            where=where,
+            expected=f"one of {', '.join(known)}" if known else f"no {kind} is known here",
+            found=name,
+            fix=fix or (f"did you mean {guess!r}?" if guess else None),
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like ``name``, or None where none is alike."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return found[0] if found else None

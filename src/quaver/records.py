@@ -1,0 +1,341 @@
+"""The frozen records that the stages exchange, and the columns of the annotation frame.
+
+design makes `Request`s, collect turns them into `Response`s, score into `Reading`s (a row of
+the annotation frame each), measure into `Estimate`s. The stages know each other by these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+import polars as pl
+
+__all__ = [
+    "ANNOTATION_COLUMNS",
+    "Call",
+    "Condition",
+    "Decoding",
+    "Estimate",
+    "Item",
+    "Label",
+    "LabelSet",
+    "Level",
+    "Message",
+    "Reading",
+    "Request",
+    "Response",
+    "Status",
+    "Token",
+    "Variant",
+]
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+"""Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes it."""
+
+Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
+"""What became of an answer: the first of these that applies."""
+
+
+# ---------------------------------------------------------------------------- design
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One category that a model may answer.
+
+    Attributes:
+        code: Its short, unique name in data: gold labels and annotations hold this.
+        name: How a prompt and a person call it; the code where nothing else is given.
+        definition: What falls under it, or an empty string.
+        synonyms: Other names under which an evaluator may find it.
+        value: Its number on an interval or ratio scale; its place in the set where none is given.
+    """
+
+    code: str
+    name: str
+    definition: str = ""
+    synonyms: tuple[str, ...] = ()
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """The categories of a task, in order (which counts where ``level`` is not nominal)."""
+
+    labels: tuple[Label, ...]
+    level: Level = "nominal"
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The labels' codes, in order."""
+        return tuple(label.code for label in self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One text to be labelled.
+
+    Attributes:
+        id: Unique among the study's items.
+        fields: The columns of its row, by name; templates draw on these.
+        gold: The code of its true label, or None where it is not known.
+        groups: The groups that it belongs to (author, party), by column.
+    """
+
+    id: str
+    fields: Mapping[str, Any]
+    gold: str | None = None
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of wording and laying out the question.
+
+    Attributes:
+        id: Made of its factors' levels, stable between runs: ``"wording=plain,format=digits"``.
+        factors: The level of each factor that made it.
+        system: Template of the system message; empty for none.
+        layout: Template of the user message, over ``text``, ``instruction`` and ``postfix``.
+        text: Template of the item's text, over the item's fields.
+        instruction: What is asked, the part that rewordings change.
+        postfix: What fixes the answer's format, the part that no rewording touches.
+        answers: What the model is to write for each label, by label code.
+        explains: Whether the prompt asks for an explanation too.
+        origin: Where each level came from: the family, its parameters, the parent, edits.
+    """
+
+    id: str
+    factors: Mapping[str, str]
+    system: str
+    layout: str
+    text: str
+    instruction: str
+    postfix: str
+    answers: Mapping[str, str]
+    explains: bool = False
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the model's next token is chosen, and what is returned of it.
+
+    Attributes:
+        name: Its name in the study.
+        temperature: 0 is greedy.
+        top_p: Nucleus: keep the likeliest tokens up to this mass; 1 keeps all.
+        top_k: Keep this many tokens; 0 keeps all.
+        min_p: Drop tokens less likely than this share of the likeliest; 0 drops none.
+        repeat_penalty: Divide the logits of tokens already seen; 1 does nothing.
+        max_tokens: The answer is cut off here.
+        seed: From which every call's own seed is derived.
+        stop: The answer ends before any of these.
+        constraint: ``"labels"`` lets the model write nothing but one of the variant's answers.
+        logprobs: How many of the likeliest tokens are returned at each position; 0 returns none.
+    """
+
+    name: str
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    repeat_penalty: float = 1.0
+    max_tokens: int = 8
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+    constraint: Literal["none", "labels"] = "none"
+    logprobs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One cell of the design: model × variant × decoding, by their names, asked ``repeats`` times."""
+
+    model: str
+    variant: str
+    decoding: str
+    repeats: int
+
+
+class Message(NamedTuple):
+    """One turn of the conversation that a model sees."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Call(NamedTuple):
+    """One asking: a condition, an item, a repeat.
+
+    Attributes:
+        key: 16 bytes: a hash of all that decides the answer (``design.plan`` says of what).
+        condition: Position of the condition in the plan.
+        item: Position of the item in the plan.
+        repeat: From 0.
+    """
+
+    key: bytes
+    condition: int
+    item: int
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The calls that share a prompt and a decoding, sent to a model together.
+
+    Attributes:
+        model: The model's name in the study.
+        messages: What the model sees.
+        decoding: How it is to answer.
+        choices: The only answers allowed; empty where the decoding has no constraint.
+        seed: The seed of the first call; the next call's is one higher, and so on.
+        calls: One for each repeat that is wanted.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    decoding: Decoding
+    choices: tuple[str, ...]
+    seed: int
+    calls: tuple[Call, ...]
+
+
+# --------------------------------------------------------------------------- collect
+
+
+class Token(NamedTuple):
+    """One position of an answer: the token, its log-probability, and the likeliest ones there.
+
+    Log-probabilities are natural logarithms of the model's own distribution, before temperature
+    and any cut, except where the model's file under ``models`` says otherwise.
+    """
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back, raw and whole.
+
+    Attributes:
+        text: The answer; empty where there is none.
+        finish: Why it ended: ``stop``, ``length``, ``content_filter`` or ``error``.
+        error: What went wrong, where ``finish`` is ``error`` or ``content_filter``.
+        thinking: What a reasoning model returned apart from its answer.
+        tokens: The answer's tokens with their log-probabilities, where these were asked for.
+        prompt_tokens: Tokens of the prompt.
+        cached_tokens: How many of these the engine did not need to read again.
+        completion_tokens: Tokens of the answer.
+        latency: Seconds from sending to the answer, shared evenly by a request's calls.
+        raw: Whatever else the model sent and Quaver has no name for.
+    """
+
+    text: str
+    finish: Literal["stop", "length", "content_filter", "error"] = "stop"
+    error: str | None = None
+    thinking: str | None = None
+    tokens: tuple[Token, ...] = ()
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency: float | None = None
+    raw: Mapping[str, Any] | None = None
+
+
+# ----------------------------------------------------------------------------- score
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an evaluator made of a response.
+
+    Attributes:
+        label: The code of the label that was read; None unless ``status`` is ``valid``.
+        status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
+            ``valid`` that applies.
+        reason: Why there is no label (or why this one, where a rule of last resort found it).
+        truncated: The answer was cut off at ``max_tokens``.
+        looping: The answer repeats itself to its end.
+        probabilities: Probability of each label by code, where the evaluator has them; they sum to 1.
+        confidence: How sure the model was of ``label``, from 0 to 1.
+    """
+
+    label: str | None
+    status: Status
+    reason: str | None = None
+    truncated: bool = False
+    looping: bool = False
+    probabilities: Mapping[str, float] | None = None
+    confidence: float | None = None
+
+
+ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "model": pl.Categorical,
+    "variant": pl.Categorical,
+    "decoding": pl.Categorical,
+    "item": pl.Categorical,
+    "repeat": pl.Int32,
+    "evaluator": pl.Categorical,
+    "label": pl.Categorical,
+    "status": pl.Categorical,
+    "reason": pl.String,
+    "truncated": pl.Boolean,
+    "looping": pl.Boolean,
+    "confidence": pl.Float64,
+    "probabilities": pl.List(pl.Float64),
+    "gold": pl.Categorical,
+}
+"""The annotation frame: one row an annotation (response × evaluator).
+
+``label`` is null unless ``status`` is ``valid``. ``probabilities`` follow the label set's order.
+``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
+factor of its variants (``wording``, ``format``, …) and one for each group of its items; none of
+those may take a name from here.
+"""
+
+
+# --------------------------------------------------------------------------- measure
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One number, and what is needed to judge it.
+
+    Attributes:
+        measure: The measure's registered name.
+        value: The estimate, or None where it is undefined.
+        low: Lower end of the interval, or None where there is none.
+        high: Upper end.
+        confidence: The interval's nominal level.
+        n: How many units (``unit``) it rests on.
+        unit: What was resampled, and so what the interval generalises over: ``"item"``, a group's
+            column, ``"item and variant"``.
+        method: How value and interval were got, in words that a methods section can take over.
+        reference: Where the measure is defined: authors, year, section or equation.
+        reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
+        cell: The part of the data that it is about, by column: ``{"model": …, "format": …}``.
+        excluded: What was left out, counted by kind: ``{"no label": 12}``.
+        warnings: What a reader must know before using the number.
+        details: Further numbers that belong to this one, by name.
+    """
+
+    measure: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    confidence: float = 0.95
+    n: int = 0
+    unit: str = "item"
+    method: str = ""
+    reference: str = ""
+    reason: str | None = None
+    cell: Mapping[str, str] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)

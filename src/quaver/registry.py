@@ -1,0 +1,82 @@
+"""Name -> implementation, found through entry points and loaded only when asked for.
+
+A plug-in is one object (a class or a function) that an installed package names in its metadata::
+
+    [project.entry-points."quaver.evaluators"]
+    shouting = "my_package:Shouting"
+
+Quaver's own implementations are named the same way in its ``pyproject.toml``: to add one, write
+its file and add its line there. What each kind must look like is the protocol of that kind:
+
+==============  ==============================================
+group           protocol
+==============  ==============================================
+quaver.items        ``quaver.design.items.ItemSource``
+quaver.variants     ``quaver.design.variants.VariantFamily``
+quaver.models       ``quaver.models.Model``
+quaver.evaluators   ``quaver.score.Evaluator``
+quaver.measures     ``quaver.measure.Measure``
+==============  ==============================================
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from quaver.errors import QuaverError, UnknownName
+
+__all__ = ["Kind", "load", "names"]
+
+Kind = Literal["items", "variants", "models", "evaluators", "measures"]
+
+
+@cache
+def _entries(kind: Kind) -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=f"quaver.{kind}"):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise QuaverError(
+                f"two packages register {entry.name!r} among the {kind}",
+                found=f"{_package(other)} and {_package(entry)}",
+                fix="uninstall one of them",
+            )
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else entry.value
+
+
+def names(kind: Kind) -> list[str]:
+    """The registered names of a kind, sorted; nothing is loaded."""
+    return sorted(_entries(kind))
+
+
+def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
+    """Load the implementation registered under a name.
+
+    Args:
+        kind: The plug-in's kind, one of the groups in this module's table.
+        name: The registered name.
+        where: What asked for it, for the error.
+
+    Raises:
+        UnknownName: Nothing of that kind has that name.
+        QuaverError: It is registered but cannot be imported.
+    """
+    entries = _entries(kind)
+    if name not in entries:
+        raise UnknownName(kind.rstrip("s"), name, entries, where=where)
+    entry = entries[name]
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise QuaverError(
+            f"the {kind.rstrip('s')} {name!r} of {_package(entry)} cannot be loaded",
+            where=where,
+            found=str(error),
+            fix=f"install what it needs, or mend the entry point {entry.value!r}",
+        ) from error
