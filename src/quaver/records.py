@@ -23,6 +23,7 @@ __all__ = [
     "LabelSet",
     "Level",
     "Message",
+    "Prompt",
     "Reading",
     "Request",
     "Response",
@@ -167,6 +168,20 @@ class Message(NamedTuple):
     content: str
 
 
+class Prompt(NamedTuple):
+    """A variant filled in with an item.
+
+    Attributes:
+        messages: What a model sees.
+        text: The item's text in it.
+        question: The instruction and postfix in it, for models that put the two together themselves.
+    """
+
+    messages: tuple[Message, ...]
+    text: str
+    question: str
+
+
 class Call(NamedTuple):
     """One asking: a condition, an item, a repeat.
 
@@ -189,7 +204,7 @@ class Request:
 
     Attributes:
         model: The model's name in the study.
-        messages: What the model sees.
+        prompt: What the model sees.
         decoding: How it is to answer.
         choices: The only answers allowed; empty where the decoding has no constraint.
         seed: The seed of the first call; the next call's is one higher, and so on.
@@ -197,7 +212,7 @@ class Request:
     """
 
     model: str
-    messages: tuple[Message, ...]
+    prompt: Prompt
     decoding: Decoding
     choices: tuple[str, ...]
     seed: int

@@ -1,1 +1,1 @@
-"""."""
+"""calls -> stored responses: asked once, kept raw, never lost."""

@@ -1,1 +1,1 @@
-"""."""
+"""study file -> calls: pure and deterministic, nothing here asks a model anything."""

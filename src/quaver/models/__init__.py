@@ -1,1 +1,79 @@
-"""."""
+"""Models, one engine a file: they turn requests into responses.
+
+To add one, write a class with the methods of ``Model`` in a file of its own and register it under
+``quaver.models``; ``tests/conformance/test_models.py`` then holds it to this contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from quaver.records import Message, Request, Response
+
+__all__ = ["Abilities", "Answered", "Model"]
+
+Answered = tuple[Request, list[Response]]
+"""A request with one response for each of its calls, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model can do; a study that asks for more is refused before anything is sent.
+
+    Attributes:
+        logprobs: Most log-probabilities that it returns a position; 0 where it returns none.
+        constraint: It can be held to a choice among answers.
+        seed: The same request with the same seed draws the same answer.
+        system: It reads a system message.
+        decoding: Settings of a decoding (``top_k``, …) that it heeds, temperature and max_tokens
+            apart; a study may not move the others from their defaults.
+    """
+
+    logprobs: int = 0
+    constraint: bool = False
+    seed: bool = False
+    system: bool = True
+    decoding: frozenset[str] = frozenset()
+
+
+class Model(Protocol):
+    """Answers requests. Its constructor takes the options of the study file as keyword arguments.
+
+    Constructing one is cheap: weights are loaded and servers reached when they are first needed.
+    """
+
+    abilities: Abilities
+
+    def identity(self) -> str:
+        """What is served: everything about the model that can change an answer, and nothing else.
+
+        Part of every call's key: stored responses are reused as long as it stays the same.
+        """
+        ...
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What a reviewer wants to know of it: names, versions, hashes. Never a key."""
+        ...
+
+    def prepare(self, repeats: int) -> None:
+        """Be told, before the first request, the most calls that a request will hold."""
+        ...
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer requests as they can be taken in, in any order.
+
+        A request that this model cannot answer (too long, filtered) yields responses that say so;
+        a model that is of no use any more raises a ``ModelError``. The requests are drawn only as
+        fast as they are worked on, so that ending their iterator ends the work.
+        """
+        ...
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """Tokens of each prompt as the model reads it; None where it cannot tell."""
+        ...
+
+    def close(self) -> None:
+        """Let go of weights and connections; a later request takes them up again."""
+        ...

@@ -1,1 +1,90 @@
-"""."""
+"""Ways to vary a prompt, one a file; each is a factor, and the factors are crossed in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Protocol
+
+from quaver.errors import SpecError
+from quaver.records import LabelSet, Variant
+
+__all__ = ["ORIGINAL", "LevelOfFactor", "VariantFamily", "cross"]
+
+ORIGINAL = "original"
+"""The level that leaves the study file's own prompt as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelOfFactor:
+    """One level of a factor.
+
+    Attributes:
+        name: Its name, unique within the factor.
+        edit: What it does to the prompt; pure.
+        origin: Where it came from, for the lock file and the report.
+    """
+
+    name: str
+    edit: Callable[[Variant], Variant]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+
+class VariantFamily(Protocol):
+    """A way to vary the prompt, registered under ``quaver.variants``.
+
+    Its constructor takes the options that stand beside its name in the study file, as keyword
+    arguments with annotated types.
+    """
+
+    factor: str
+    """Column of the annotation frame that holds its level, where the study names no other."""
+
+    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+        """The levels.
+
+        Args:
+            prompt: The study file's own prompt, before any family's edit.
+            labels: The task's label set.
+            seed: For whatever it draws.
+        """
+        ...
+
+
+def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
+    """Every combination of the factors' levels, applied to the prompt from left to right.
+
+    Args:
+        prompt: The study file's own prompt.
+        factors: Levels by factor.
+
+    Returns:
+        The variants; the id says the levels (``wording=plain,format=digits``), or ``original``
+        where nothing is varied.
+
+    Raises:
+        SpecError: A factor has no level, or two of the same name.
+    """
+    for factor, levels in factors.items():
+        names = [level.name for level in levels]
+        if not names:
+            raise SpecError("this factor has no level", where=f"variants: {factor}")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SpecError(f"two levels are named {twice!r}", where=f"variants: {factor}")
+    variants = []
+    for combination in product(*factors.values()):
+        chosen = dict(zip(factors, combination, strict=True))
+        variant = prompt
+        for level in combination:
+            variant = level.edit(variant)
+        variants.append(
+            replace(
+                variant,
+                id=",".join(f"{factor}={level.name}" for factor, level in chosen.items()) or ORIGINAL,
+                factors={factor: level.name for factor, level in chosen.items()},
+                origin={factor: dict(level.origin) for factor, level in chosen.items()},
+            )
+        )
+    return variants

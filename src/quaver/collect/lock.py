@@ -1,0 +1,40 @@
+"""One process at a time collects for a study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from quaver.errors import StoreError
+
+__all__ = ["sole_writer"]
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Hold a study's folder; the operating system lets go of it when the process dies.
+
+    Raises:
+        StoreError: Another process holds it; its pid is named.
+    """
+    lock, pid = FileLock(folder / ".run.lock"), folder / ".run.pid"
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        holder = pid.read_text().strip() if pid.exists() else "unknown"
+        raise StoreError(
+            "another process is collecting for this study",
+            where=str(folder),
+            found=f"process {holder}",
+            fix="wait for it, or end it; what it collected is stored",
+        ) from None
+    try:
+        pid.write_text(str(os.getpid()))
+        yield
+    finally:
+        pid.unlink(missing_ok=True)
+        lock.release()

@@ -1,0 +1,389 @@
+"""The stored responses of a study: one SQLite file, readable without Quaver.
+
+Responses are appended and never changed (an error alone gives way to an answer). Which response
+belongs to which call of the study as it stands now is kept beside them, in ``calls``, and made
+anew when the study changes: an answer that fits the new study is found there by its key.
+
+``SELECT * FROM answers`` shows everything with names instead of numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quaver.errors import StoreError
+from quaver.models import Answered
+from quaver.records import Call, Condition, Request, Response, Token
+
+__all__ = ["Counts", "Store"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS sources (
+    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
+CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, messages TEXT);
+CREATE TABLE IF NOT EXISTS responses (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
+    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
+    latency REAL, received REAL, raw TEXT);
+CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
+CREATE TABLE IF NOT EXISTS calls (
+    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
+CREATE TABLE IF NOT EXISTS conditions (
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
+CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
+CREATE VIEW IF NOT EXISTS answers AS
+    SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.text, r.finish, r.error,
+           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key
+    FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
+    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item;
+"""
+
+_VERSION = 1
+_BALLAST = 4 * 2**20
+"""Bytes set aside beside the database: given up when the disk is full, so that what was already
+answered can still be written down."""
+
+_COLUMNS = (
+    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw"
+)
+_INSERT = f"""
+INSERT INTO responses (key, prompt, source, seed, received, {_COLUMNS})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
+    seed = excluded.seed, received = excluded.received,
+    {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", "))}
+WHERE responses.finish = 'error' AND excluded.finish != 'error'
+"""
+_PLACE = """
+INSERT OR REPLACE INTO calls (response, condition, item, repeat)
+SELECT id, ?2, ?3, ?4 FROM responses WHERE key = ?1
+"""
+
+
+class Counts(NamedTuple):
+    """What is stored.
+
+    Attributes:
+        answered: Calls of the study as it stands that have a response.
+        errors: How many of these are errors.
+        unplaced: Responses that belong to no call of the study as it stands.
+    """
+
+    answered: int
+    errors: int
+    unplaced: int
+
+
+class Store:
+    """A study's ``responses.db``.
+
+    Args:
+        path: The file; made where it is missing.
+
+    Raises:
+        StoreError: It is no store, or one of a newer Quaver, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ballast = path.with_suffix(".reserve")
+        self._reading = threading.Lock()
+        self.full: StoreError | None = None
+        """Set when the disk is full: what was answered has still been written, no more can be."""
+        with self._translated():
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA busy_timeout = 10000")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _VERSION):
+                raise StoreError(
+                    "these responses were stored by another version of Quaver",
+                    where=str(path),
+                    expected=f"format {_VERSION}",
+                    found=f"format {version}",
+                    fix="update Quaver",
+                )
+            if version == 0:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.executescript(_SCHEMA)
+                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._look_up = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._look_up.close()
+        self._db.close()
+        with suppress(OSError):
+            self._ballast.unlink(missing_ok=True)
+
+    # ------------------------------------------------------------------- writing
+
+    def register(self, model: str, identity: str, provenance: Mapping[str, Any]) -> int:
+        """Note which engine answers from now on.
+
+        Returns:
+            The number under which its responses are to be written.
+        """
+        row = (model, identity, json.dumps(dict(provenance), sort_keys=True, default=str))
+        with self._translated(), self._transaction():
+            found = self._db.execute(
+                "SELECT id FROM sources WHERE model = ? AND identity = ? AND provenance = ?", row
+            ).fetchone()
+            if found:
+                return int(found[0])
+            inserted = self._db.execute(
+                "INSERT INTO sources (model, identity, provenance, started) VALUES (?, ?, ?, ?)",
+                (*row, time.time()),
+            )
+            return int(inserted.lastrowid or 0)
+
+    def reserve(self) -> None:
+        """Set space aside for the day when the disk is full."""
+        with self._translated():
+            self._ballast.write_bytes(bytes(_BALLAST))
+
+    def write(self, answered: Sequence[tuple[Answered, int]]) -> None:
+        """Write requests with their responses, all or none, and wait until they are on the disk.
+
+        Args:
+            answered: Each with the number that ``register`` gave for its model.
+
+        Raises:
+            StoreError: They could not be written. Where the disk is full they go into the space that
+                was set aside, and ``full`` says so.
+        """
+        try:
+            with self._transaction():
+                self._insert(answered)
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error) or not self._ballast.exists():
+                raise self._error(error) from error
+            self._write_into_reserve(answered)
+
+    def _write_into_reserve(self, answered: Sequence[tuple[Answered, int]]) -> None:
+        self._ballast.unlink()
+        try:
+            with self._transaction():
+                self._insert(answered)
+        except sqlite3.OperationalError as error:
+            raise self._error(error) from error
+        self.full = StoreError(
+            "the disk is full",
+            where=str(self._path.parent),
+            found="no room for more responses; all that were answered are stored",
+            fix="free some space and run again; it goes on from there",
+        )
+
+    def _insert(self, answered: Sequence[tuple[Answered, int]]) -> None:
+        now = time.time()
+        rows, places, prompts = [], [], self._prompt_ids(request for (request, _), _ in answered)
+        for ((request, responses), source), prompt in zip(answered, prompts, strict=True):
+            first = request.calls[0].repeat
+            for call, response in zip(request.calls, responses, strict=True):
+                seed = request.seed + call.repeat - first
+                rows.append((call.key, prompt, source, seed, now, *_row(response)))
+                places.append(tuple(call))
+        self._db.executemany(_INSERT, rows)
+        self._db.executemany(_PLACE, places)
+
+    def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
+        ids, last, last_id = [], None, 0
+        for request in requests:
+            messages = request.prompt.messages
+            if messages is not last:
+                text = json.dumps([[role, content] for role, content in messages])
+                digest = blake2b(text.encode(), digest_size=16).digest()
+                found = self._db.execute("SELECT id FROM prompts WHERE digest = ?", (digest,)).fetchone()
+                if found:
+                    last_id = int(found[0])
+                else:
+                    cursor = self._db.execute(
+                        "INSERT INTO prompts (digest, messages) VALUES (?, ?)", (digest, text)
+                    )
+                    last_id = int(cursor.lastrowid or 0)
+                last = messages
+            ids.append(last_id)
+        return ids
+
+    # ---------------------------------------------------------------- the study's calls
+
+    def placed(self, fingerprint: str) -> bool:
+        """Whether the calls are those of the study with this fingerprint."""
+        return self._meta("study") == fingerprint
+
+    def place(
+        self,
+        fingerprint: str,
+        conditions: Sequence[Condition],
+        items: Sequence[str],
+        calls: Iterable[Call],
+    ) -> None:
+        """Find the responses that belong to the study as it stands now.
+
+        Args:
+            fingerprint: Of the study; ``placed`` compares it.
+            conditions: The study's, in order.
+            items: Ids of its items, in order.
+            calls: All of its calls.
+        """
+        with self._translated(), self._transaction():
+            for table in ("calls", "conditions", "items"):
+                self._db.execute(f"DELETE FROM {table}")
+            self._db.executemany(
+                "INSERT INTO conditions VALUES (?, ?, ?, ?, ?)",
+                ((index, c.model, c.variant, c.decoding, c.repeats) for index, c in enumerate(conditions)),
+            )
+            self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
+            self._db.executemany(_PLACE, calls)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
+
+    def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> Collection[bytes]:
+        """Which of these keys have a response; may be called from any thread.
+
+        Args:
+            keys: The keys.
+            errors: Whether an error counts as one.
+        """
+        found: set[bytes] = set()
+        but = "" if errors else " AND finish != 'error'"
+        with self._reading, self._translated():
+            for start in range(0, len(keys), 500):
+                part = keys[start : start + 500]
+                marks = ",".join("?" * len(part))
+                sql = f"SELECT key FROM responses WHERE key IN ({marks}){but}"
+                found.update(key for (key,) in self._look_up.execute(sql, part))
+        return found
+
+    def counts(self) -> Counts:
+        """How much of the study is answered."""
+        with self._translated():
+            answered = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
+            errors = self._db.execute(
+                "SELECT count(*) FROM responses WHERE finish = 'error' AND id IN (SELECT response FROM calls)"
+            ).fetchone()[0]
+            stored = self._db.execute("SELECT count(*) FROM responses").fetchone()[0]
+        return Counts(answered, errors, stored - answered)
+
+    # ------------------------------------------------------------------- reading
+
+    def read(self, chunk: int = 20_000) -> Iterator[list[tuple[int, int, int, Response]]]:
+        """The study's responses, in the order in which they came.
+
+        Args:
+            chunk: How many at a time.
+
+        Yields:
+            Lists of (position of condition, position of item, repeat, response).
+        """
+        with self._translated():
+            rows = self._db.execute(
+                f"SELECT c.condition, c.item, c.repeat, {_COLUMNS} FROM calls c "
+                "JOIN responses r ON r.id = c.response ORDER BY c.response"
+            )
+            while part := list(islice(rows, chunk)):
+                yield [(condition, item, repeat, _response(row)) for condition, item, repeat, *row in part]
+
+    def usage(self) -> dict[str, dict[str, float]]:
+        """By model: calls, tokens and seconds of the study's stored responses."""
+        sql = """
+            SELECT c.model, count(*), total(r.prompt_tokens), total(r.prompt_tokens - r.cached_tokens),
+                   total(r.completion_tokens), total(r.latency)
+            FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
+            GROUP BY c.model"""
+        names = ("calls", "prompt_tokens", "new_prompt_tokens", "completion_tokens", "seconds")
+        with self._translated():
+            return {model: dict(zip(names, row, strict=True)) for model, *row in self._db.execute(sql)}
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Every engine that answered, with its provenance and the number of its responses."""
+        sql = """SELECT s.model, s.identity, s.provenance, s.started, count(r.id)
+            FROM sources s LEFT JOIN responses r ON r.source = s.id GROUP BY s.id ORDER BY s.id"""
+        with self._translated():
+            return [
+                {"model": m, "identity": i, **json.loads(p), "started": t, "responses": n}
+                for m, i, p, t, n in self._db.execute(sql)
+            ]
+
+    # ------------------------------------------------------------------- inside
+
+    def _meta(self, name: str) -> str | None:
+        with self._translated():
+            found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Exception) -> StoreError:
+        fix = "free some space and run again" if "full" in str(error) else None
+        if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+            fix = "move the file away; it is not a store of responses"
+        return StoreError(
+            "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
+        )
+
+
+def _row(response: Response) -> tuple[Any, ...]:
+    tokens = json.dumps(response.tokens) if response.tokens else None
+    raw = json.dumps(dict(response.raw), default=str) if response.raw else None
+    return (
+        _clean(response.text),
+        response.finish,
+        response.error and _clean(response.error),
+        response.thinking and _clean(response.thinking),
+        tokens,
+        response.prompt_tokens,
+        response.cached_tokens,
+        response.completion_tokens,
+        response.latency,
+        raw,
+    )
+
+
+def _clean(text: str) -> str:
+    """SQLite holds UTF-8: a lone surrogate, which that cannot be, becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
+
+
+def _response(row: Sequence[Any]) -> Response:
+    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw = row
+    return Response(
+        text=text,
+        finish=finish,
+        error=error,
+        thinking=thinking,
+        tokens=tuple(Token(t, p, tuple((a, b) for a, b in top)) for t, p, top in json.loads(tokens))
+        if tokens
+        else (),
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        latency=latency,
+        raw=json.loads(raw) if raw else None,
+    )

@@ -1,0 +1,108 @@
+"""The built-in items ``anes96``: voters of the American National Election Study of 1996.
+
+944 respondents who meant to vote for Bill Clinton or Bob Dole, as ``statsmodels`` ships them
+(public domain; the codes are documented in ``statsmodels.datasets.anes96.NOTE``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quaver.errors import ItemError
+
+__all__ = ["rows"]
+
+EDUCATION = (
+    "left school after eighth grade or earlier",
+    "went to high school but did not finish",
+    "finished high school",
+    "went to college without taking a degree",
+    "have a college degree",
+    "have a master's degree",
+    "have a doctorate",
+)
+INCOME = (
+    "less than $3,000",
+    "$3,000 to $5,000",
+    "$5,000 to $7,000",
+    "$7,000 to $9,000",
+    "$9,000 to $10,000",
+    "$10,000 to $11,000",
+    "$11,000 to $12,000",
+    "$12,000 to $13,000",
+    "$13,000 to $14,000",
+    "$14,000 to $15,000",
+    "$15,000 to $17,000",
+    "$17,000 to $20,000",
+    "$20,000 to $22,000",
+    "$22,000 to $25,000",
+    "$25,000 to $30,000",
+    "$30,000 to $35,000",
+    "$35,000 to $40,000",
+    "$40,000 to $45,000",
+    "$45,000 to $50,000",
+    "$50,000 to $60,000",
+    "$60,000 to $75,000",
+    "$75,000 to $90,000",
+    "$90,000 to $105,000",
+    "$105,000 or more",
+)
+PARTY = (
+    "a strong Democrat",
+    "a weak Democrat",
+    "an independent who leans to the Democrats",
+    "an independent",
+    "an independent who leans to the Republicans",
+    "a weak Republican",
+    "a strong Republican",
+)
+IDEOLOGY = (
+    "extremely liberal",
+    "liberal",
+    "slightly liberal",
+    "moderate",
+    "slightly conservative",
+    "conservative",
+    "extremely conservative",
+)
+
+
+def rows() -> list[dict[str, Any]]:
+    """The respondents, one mapping each.
+
+    Beside the study's own columns (as whole numbers) each has words for them: ``place``, ``news``,
+    ``education``, ``earnings``, ``party`` and ``ideology``, and its number, ``respondent``.
+
+    Raises:
+        ItemError: ``statsmodels`` is not installed.
+    """
+    try:
+        from statsmodels.datasets import anes96
+    except ImportError:
+        raise ItemError(
+            "the voters of 1996 come with statsmodels, which is not installed",
+            where="items.source",
+            fix="pip install 'quaver[demo]'",
+        ) from None
+    table = anes96.load_pandas().data
+    columns = [name for name in table.columns if name != "logpopul"]
+    return [
+        _worded({"respondent": number} | {name: int(row[name]) for name in columns})
+        for number, row in enumerate(table.to_dict("records"), start=1)
+    ]
+
+
+def _worded(row: dict[str, Any]) -> dict[str, Any]:
+    thousands, days = row["popul"], row["TVnews"]
+    return row | {
+        "place": f"a place of about {thousands},000 people" if thousands else "the countryside",
+        "news": "every day"
+        if days == 7
+        else "never"
+        if days == 0
+        else f"on {days} day{'s' * (days > 1)} a week",
+        "education": EDUCATION[row["educ"] - 1],
+        "earnings": INCOME[row["income"] - 1],
+        "party": PARTY[row["PID"]],
+        "ideology": IDEOLOGY[row["selfLR"] - 1],
+    }

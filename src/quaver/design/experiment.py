@@ -1,0 +1,146 @@
+"""A study file made concrete: its items, variants, decodings and conditions, all checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quaver import registry
+from quaver.design.items import load_items
+from quaver.design.prompts import PROMPT_NAMES
+from quaver.design.spec import StudySpec
+from quaver.design.study_file import Source, bind
+from quaver.design.templates import check, names_in
+from quaver.design.variants import LevelOfFactor, VariantFamily, cross
+from quaver.errors import SpecError
+from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
+from quaver.seeds import derive
+
+__all__ = ["Experiment", "resolve"]
+
+TEXT_FACTOR = "text"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a study resolved to.
+
+    Attributes:
+        labels: The label set.
+        items: The items, sampled.
+        variants: Every variant.
+        decodings: The decodings by name.
+        conditions: Model × variant × decoding, models outermost.
+    """
+
+    labels: LabelSet
+    items: Sequence[Item]
+    variants: Sequence[Variant]
+    decodings: Mapping[str, Decoding]
+    conditions: Sequence[Condition]
+
+    @property
+    def calls(self) -> int:
+        """How many calls the whole design takes."""
+        return len(self.items) * sum(condition.repeats for condition in self.conditions)
+
+
+def resolve(spec: StudySpec, source: Source) -> Experiment:
+    """Load the items, build the variants, cross everything.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors.
+
+    Raises:
+        SpecError: A template is wrong, or the design contradicts itself.
+        ItemError: The items are not usable.
+        UnknownName: A plug-in, column or label does not exist.
+    """
+    labels = spec.task.label_set()
+    items = load_items(spec, source)
+    variants = _variants(spec, labels, source)
+    _check_templates(spec, variants, items, source)
+    decodings = {
+        name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
+    }
+    conditions = [
+        Condition(model.name, variant.id, name, given.repeats or spec.repeats)
+        for model in spec.models
+        for variant in variants
+        for name, given in spec.decoding.items()
+    ]
+    return Experiment(labels, items, variants, decodings, conditions)
+
+
+def _variants(spec: StudySpec, labels: LabelSet, source: Source) -> list[Variant]:
+    given = spec.prompt
+    first_text = next(iter(spec.items.text.values()))
+    prompt = Variant(
+        id="",
+        factors={},
+        system=given.system,
+        layout=given.layout,
+        text=first_text,
+        instruction=given.instruction,
+        postfix=given.postfix,
+        answers={label.code: given.answers.get(label.code, label.name) for label in labels.labels},
+        explains=given.explains,
+    )
+    factors: dict[str, Sequence[LevelOfFactor]] = {}
+    if len(spec.items.text) > 1:
+        factors[TEXT_FACTOR] = [_text_level(name, text) for name, text in spec.items.text.items()]
+    for index, asked in enumerate(spec.variants):
+        where = source.where("variants", index)
+        plugin = registry.load("variants", asked.use, where=where)
+        family: VariantFamily = plugin(**bind(plugin, asked.options, source, ("variants", index)))
+        factor = asked.factor or family.factor
+        if factor in factors or factor in ANNOTATION_COLUMNS or factor in spec.items.groups:
+            raise SpecError(
+                f"the factor {factor!r} would be a column that exists already",
+                where=where,
+                fix="give it another name with `factor:`",
+            )
+        factors[factor] = family.levels(prompt, labels, derive(spec.seed, "variants", factor))
+    variants = cross(prompt, factors)
+    for variant in variants:
+        _check_answers(variant)
+    return variants
+
+
+def _text_level(name: str, template: str) -> LevelOfFactor:
+    return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
+
+
+def _check_answers(variant: Variant) -> None:
+    codes_by_answer: dict[str, str] = {}
+    for code, answer in variant.answers.items():
+        other = codes_by_answer.setdefault(answer.strip().casefold(), code)
+        if other != code:
+            raise SpecError(
+                f"the labels {other!r} and {code!r} would be answered alike",
+                where=f"variant {variant.id}: answers",
+                expected="an answer of its own for every label",
+                found=answer,
+            )
+
+
+def _check_templates(
+    spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Source
+) -> None:
+    columns = set(items[0].fields)
+    for name, template in spec.items.text.items():
+        check(template, columns, where=source.where("items", "text", name), needs=sorted(columns))
+    for variant in variants:
+        where = source.where("prompt") if not variant.factors else f"variant {variant.id}"
+        check(variant.instruction, PROMPT_NAMES, where=f"{where}: instruction")
+        check(variant.postfix, PROMPT_NAMES, where=f"{where}: postfix")
+        check(variant.system, (*PROMPT_NAMES, "text"), where=f"{where}: system")
+        check(variant.layout, (*PROMPT_NAMES, "text", "instruction", "postfix"), where=f"{where}: layout")
+        if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
+            raise SpecError(
+                "the prompt never shows the item's text",
+                where=f"{where}: layout",
+                expected="{{ text }} in the layout or the system message",
+                found=variant.layout[:120],
+            )

@@ -1,0 +1,43 @@
+"""Items from a Hugging Face dataset, where the ``datasets`` library is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quaver.errors import ItemError
+
+__all__ = ["rows"]
+
+
+def rows(
+    *, path: str, name: str | None = None, split: str = "train", revision: str | None = None
+) -> list[dict[str, Any]]:
+    """The rows of one split.
+
+    Args:
+        path: The dataset's name on the hub (``owner/name``) or a folder; what follows ``hf:``.
+        name: Its configuration, where it has several.
+        split: The split to take.
+        revision: A commit or tag, so that the items stay the same.
+
+    Raises:
+        ItemError: ``datasets`` is not installed, or the dataset cannot be loaded.
+    """
+    try:
+        import datasets
+    except ImportError:
+        raise ItemError(
+            "Hugging Face datasets need the library datasets, which is not installed",
+            where="items.source",
+            fix="pip install datasets",
+        ) from None
+    try:
+        loaded = datasets.load_dataset(path, name, split=split, revision=revision)
+    except Exception as error:  # the library raises whatever its readers and the network raise
+        raise ItemError(
+            f"the dataset {path!r} cannot be loaded",
+            where="items.source",
+            found=f"{type(error).__name__}: {error}"[:300],
+            fix="check its name, split and revision",
+        ) from error
+    return [dict(row) for row in loaded]

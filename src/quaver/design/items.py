@@ -1,0 +1,139 @@
+"""The items of a study: from rows to texts with ids, gold labels and groups."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from quaver import registry
+from quaver.design.spec import GoldSpec, StudySpec
+from quaver.design.study_file import Source, bind
+from quaver.design.tables import FORMATS, read_rows
+from quaver.errors import ItemError, SpecError, UnknownName
+from quaver.records import Item
+from quaver.seeds import derive
+
+__all__ = ["ItemSource", "load_items"]
+
+
+class ItemSource(Protocol):
+    """A built-in set of items, registered under ``quaver.items``; options are keyword arguments."""
+
+    def __call__(self, **options: Any) -> list[dict[str, Any]]:
+        """Return one mapping of columns a row."""
+        ...
+
+
+def load_items(spec: StudySpec, source: Source) -> list[Item]:
+    """Load, check and sample a study's items.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors, and the folder that relative paths start from.
+
+    Returns:
+        The items, in the order of their source.
+
+    Raises:
+        ItemError: There are none, an id occurs twice, or a gold label is not in the label set.
+        UnknownName: A column does not exist.
+    """
+    asked = spec.items
+    rows = _rows(spec, source)
+    if not rows:
+        raise ItemError("there are no items", where=source.where("items", "source"), found=asked.source)
+    columns = {name for row in rows for name in row}
+    for loc, name in [(("items", "id"), asked.id)] + [
+        (("items", "groups", index), group) for index, group in enumerate(asked.groups)
+    ]:
+        if name is not None and name not in columns:
+            raise UnknownName("column", name, columns, where=source.where(*loc))
+    items = _identified(rows, asked.id, asked.groups, source)
+    if asked.gold:
+        items = _with_gold(items, asked.gold, spec, columns, source)
+    if asked.sample is not None and asked.sample < len(items):
+        seed = asked.seed if asked.seed is not None else derive(spec.seed, "items", "sample")
+        chosen = sorted(random.Random(seed).sample(range(len(items)), asked.sample))
+        items = [items[index] for index in chosen]
+    return items
+
+
+def _rows(spec: StudySpec, source: Source) -> list[dict[str, Any]]:
+    name, options = spec.items.source, spec.items.options
+    where = source.where("items", "source")
+    if name.startswith("hf:"):
+        name, options = "hf", {"path": name.removeprefix("hf:")} | options
+    if name in registry.names("items"):
+        plugin = registry.load("items", name, where=where)
+        rows: list[dict[str, Any]] = plugin(**bind(plugin, options, source, ("items", "options")))
+        return rows
+    path = Path(name)
+    if path.suffix.lower() not in FORMATS and not path.exists():
+        raise UnknownName(
+            "source of items",
+            name,
+            registry.names("items"),
+            where=where,
+            fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
+        )
+    folder = source.path.parent if source.path else Path()
+    return read_rows(folder / path, spec.items.encoding)
+
+
+def _identified(
+    rows: Sequence[Mapping[str, Any]], id_column: str | None, groups: Sequence[str], source: Source
+) -> list[Item]:
+    items: list[Item] = []
+    first_at: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        identity = str(number) if id_column is None else str(row.get(id_column, "") or "")
+        if not identity:
+            raise ItemError(
+                f"row {number} has no id", where=source.where("items", "id"), found="an empty cell"
+            )
+        if identity in first_at:
+            raise ItemError(
+                f"the id {identity!r} occurs twice",
+                where=source.where("items", "id"),
+                expected="an id of its own for every item",
+                found=f"rows {first_at[identity]} and {number}",
+            )
+        first_at[identity] = number
+        items.append(Item(identity, dict(row), None, {group: str(row.get(group)) for group in groups}))
+    return items
+
+
+def _with_gold(
+    items: Sequence[Item], gold: GoldSpec, spec: StudySpec, columns: set[str], source: Source
+) -> list[Item]:
+    if gold.column not in columns:
+        raise UnknownName("column", gold.column, columns, where=source.where("items", "gold"))
+    codes = [label.code for label in spec.task.labels]
+    for value, code in gold.map.items():
+        if code not in codes:
+            raise SpecError(
+                f"the gold map leads {value!r} to {code!r}, which is no label",
+                where=source.where("items", "gold", "map"),
+                expected=f"one of {', '.join(codes)}",
+                found=code,
+            )
+    labelled = []
+    for item in items:
+        held = item.fields.get(gold.column)
+        text = "" if held is None else str(held).strip()
+        if not text:
+            labelled.append(item)
+            continue
+        label = gold.map.get(text, text)
+        if label not in codes:
+            raise ItemError(
+                f"item {item.id} has a gold label outside the label set",
+                where=source.where("items", "gold"),
+                expected=f"one of {', '.join([*gold.map, *codes])}",
+                found=text,
+                fix="add the label, or map the value: gold: {column: …, map: {value: code}}",
+            )
+        labelled.append(Item(item.id, item.fields, label, item.groups))
+    return labelled

@@ -1,0 +1,221 @@
+"""The calls of an experiment: in which order, under which keys, with which seeds.
+
+Order: calls that share a prefix go next to each other, so that an engine reads each prefix once.
+Variants whose prompts begin alike before the item's text form a block; inside a block the items
+come in the order of their text and, for each item, the variants in the order of theirs. That is the
+depth-first walk of the tree of all prompts, found without sorting them all.
+
+Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers, the
+messages, which occurrence of these messages in the design it is, and the repeat's number. Two
+variants that render alike are therefore two askings, never one shared answer.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import groupby, islice
+
+import numpy as np
+
+from quaver.design.experiment import Experiment
+from quaver.design.prompts import PromptWriter, item_text
+from quaver.records import Call, Decoding, Item, Prompt, Request, Variant
+
+__all__ = ["Plan", "Survey"]
+
+_CHUNK = 512
+"""Requests whose keys are looked up in the store together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """One pass over all prompts of a design.
+
+    Attributes:
+        prompts: Variant × item pairs.
+        characters: Characters of all prompts together.
+        new_characters: Characters left when each prompt's common beginning with the one before it is
+            left out, as an engine with a prefix cache reads them.
+        longest: Characters of the longest prompt.
+        twins: Hashes (of this process only) of prompts that occur more than once.
+    """
+
+    prompts: int
+    characters: int
+    new_characters: int
+    longest: int
+    twins: frozenset[int]
+
+
+class Plan:
+    """All calls of an experiment, streamed.
+
+    Args:
+        experiment: What to ask.
+        identities: For each model's name, what is served under it (weights, engine): part of the key.
+    """
+
+    def __init__(self, experiment: Experiment, identities: dict[str, str]) -> None:
+        self.experiment = experiment
+        self.identities = identities
+        self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
+
+    def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
+        """Every prompt once, in the order of work: position of variant and item, prompt."""
+        for block, items in self._blocks:
+            for position in items:
+                item = self.experiment.items[position]
+                texts = {template: item_text(template, item) for template in self._templates(block)}
+                for index in block:
+                    text = texts[self.experiment.variants[index].text]
+                    yield index, position, self._writers[index].write(item, text)
+
+    def _templates(self, block: Sequence[int]) -> set[str]:
+        return {self.experiment.variants[index].text for index in block}
+
+    @cached_property
+    def _blocks(self) -> list[tuple[list[int], list[int]]]:
+        """Blocks of variants, each with the items in the order in which the block takes them."""
+        items, variants = self.experiment.items, self.experiment.variants
+        probes = [items[0], items[-1]]
+        starts = [[self._written(index, item) for item in probes] for index in range(len(variants))]
+        heads = [first[: _shared(first, last)] if len(items) > 1 else "" for first, last in starts]
+        order = sorted(range(len(variants)), key=lambda index: (heads[index], starts[index][0], index))
+        blocks = []
+        for _, block in groupby(order, key=lambda index: heads[index]):
+            members = list(block)
+            template = variants[members[0]].text
+            texts = [item_text(template, item) for item in items]
+            blocks.append((members, sorted(range(len(items)), key=lambda i: (texts[i], i))))
+        return blocks
+
+    def _written(self, index: int, item: Item) -> str:
+        text = item_text(self.experiment.variants[index].text, item)
+        return _joined(self._writers[index].write(item, text))
+
+    @cached_property
+    def survey(self) -> Survey:
+        """What one pass over all prompts shows (eight bytes of memory a prompt)."""
+        total = len(self.experiment.items) * len(self.experiment.variants)
+        hashes = np.empty(total, dtype=np.int64)
+        characters = new = longest = 0
+        before = ""
+        for number, (_, _, prompt) in enumerate(self.prompts()):
+            text = _joined(prompt)
+            hashes[number] = hash(text)
+            characters += len(text)
+            new += len(text) - _shared(before, text)
+            longest = max(longest, len(text))
+            before = text
+        hashes.sort()
+        twins = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        return Survey(total, characters, new, longest, frozenset(twins.tolist()))
+
+    def requests(
+        self, model: str, stored: Callable[[Sequence[bytes]], Collection[bytes]] = lambda _: ()
+    ) -> Iterator[Request]:
+        """A model's requests that are still to be sent, in the order of work.
+
+        Args:
+            model: The model's name in the study.
+            stored: Which of the given keys are answered already.
+        """
+        requests = self._all_requests(model)
+        while chunk := list(islice(requests, _CHUNK)):
+            done = stored([call.key for request in chunk for call in request.calls])
+            for request in chunk:
+                yield from _without(request, done) if done else (request,)
+
+    def _all_requests(self, model: str) -> Iterator[Request]:
+        cells = self._cells(model)
+        twins, seen = self.survey.twins, dict[bytes, int]()
+        for variant, item, prompt in self.prompts():
+            occurrence = 0
+            if twins and hash(_joined(prompt)) in twins:
+                digest = blake2b(_joined(prompt).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+                occurrence = seen.get(digest, 0)
+                seen[digest] = occurrence + 1
+            for cell in cells[variant]:
+                yield cell.request(item, prompt, occurrence)
+
+    def _cells(self, model: str) -> list[list[_Cell]]:
+        """For each variant, the model's conditions with what their keys have in common."""
+        positions = {variant.id: index for index, variant in enumerate(self.experiment.variants)}
+        cells: list[list[_Cell]] = [[] for _ in positions]
+        for index, condition in enumerate(self.experiment.conditions):
+            if condition.model == model:
+                variant = self.experiment.variants[positions[condition.variant]]
+                decoding = self.experiment.decodings[condition.decoding]
+                cells[positions[condition.variant]].append(
+                    _Cell(index, model, self.identities[model], variant, decoding, condition.repeats)
+                )
+        return cells
+
+
+class _Cell:
+    """One condition, ready to make requests."""
+
+    def __init__(
+        self, index: int, model: str, identity: str, variant: Variant, decoding: Decoding, repeats: int
+    ) -> None:
+        self._index, self._model, self._decoding = index, model, decoding
+        self._choices = tuple(variant.answers.values()) if decoding.constraint == "labels" else ()
+        values = asdict(decoding)
+        del values["name"]  # what a decoding is called does not change an answer
+        if decoding.temperature == 0:
+            del values["seed"]  # nor does the seed of a choice that is not drawn
+        shared = json.dumps([identity, values, self._choices], sort_keys=True)
+        self._base = blake2b(shared.encode(), digest_size=16)
+        self._repeats = [struct.pack("<I", repeat) for repeat in range(repeats)]
+
+    def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
+        shared = self._base.copy()
+        for role, content in prompt.messages:
+            shared.update(f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass"))
+        shared.update(struct.pack("<I", occurrence))
+        seed = int.from_bytes(shared.digest()[:4], "little") >> 2  # room for the repeats below 2**31
+        calls = []
+        for repeat, number in enumerate(self._repeats):
+            key = shared.copy()
+            key.update(number)
+            calls.append(Call(key.digest(), self._index, item, repeat))
+        return Request(self._model, prompt, self._decoding, self._choices, seed, tuple(calls))
+
+
+def _joined(prompt: Prompt) -> str:
+    return "\x1e".join(content for _, content in prompt.messages)
+
+
+def _shared(one: str, other: str) -> int:
+    """Length of the common beginning, by bisection (comparing slices is much faster than characters)."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _without(request: Request, done: Collection[bytes]) -> Iterator[Request]:
+    """The request's calls that are not done, as runs of consecutive repeats."""
+    wanted = [call for call in request.calls if call.key not in done]
+    if len(wanted) == len(request.calls):
+        yield request
+        return
+    for _, run in groupby(enumerate(wanted), key=lambda pair: pair[1].repeat - pair[0]):
+        calls = tuple(call for _, call in run)
+        yield Request(
+            request.model,
+            request.prompt,
+            request.decoding,
+            request.choices,
+            request.seed + calls[0].repeat,
+            calls,
+        )

@@ -1,0 +1,278 @@
+"""The study file: what may stand in it, with every default, in one place.
+
+``StudySpec`` is the file's shape; ``quaver schema`` prints it as JSON Schema, ``quaver init``
+writes it out with its defaults. ``read_study`` reads a file and turns what is wrong in it into one
+``SpecError`` that names the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
+
+__all__ = [
+    "BudgetSpec",
+    "DecodingSpec",
+    "GoldSpec",
+    "ItemsSpec",
+    "LabelSpec",
+    "ModelSpec",
+    "PluginSpec",
+    "PromptSpec",
+    "StudySpec",
+    "TaskSpec",
+]
+
+Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class _Part(BaseModel):
+    """A part of the study file: unknown keys are errors, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabelSpec(_Part):
+    """A category. A bare string is its code and its name."""
+
+    code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
+    name: str = Field("", description="How the prompt calls it; the code if left out.")
+    definition: str = Field("", description="What falls under it; templates may use it.")
+    synonyms: tuple[str, ...] = Field((), description="Other names under which it may be answered.")
+    value: float | None = Field(None, description="Its number, where the level is interval or ratio.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_code(cls, given: Any) -> Any:
+        return {"code": given} if isinstance(given, str) else given
+
+    def label(self) -> Label:
+        """The record that the stages use."""
+        return Label(self.code, self.name or self.code, self.definition, self.synonyms, self.value)
+
+
+class TaskSpec(_Part):
+    """What is to be told apart."""
+
+    name: Name = Field("label", description="What the label says of a text, for the report.")
+    level: Level = Field("nominal", description="nominal, ordinal, interval or ratio.")
+    labels: Annotated[tuple[LabelSpec, ...], Field(min_length=2)] = Field(
+        description="The label set, in order.",
+        examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
+        seen: set[str] = set()
+        for label in labels:
+            if label.code in seen:
+                raise ValueError(f"the label code {label.code!r} is given twice")
+            seen.add(label.code)
+        return labels
+
+    def label_set(self) -> LabelSet:
+        """The record that the stages use."""
+        return LabelSet(tuple(label.label() for label in self.labels), self.level)
+
+
+class GoldSpec(_Part):
+    """Where the true labels are. A bare string is the column."""
+
+    column: Name = Field(description="The column that holds them; empty cells are unknown.")
+    map: dict[str, str] = Field({}, description="From what the column holds to label codes.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_column(cls, given: Any) -> Any:
+        return {"column": given} if isinstance(given, str) else given
+
+    @field_validator("map", mode="before")
+    @classmethod
+    def _text_keys(cls, given: Any) -> Any:
+        return {str(key): value for key, value in given.items()} if isinstance(given, Mapping) else given
+
+
+class ItemsSpec(_Part):
+    """The texts to be labelled."""
+
+    source: Text = Field(
+        description="A .csv, .tsv, .jsonl or .parquet file (beside the study file, or absolute), "
+        "a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
+        examples=["items.csv"],
+    )
+    options: dict[str, Any] = Field({}, description="For the source: split, name, revision of a dataset.")
+    encoding: str = Field("utf-8", description="Of a text file, as Python names it: latin-1, cp1252.")
+    id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
+    text: dict[str, Text] = Field(
+        description="Template of an item's text over its columns. Several, by name, make a factor `text`.",
+        examples=["{{ text }}"],
+    )
+    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
+    groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
+    sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
+    seed: int | None = Field(None, description="Of the draw; derived from the study's if left out.")
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _one_text(cls, given: Any) -> Any:
+        return {"text": given} if isinstance(given, str) else given
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, texts: dict[str, str]) -> dict[str, str]:
+        if not texts:
+            raise ValueError("no template is given")
+        return texts
+
+
+class PromptSpec(_Part):
+    """How the question is put. All parts are templates."""
+
+    system: str = Field("", description="The system message; none if left out.")
+    layout: Text = Field(
+        "{{ text }}\n\n{{ instruction }}{% if postfix %}\n{{ postfix }}{% endif %}",
+        description="The user message. Text first lets all wordings of a question share its reading.",
+    )
+    instruction: Text = Field(
+        description="What is asked: the part that variants reword.",
+        examples=["Is the opinion in this text positive or negative?"],
+    )
+    postfix: str = Field(
+        "Answer with one of: {{ answers | join(', ') }}.",
+        description="What fixes the answer's format: never reworded.",
+    )
+    answers: dict[str, Text] = Field(
+        {}, description="What the model is to write for each label code; its name if left out."
+    )
+    explains: bool = Field(False, description="Whether the prompt asks for an explanation too.")
+
+
+class PluginSpec(_Part):
+    """Something registered by name, with its options beside the name. A bare string is the name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    use: Name = Field(description="The registered name.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, given: Any) -> Any:
+        return {"use": given} if isinstance(given, str) else given
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What stands beside the name."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class FamilySpec(PluginSpec):
+    """A way to vary the prompt; families are crossed."""
+
+    factor: Name | None = Field(None, description="The column its levels go to; the family's own name else.")
+
+
+class ModelSpec(PluginSpec):
+    """A model: the engine's name and options, and the name under which the study knows it."""
+
+    name: Name = Field(description="Its name in this study.", examples=["smollm2"])
+
+
+class DecodingSpec(_Part):
+    """How an answer is drawn, and how often it is asked for."""
+
+    temperature: Annotated[float, Field(ge=0)] = Field(0.0, description="0 is greedy.")
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="1 keeps all tokens.")
+    top_k: Annotated[int, Field(ge=0)] = Field(0, description="0 keeps all tokens.")
+    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(0.0, description="0 drops none.")
+    repeat_penalty: Annotated[float, Field(gt=0)] = Field(1.0, description="1 does nothing.")
+    max_tokens: Annotated[int, Field(ge=1)] = Field(8, description="The answer is cut off here.")
+    seed: int | None = Field(None, description="The study's if left out.")
+    stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
+    constraint: Literal["none", "labels"] = Field(
+        "none", description="labels: nothing but one of the answers can be written."
+    )
+    logprobs: Annotated[int, Field(ge=0)] = Field(0, description="Likeliest tokens returned a position.")
+    repeats: Annotated[int, Field(ge=1)] | None = Field(None, description="The study's if left out.")
+
+    def decoding(self, name: str, seed: int) -> Decoding:
+        """The record that the stages use."""
+        values = self.model_dump(exclude={"repeats", "seed"})
+        return Decoding(name=name, seed=self.seed if self.seed is not None else seed, **values)
+
+
+class BudgetSpec(_Part):
+    """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
+
+    calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Calls of all runs together.")
+    seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
+
+
+class StudySpec(_Part):
+    """A study: one experiment on one set of items."""
+
+    name: Name = Field("study", description="For people; the report's title.")
+    seed: int = Field(0, description="Every sample, shuffle and bootstrap derives from it.")
+    task: TaskSpec
+    items: ItemsSpec
+    prompt: PromptSpec
+    variants: tuple[FamilySpec, ...] = Field((), description="Ways to vary the prompt, crossed in full.")
+    models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
+        description="The models that are asked.",
+        examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],
+    )
+    decoding: dict[Name, DecodingSpec] = Field(
+        {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
+    )
+    repeats: Annotated[int, Field(ge=1)] = Field(1, description="How often each is asked.")
+    evaluators: Annotated[tuple[PluginSpec, ...], Field(min_length=1)] = Field(
+        (PluginSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
+    )
+    measures: tuple[PluginSpec, ...] = Field(
+        tuple(
+            PluginSpec(use=name)
+            for name in (
+                "intra_pss",
+                "inter_pss",
+                "sensitivity",
+                "consistency",
+                "accuracy",
+                "label_shares",
+                "valid_rate",
+            )
+        ),
+        description="What is measured.",
+    )
+    budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
+
+    @field_validator("models")
+    @classmethod
+    def _distinct_models(cls, models: tuple[ModelSpec, ...]) -> tuple[ModelSpec, ...]:
+        names = [model.name for model in models]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two models are named {name!r}")
+        return models
+
+    @field_validator("decoding")
+    @classmethod
+    def _some_decoding(cls, decoding: dict[str, DecodingSpec]) -> dict[str, DecodingSpec]:
+        if not decoding:
+            raise ValueError("no decoding is given")
+        return decoding
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> StudySpec:
+        codes = {label.code for label in self.task.labels}
+        for code in self.prompt.answers:
+            if code not in codes:
+                raise ValueError(f"prompt.answers: no label has the code {code!r}")
+        for group in self.items.groups:
+            if group in ANNOTATION_COLUMNS:
+                raise ValueError(f"items.groups: {group!r} is a column of every annotation frame; rename it")
+        return self

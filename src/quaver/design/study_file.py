@@ -1,0 +1,239 @@
+"""Reading the study file: YAML 1.2 in, a ``StudySpec`` or one error that names the line out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from quaver.design.spec import StudySpec
+from quaver.errors import SpecError, nearest
+
+__all__ = ["Source", "bind", "read_study"]
+
+
+class Source:
+    """Where a study file's parts stand, for errors.
+
+    Args:
+        path: The file, or None where the study was given as a mapping.
+        document: What the YAML reader made of it.
+    """
+
+    def __init__(self, path: Path | None, document: Any) -> None:
+        self.path = path
+        self._document = document
+
+    def where(self, *loc: str | int) -> str:
+        """``study.yaml:12: items.text`` for a path of keys and positions into the file."""
+        field = _dotted(loc)
+        if self.path is None:
+            return field or "study"
+        line = self._line(loc)
+        place = f"{self.path.name}:{line}" if line else self.path.name
+        return f"{place}: {field}" if field else place
+
+    def _line(self, loc: Sequence[str | int]) -> int | None:
+        node, line = self._document, None
+        for part in loc:
+            marks = getattr(node, "lc", None)
+            try:
+                at = marks.key(part) if isinstance(node, Mapping) else marks.item(part)  # type: ignore[union-attr]
+                node = node[part]
+            except (AttributeError, KeyError, IndexError, TypeError):
+                break
+            line = at[0] + 1
+        return line
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    text = ""
+    for part in loc:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source]:
+    """Read a study file, or take a study given as a mapping.
+
+    Args:
+        study: Path of the YAML file, or what would stand in it.
+
+    Returns:
+        The study, and where its parts stand.
+
+    Raises:
+        SpecError: The file is missing, is not UTF-8 or not YAML, or holds what it may not.
+    """
+    if isinstance(study, Mapping):
+        source = Source(None, study)
+    else:
+        path = Path(study)
+        source = Source(path, _parse(path))
+    if not isinstance(source._document, Mapping):
+        raise SpecError(
+            "this is not a study",
+            where=source.where(),
+            expected="keys such as task, items, prompt, models",
+            found=_shown(source._document),
+            fix="`quaver init` writes one to start from",
+        )
+    try:
+        return StudySpec.model_validate(source._document), source
+    except ValidationError as error:
+        raise _translated(error, StudySpec, source) from None
+
+
+def _parse(path: Path) -> Any:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise SpecError(
+            "there is no such study file",
+            where=str(path),
+            expected="a YAML file",
+            found="nothing",
+            fix="`quaver init` writes one to start from",
+        ) from None
+    except IsADirectoryError:
+        raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(
+            "the study file is not UTF-8",
+            where=str(path),
+            expected="UTF-8 text",
+            found=f"byte {error.object[error.start]:#04x} at position {error.start}",
+            fix="save it as UTF-8",
+        ) from None
+    try:
+        return YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SpecError(
+            f"this is not YAML: {error.problem or error.context}",
+            where=f"{path.name}:{mark.line + 1}" if mark else path.name,
+            fix="quote texts that hold a colon or start with a sign; indent with spaces",
+        ) from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise SpecError("this is not YAML", where=path.name, found=str(error)[:200]) from None
+
+
+def bind(
+    plugin: Callable[..., Any], options: Mapping[str, Any], source: Source, loc: Sequence[str | int]
+) -> dict[str, Any]:
+    """Check the options that a study gives a plug-in against the plug-in's own signature.
+
+    Args:
+        plugin: A class or function whose keyword arguments, with annotations, are its options.
+        options: What the study file gives.
+        source: Where the study's parts stand.
+        loc: Where these options stand.
+
+    Returns:
+        The options, converted to the annotated types.
+
+    Raises:
+        SpecError: An option is unknown, missing, or of another type.
+    """
+    model = _signature(plugin)
+    if model is None:
+        return dict(options)
+    try:
+        checked = model.model_validate(dict(options))
+    except ValidationError as error:
+        raise _translated(error, model, source, loc) from None
+    return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
+
+
+@cache
+def _signature(plugin: Callable[..., Any]) -> type[BaseModel] | None:
+    """A pydantic model of the keyword arguments; None where the plug-in takes none to check."""
+    target = plugin.__init__ if inspect.isclass(plugin) else plugin
+    hints = get_type_hints(target, include_extras=True)
+    fields: dict[str, Any] = {}
+    extra = "forbid"
+    for parameter in inspect.signature(plugin).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            extra = "allow"
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (hints.get(parameter.name, Any), default)
+    config = ConfigDict(extra=extra, arbitrary_types_allowed=True)  # type: ignore[typeddict-item]
+    return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
+
+
+def _translated(
+    error: ValidationError, model: type[BaseModel], source: Source, prefix: Sequence[str | int] = ()
+) -> SpecError:
+    """The first of pydantic's complaints, as Quaver says it; the others are counted."""
+    complaints = error.errors(include_url=False)
+    first = complaints[0]
+    loc = (*prefix, *first["loc"])
+    more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
+    kind, message = first["type"], first["msg"]
+    if kind == "extra_forbidden":
+        name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
+        guess = nearest(name, known)
+        return SpecError(
+            f"unknown key {name!r}{more}",
+            where=source.where(*loc),
+            expected=f"one of {', '.join(sorted(known))}" if known else None,
+            found=name,
+            fix=f"did you mean {guess!r}?" if guess else "remove it",
+        )
+    if kind == "missing":
+        return SpecError(
+            f"{first['loc'][-1]!r} is missing{more}",
+            where=source.where(*loc),
+            expected=_described(model, first["loc"]) or "a value",
+            found="nothing",
+        )
+    if kind == "value_error":
+        return SpecError(f"{first['ctx']['error']}{more}", where=source.where(*loc))
+    return SpecError(
+        f"this value does not fit{more}",
+        where=source.where(*loc),
+        expected=message[:1].lower() + message[1:],
+        found=_shown(first["input"]),
+    )
+
+
+def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:
+    """The annotation that a location leads to, or None."""
+    annotation: Any = model
+    for part in loc:
+        part_models = _models_in(annotation)
+        if not part_models:
+            return None
+        if isinstance(part, str) and part in part_models[0].model_fields:
+            annotation = part_models[0].model_fields[part].annotation
+    return annotation
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The pydantic models inside an annotation such as ``tuple[LabelSpec, ...] | None``."""
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    found = _models_in(_field(model, loc))
+    return list(found[0].model_fields) if found else []
+
+
+def _described(model: type[BaseModel], loc: Sequence[str | int]) -> str | None:
+    found = _models_in(_field(model, loc[:-1]))
+    info = found[0].model_fields.get(str(loc[-1])) if found else None
+    return info.description if info else None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."

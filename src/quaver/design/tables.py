@@ -1,0 +1,135 @@
+"""Rows from files: CSV, TSV, JSONL and Parquet, with errors that name the line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quaver.errors import ItemError
+
+__all__ = ["FORMATS", "read_rows"]
+
+Row = dict[str, Any]
+
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
+
+
+def read_rows(path: Path, encoding: str = "utf-8") -> list[Row]:
+    """Read a file of items.
+
+    Args:
+        path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
+            codes such as ``007`` survive.
+        encoding: Of a text file.
+
+    Returns:
+        One mapping a row.
+
+    Raises:
+        ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
+    """
+    reader = FORMATS.get(path.suffix.lower())
+    if reader is None:
+        raise ItemError(
+            f"files that end in {path.suffix!r} are not read",
+            where=str(path),
+            expected=f"one of {', '.join(FORMATS)}",
+            fix="save the table as CSV in UTF-8",
+        )
+    try:
+        return reader(path, encoding)
+    except FileNotFoundError:
+        raise ItemError(
+            "there is no such file of items", where=str(path), fix="paths are relative to the study file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ItemError(
+            f"the file is not {encoding}",
+            where=str(path),
+            expected=f"text in {encoding}",
+            found=f"byte {error.object[error.start]:#04x}",
+            fix="name its encoding in the study file, for example `encoding: cp1252` under items",
+        ) from None
+    except LookupError:
+        raise ItemError(f"there is no encoding {encoding!r}", where="items.encoding") from None
+    except OSError as error:
+        raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
+
+
+def _bom_aware(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def _delimited(delimiter: str) -> Callable[[Path, str], list[Row]]:
+    def read(path: Path, encoding: str) -> list[Row]:
+        with path.open(encoding=_bom_aware(encoding), newline="") as file:
+            return list(_records(csv.reader(file, delimiter=delimiter, strict=True), path))
+
+    return read
+
+
+def _records(reader: Any, path: Path) -> Iterator[Row]:
+    try:
+        header = next(reader, None)
+        if header is None:
+            return
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise ItemError(f"two columns are named {twice!r}", where=f"{path.name}:1")
+        for cells in reader:
+            if not cells:  # an empty line
+                continue
+            if len(cells) != len(header):
+                raise ItemError(
+                    "a row is of another length than the header",
+                    where=f"{path.name}:{reader.line_num}",
+                    expected=f"{len(header)} cells",
+                    found=f"{len(cells)} cells",
+                    fix="quote texts that hold the separator or a line break",
+                )
+            yield dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise ItemError(
+            f"damaged row: {error}",
+            where=f"{path.name}:{reader.line_num}",
+            fix="close every quotation mark, and double those inside a quoted text",
+        ) from None
+
+
+def _jsonl(path: Path, encoding: str) -> list[Row]:
+    rows = []
+    with path.open(encoding=_bom_aware(encoding)) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{path.name}:{number}"
+            try:
+                row = json.loads(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise ItemError("this line is not JSON", where=where, found=str(error)) from None
+            if not isinstance(row, dict):
+                raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
+            rows.append(row)
+    return rows
+
+
+def _parquet(path: Path, _encoding: str) -> list[Row]:
+    try:
+        return pl.read_parquet(path).to_dicts()
+    except pl.exceptions.PolarsError as error:
+        raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
+
+
+FORMATS: dict[str, Callable[[Path, str], list[Row]]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+}
+"""File ending -> reader."""

@@ -1,0 +1,61 @@
+"""``formats``: other ways to write the answer down (codes, names, letters, letters swapped)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict
+
+from quaver.design.variants import ORIGINAL, LevelOfFactor
+from quaver.errors import UnknownName
+from quaver.records import LabelSet, Variant
+
+__all__ = ["Format", "Formats"]
+
+
+class Format(BaseModel):
+    """One format: what the prompt says about it, and what is then written for each label."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    postfix: str
+    answers: dict[str, str] = {}
+
+
+class Formats:
+    """Answer formats written by hand.
+
+    Args:
+        formats: By name, the postfix template and the answer for each label code (the prompt's own
+            where a label is left out).
+        original: Whether the prompt's own format is one of the set.
+    """
+
+    factor = "format"
+
+    def __init__(self, *, formats: dict[str, Format], original: bool = False) -> None:
+        self._formats = formats
+        self._original = original
+
+    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+        """The formats in their order, after the prompt's own where it takes part.
+
+        Raises:
+            UnknownName: A format gives an answer for a label that does not exist.
+        """
+        for name, form in self._formats.items():
+            for code in form.answers:
+                if code not in labels.codes:
+                    raise UnknownName("label", code, labels.codes, where=f"variants: format {name}: answers")
+        formats = self._formats
+        if self._original:
+            formats = {ORIGINAL: Format(postfix=prompt.postfix)} | formats
+        return [_level(name, form) for name, form in formats.items()]
+
+
+def _level(name: str, form: Format) -> LevelOfFactor:
+    def edit(variant: Variant) -> Variant:
+        return replace(variant, postfix=form.postfix, answers={**variant.answers, **form.answers})
+
+    return LevelOfFactor(name, edit, {"family": "formats", "by": "hand", "parent": ORIGINAL})

@@ -1,0 +1,36 @@
+"""``wordings``: the instruction in other words that a person wrote; the postfix never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quaver.design.variants import ORIGINAL, LevelOfFactor
+from quaver.records import LabelSet, Variant
+
+__all__ = ["Wordings"]
+
+
+class Wordings:
+    """Instructions written by hand.
+
+    Args:
+        texts: Instruction templates by name. The prompt's own is one of the set, as ``original``.
+    """
+
+    factor = "wording"
+
+    def __init__(self, *, texts: dict[str, str]) -> None:
+        self._texts = texts
+
+    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+        """The original wording, then the others in their order."""
+        wordings = {ORIGINAL: prompt.instruction} | self._texts
+        return [_level(name, text) for name, text in wordings.items()]
+
+
+def _level(name: str, text: str) -> LevelOfFactor:
+    def edit(variant: Variant) -> Variant:
+        return replace(variant, instruction=text)
+
+    return LevelOfFactor(name, edit, {"family": "wordings", "by": "hand", "parent": ORIGINAL})

@@ -1,0 +1,90 @@
+"""``function``: any Python function ``annotate(text, prompt) -> str``, as promptstability takes it."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from quaver.errors import ModelError
+from quaver.models import Abilities, Answered
+from quaver.records import Message, Request, Response
+
+__all__ = ["Function"]
+
+_MOST_FAILURES = 20
+
+
+class Function:
+    """A function of the item's text and the prompt.
+
+    Args:
+        annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
+            instruction and postfix, which it puts together as it likes (the study's layout and system
+            message do not reach it). What it raises becomes an error response; twenty failures in a
+            row end the run.
+        version: Of what the function does, where its source does not show it (a server behind it, a
+            global). A new version asks everything again.
+
+    Two functions count as the same model where their source code and ``version`` are the same.
+    """
+
+    abilities = Abilities()
+
+    def __init__(self, *, annotate: Callable[[str, str], str], version: str = "") -> None:
+        self._annotate = annotate
+        self._version = version
+
+    def identity(self) -> str:
+        """Name, source and version of the function."""
+        name = getattr(self._annotate, "__qualname__", type(self._annotate).__qualname__)
+        try:
+            source = inspect.getsource(self._annotate)
+        except (OSError, TypeError):  # a builtin, a callable object, something typed at a prompt
+            source = name
+        return f"function {name} {sha256(source.encode()).hexdigest()[:16]} {self._version}".strip()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Name, hash of the source, version."""
+        return {"engine": "function", "identity": self.identity(), "version": self._version}
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Call the function once for every call."""
+        failures = 0
+        for request in requests:
+            responses = []
+            for _ in request.calls:
+                response = self._call(request.prompt.text, request.prompt.question)
+                failures = failures + 1 if response.finish == "error" else 0
+                responses.append(response)
+            yield request, responses
+            if failures >= _MOST_FAILURES:
+                raise ModelError(
+                    f"the function failed {failures} times in a row",
+                    where=self.identity(),
+                    found=responses[-1].error,
+                    fix="mend it; `quaver run --retry-errors` then asks again for what failed",
+                )
+
+    def _call(self, text: str, prompt: str) -> Response:
+        started = time.perf_counter()
+        try:
+            answer = self._annotate(text, prompt)
+        except Exception as error:  # whatever a user's function raises is that call's result
+            return Response("", finish="error", error=f"{type(error).__name__}: {error}"[:500])
+        seconds = time.perf_counter() - started
+        if answer is None:
+            return Response("", latency=seconds)
+        return Response(str(answer), latency=seconds)
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """A function does not say what it reads."""
+        return None
+
+    def close(self) -> None:
+        """Nothing to let go of."""

