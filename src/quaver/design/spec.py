@@ -36,6 +36,11 @@ class _Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_nothing(cls, given: Any) -> Any:
+        return {} if given is None else given  # a key with nothing behind it but comments
+
 
 class LabelSpec(_Part):
     """A category. A bare string is its code and its name."""

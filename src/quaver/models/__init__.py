@@ -29,6 +29,7 @@ class Abilities:
         system: It reads a system message.
         decoding: Settings of a decoding (``top_k``, …) that it heeds, temperature and max_tokens
             apart; a study may not move the others from their defaults.
+        local: It runs on this machine, for nothing.
     """
 
     logprobs: int = 0
@@ -36,6 +37,7 @@ class Abilities:
     seed: bool = False
     system: bool = True
     decoding: frozenset[str] = frozenset()
+    local: bool = False
 
 
 class Model(Protocol):

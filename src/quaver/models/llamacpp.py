@@ -54,6 +54,7 @@ class LlamaCpp:
         seed=True,
         system=True,
         decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        local=True,
     )
 
     def __init__(

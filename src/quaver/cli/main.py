@@ -1,0 +1,33 @@
+"""``quaver``: the commands put together."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from quaver.cli import demo, doctor, init, measure, plan, report, rescore, run, schema, status
+from quaver.cli.screen import errors
+from quaver.errors import QuaverError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="quaver",
+    help="Measures how far the labels that a language model gives to texts can be trusted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (init, plan, run, status, rescore, measure, report, doctor, demo, schema):
+    app.command(name=command.__name__.rpartition(".")[2])(command.command)
+
+
+def main() -> None:
+    """Run a command; a user's error is one message and exit status 2."""
+    try:
+        app()
+    except QuaverError as error:
+        errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,28 @@
+"""``quaver measure``: estimates from the stored answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.tables import estimates_table
+
+
+def command(
+    study: StudyArgument,
+    name: Annotated[list[str] | None, typer.Argument(help="Measures; the study's own by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Measure the stored answers: values, 95 % intervals, and why where there is none."""
+    opened = open_study(study, function)
+    estimates = opened.estimates(name)
+    if as_json:
+        for estimate in estimates:
+            print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
+        return
+    screen.print(estimates_table(estimates))

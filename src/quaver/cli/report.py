@@ -1,0 +1,11 @@
+"""``quaver report``: one HTML file that says what was found."""
+
+from __future__ import annotations
+
+from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+
+
+def command(study: StudyArgument, function: FunctionOption = None) -> None:
+    """Write report.html, estimates.csv and figures/ from the stored answers."""
+    path = open_study(study, function).report()
+    screen.print(f"Wrote {path}", highlight=False, markup=False)

@@ -1,0 +1,23 @@
+"""``quaver run``: ask what has not been asked yet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quaver.cli.screen import FunctionOption, StudyArgument, open_study, show_outcome, watching
+
+
+def command(
+    study: StudyArgument,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
+    opened = open_study(study, function)
+    with watching() as watch:
+        outcome = opened.run(watch=watch, retry_errors=retry_errors)
+    show_outcome(outcome, opened)
+    if outcome.ended == "interrupted":
+        raise typer.Exit(130)

@@ -1,0 +1,88 @@
+"""``study.lock.json``: what a study file resolved to, so that a reviewer can see and repeat it.
+
+It holds no time and no machine path: the same study with the same model gives the same file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+from quaver.design.experiment import Experiment
+from quaver.design.prompts import PromptWriter, item_text
+from quaver.design.spec import StudySpec
+
+__all__ = ["fingerprint", "lock_document"]
+
+_LIBRARIES = ("quaver", "numpy", "polars", "jinja2", "pydantic")
+
+
+def lock_document(
+    spec: StudySpec,
+    experiment: Experiment,
+    models: Mapping[str, Mapping[str, Any]],
+    rules: Mapping[str, str],
+) -> dict[str, Any]:
+    """What a study resolved to.
+
+    Args:
+        spec: The study with its defaults.
+        experiment: Its items, variants, decodings and conditions.
+        models: Provenance of each model, with its ``identity``.
+        rules: The evaluators' rules in words.
+
+    Returns:
+        A mapping for JSON: ``study``, ``labels``, ``items``, ``variants`` (each with its prompt for
+        the first item), ``decodings``, ``conditions``, ``calls``, ``models``, ``evaluators`` and
+        ``versions``.
+    """
+    first = experiment.items[0]
+    variants = []
+    for variant in experiment.variants:
+        prompt = PromptWriter(variant, experiment.labels).write(first, item_text(variant.text, first))
+        variants.append(asdict(variant) | {"example": [list(message) for message in prompt.messages]})
+    return {
+        "format": 1,
+        "study": spec.model_dump(mode="json"),
+        "labels": asdict(experiment.labels),
+        "items": {
+            "n": len(experiment.items),
+            "blake2b": _items_hash(experiment),
+            "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
+            "ids": [item.id for item in experiment.items],
+        },
+        "variants": variants,
+        "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
+        "conditions": [asdict(condition) for condition in experiment.conditions],
+        "calls": experiment.calls,
+        "models": {name: dict(facts) for name, facts in models.items()},
+        "evaluators": dict(rules),
+        "versions": {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
+    """A hash of everything that decides which calls a study has and what their keys are."""
+    parts = [
+        asdict(experiment.labels),
+        [asdict(variant) for variant in experiment.variants],
+        [asdict(decoding) for decoding in experiment.decodings.values()],
+        [asdict(condition) for condition in experiment.conditions],
+        dict(identities),
+        _items_hash(experiment),
+    ]
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _items_hash(experiment: Experiment) -> str:
+    state = blake2b(digest_size=16)
+    for item in experiment.items:
+        row = json.dumps([item.id, dict(item.fields), item.gold], sort_keys=True, default=str)
+        state.update(row.encode("utf-8", "surrogatepass") + b"\n")
+    return state.hexdigest()

@@ -1,0 +1,123 @@
+"""What a study will take: calls, tokens, time and money, before they are spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from quaver.design.plan import Plan
+from quaver.models import Model
+
+__all__ = ["Forecast", "ModelForecast", "forecast"]
+
+_COUNTED = 48
+"""Prompts whose tokens are counted; the rest are taken to be like them."""
+
+_CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English, where the model cannot count."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForecast:
+    """One model's part.
+
+    Attributes:
+        model: Its name in the study.
+        calls: All of its calls.
+        stored: How many of these are answered already.
+        prompts: Different prompts.
+        prompt_tokens: Tokens of all calls' prompts.
+        new_tokens: Tokens left to read where what neighbouring prompts share is read once.
+        answer_tokens: At most, if every answer is as long as it may be.
+        counted: Whether the model's own tokenizer counted; else four characters are a token.
+        seconds: For the calls that are not stored, at the pace of those that are; None before any is.
+        cost: In US dollars; None where it is not known.
+    """
+
+    model: str
+    calls: int
+    stored: int
+    prompts: int
+    prompt_tokens: int
+    new_tokens: int
+    answer_tokens: int
+    counted: bool
+    seconds: float | None
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A study's plan in numbers.
+
+    Attributes:
+        items: Items after sampling.
+        variants: Ways of asking.
+        decodings: Ways of drawing an answer.
+        models: Each model's part.
+    """
+
+    items: int
+    variants: int
+    decodings: int
+    models: tuple[ModelForecast, ...]
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(model.calls for model in self.models)
+
+    @property
+    def stored(self) -> int:
+        """Calls that are answered already."""
+        return sum(model.stored for model in self.models)
+
+    @property
+    def seconds(self) -> float | None:
+        """For what is not stored, the models working side by side; None where one is not known."""
+        known = [model.seconds for model in self.models]
+        return None if None in known else max((s for s in known if s is not None), default=0.0)
+
+
+def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mapping[str, float]]) -> Forecast:
+    """Reckon what a plan will take.
+
+    Args:
+        plan: The plan.
+        models: The study's models by name.
+        usage: What each model's stored calls took, as ``Store.usage`` gives it.
+    """
+    experiment, survey = plan.experiment, plan.survey
+    parts = []
+    for name, model in models.items():
+        conditions = [condition for condition in experiment.conditions if condition.model == name]
+        a_prompt, counted = _tokens_a_prompt(plan, model)
+        calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
+        used = usage.get(name, {})
+        stored = int(used.get("calls", 0))
+        parts.append(
+            ModelForecast(
+                model=name,
+                calls=calls,
+                stored=stored,
+                prompts=survey.prompts,
+                prompt_tokens=round(a_prompt * calls),
+                new_tokens=round(a_prompt * survey.prompts * survey.new_characters / survey.characters),
+                answer_tokens=len(experiment.items)
+                * sum(c.repeats * experiment.decodings[c.decoding].max_tokens for c in conditions),
+                counted=counted,
+                seconds=(calls - stored) * used["seconds"] / stored if stored else None,
+                cost=0.0 if model.abilities.local else None,
+            )
+        )
+    return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), tuple(parts))
+
+
+def _tokens_a_prompt(plan: Plan, model: Model) -> tuple[float, bool]:
+    step = max(1, plan.survey.prompts // _COUNTED)
+    some = [prompt.messages for _, _, prompt in islice(plan.prompts(), 0, None, step)]
+    counts = model.count_tokens(some)
+    if counts is None:
+        return plan.survey.characters / plan.survey.prompts / _CHARACTERS_A_TOKEN, False
+    return sum(counts) / len(counts), True

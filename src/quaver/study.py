@@ -1,0 +1,276 @@
+"""A study from its file to its report: the one place where the stages are put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import polars as pl
+
+from quaver import registry
+from quaver.collect.noise import Noise, engine_noise
+from quaver.collect.runner import Outcome, Progress, collect
+from quaver.collect.sole_writer import sole_writer
+from quaver.collect.store import Counts, Store
+from quaver.design.experiment import TEXT_FACTOR, Experiment, resolve
+from quaver.design.lock_file import fingerprint, lock_document
+from quaver.design.plan import Plan
+from quaver.design.spec import PluginSpec, StudySpec
+from quaver.design.study_file import Source, bind, read_study
+from quaver.errors import MeasureError, SpecError, UnknownName
+from quaver.forecast import Forecast, forecast
+from quaver.models import Model
+from quaver.models.fit import check_abilities
+from quaver.records import Call, Estimate, Request
+#from quaver.score import Evaluator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Study"]
+
+Annotate = Callable[[str, str], str]
+
+
+class Study:
+    """One experiment on one set of items, and its folder.
+
+    Use ``Study.open``. The folder holds what the stages leave: ``study.yaml``, ``study.lock.json``,
+    ``responses.db``, ``annotations.parquet``, ``estimates.csv``, ``report.html``, ``figures/``.
+    """
+
+    def __init__(
+        self, spec: StudySpec, source: Source, folder: Path, functions: Mapping[str, Annotate]
+    ) -> None:
+        self.spec = spec
+        self.folder = folder
+        self._source = source
+        self._functions = dict(functions)
+
+    @classmethod
+    def open(
+        cls,
+        study: str | Path | Mapping[str, Any],
+        *,
+        folder: str | Path | None = None,
+        functions: Mapping[str, Annotate] | None = None,
+    ) -> Study:
+        """Read a study.
+
+        Args:
+            study: A study file, a study's folder, or what would stand in the file.
+            folder: Where answers and results go. By default the folder of ``study.yaml``; for a file
+                of another name, a folder of that name beside it.
+            functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
+
+        Raises:
+            SpecError: The study cannot be read.
+        """
+        if isinstance(study, Mapping):
+            spec, source = read_study(study)
+            return cls(spec, source, Path(folder or spec.name), functions or {})
+        path = Path(study)
+        if path.is_dir():
+            beside = path.with_name(path.name + ".yaml")
+            path = beside if beside.is_file() and not (path / "study.yaml").exists() else path / "study.yaml"
+        spec, source = read_study(path)
+        home = path.parent if path.name == "study.yaml" else path.with_suffix("")
+        return cls(spec, source, Path(folder) if folder else home, functions or {})
+
+    # -------------------------------------------------------------------- design
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """Items, variants, decodings and conditions, loaded and checked."""
+        return resolve(self.spec, self._source)
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """The study's models by name, none of them loaded yet.
+
+        Raises:
+            UnknownName: No engine of that name is registered.
+            ModelError: Weights are missing.
+        """
+        models: dict[str, Model] = {}
+        for index, asked in enumerate(self.spec.models):
+            loc = ("models", index)
+            plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+            options: dict[str, Any] = asked.options
+            if asked.use == "function":
+                options = {**options, "annotate": self._function(asked.name, loc)}
+            models[asked.name] = plugin(**bind(plugin, options, self._source, loc))
+        check_abilities(models, self.experiment.decodings, self.experiment.variants)
+        return models
+
+    def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
+        if name not in self._functions:
+            raise SpecError(
+                f"the model {name!r} is a Python function that was not given",
+                where=self._source.where(*loc),
+                expected="a function annotate(text, prompt)",
+                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or `--function {name}=module:annotate`",
+            )
+        return self._functions[name]
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return Plan(self.experiment, {name: model.identity() for name, model in self.models.items()})
+
+    def plan(self, *, pilot: int = 0) -> Forecast:
+        """What the study will take: calls, tokens, time, cost.
+
+        Args:
+            pilot: Ask this many requests first, and store their answers, so that the time is measured.
+        """
+        if pilot:
+            self.run(requests=pilot)
+        if not self._responses.exists():
+            return forecast(self._plan, self.models, {})
+        with self._store() as store:
+            if not store.placed(self._fingerprint):
+                with sole_writer(self.folder):
+                    self._place(store)
+            return forecast(self._plan, self.models, store.usage())
+
+    # ------------------------------------------------------------------- collect
+
+    def run(
+        self,
+        *,
+        watch: Callable[[Progress], None] = lambda _: None,
+        retry_errors: bool = False,
+        requests: int | None = None,
+    ) -> Outcome:
+        """Ask whatever has not been asked yet, and store the answers.
+
+        Args:
+            watch: Called with the progress as responses are stored.
+            retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
+            requests: Send at most this many requests of each model.
+
+        Returns:
+            How the run ended; Ctrl-C and a spent budget are ends, not errors.
+
+        Raises:
+            StoreError: Another process collects for this study, or the disk is full.
+            ModelError: A model is of no use.
+        """
+        experiment, models = self.experiment, self.models
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with sole_writer(self.folder), self._store() as store:
+            self._place(store)
+            self._write_lock()
+            counts = store.counts()
+            before = counts.answered - (counts.errors if retry_errors else 0)
+            progress = Progress(experiment.calls, before)
+            if before == experiment.calls:
+                return Outcome("finished", experiment.calls, before, 0, 0, progress.elapsed)
+            fresh = counts.answered == 0
+
+            def stored(keys: Sequence[bytes]) -> Any:
+                return () if fresh else store.answered(keys, errors=not retry_errors)
+
+            for name, model in models.items():
+                model.prepare(max(c.repeats for c in experiment.conditions if c.model == name))
+            budget = self.spec.budget
+            return collect(
+                {name: islice(self._plan.requests(name, stored), requests) for name in models},
+                models,
+                store,
+                progress,
+                calls=None if budget.calls is None else max(0, budget.calls - before),
+                seconds=budget.seconds,
+                watch=watch,
+            )
+
+    def status(self) -> tuple[Counts, int]:
+        """What is stored, and how many calls the study has. May be asked while it runs."""
+        if not self._responses.exists():
+            return Counts(0, 0, 0), self.experiment.calls
+        with self._store() as store:
+            return store.counts(), self.experiment.calls
+
+    def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
+        """Measure the engines' own noise on some of the study's prompts, and keep it for the report.
+
+        Args:
+            prompts: How many, spread over the study. Each is asked about eight times of each model.
+        """
+        found: dict[str, list[Noise]] = {}
+        for name, model in self.models.items():
+            found[name] = engine_noise(model, self._spread_requests(name, prompts))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        document = {name: [asdict(row) for row in rows] for name, rows in found.items()}
+        self._noise_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        return found
+
+    def _spread_requests(self, model: str, prompts: int) -> list[Request]:
+        first = next(iter(self.spec.decoding))
+        wanted = (r for r in self._plan.requests(model) if r.decoding.name == first)
+        step = max(1, self._plan.survey.prompts // prompts)
+        return list(islice(wanted, 0, step * prompts, step))
+
+    # --------------------------------------------------------------------- inside
+
+    @property
+    def _responses(self) -> Path:
+        return self.folder / "responses.db"
+
+    @property
+    def _noise_file(self) -> Path:
+        return self.folder / "noise.json"
+
+    @contextmanager
+    def _store(self) -> Iterator[Store]:
+        store = Store(self._responses)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return fingerprint(self.experiment, self._plan.identities)
+
+    def _place(self, store: Store) -> None:
+        """See to it that the store's calls are those of the study as it stands."""
+        if store.placed(self._fingerprint):
+            return
+        counts = store.counts()
+        calls: Iterator[Call] = iter(())
+        if counts.answered + counts.unplaced:
+            calls = (
+                call
+                for name in self.models
+                for request in self._plan.requests(name)
+                for call in request.calls
+            )
+        ids = [item.id for item in self.experiment.items]
+        store.place(self._fingerprint, self.experiment.conditions, ids, calls)
+
+    def _evaluators(self) -> dict[str, Any]:
+        return {}
+
+    def _write_lock(self) -> None:
+        models = {
+            name: {"identity": self._plan.identities[name], **model.provenance()}
+            for name, model in self.models.items()
+        }
+        rules = {name: (type(one).__doc__ or "").strip() for name, one in self._evaluators().items()}
+        document = lock_document(self.spec, self.experiment, models, rules)
+        text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
+        _replace(self.folder / "study.lock.json", text)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file so that there is never half of it."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
+    part.replace(path)
