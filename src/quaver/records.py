@@ -279,6 +279,10 @@ class Reading:
         looping: The answer repeats itself to its end.
         probabilities: Probability of each label by code, where the evaluator has them; they sum to 1.
         confidence: How sure the model was of ``label``, from 0 to 1.
+        label_coverage: Share of the labels that the model's likeliest tokens held, where an
+            evaluator read these.
+        mass_coverage: Probability that those tokens had together; ``confidence`` times it is the
+            raw probability of the label.
     """
 
     label: str | None
@@ -288,6 +292,8 @@ class Reading:
     looping: bool = False
     probabilities: Mapping[str, float] | None = None
     confidence: float | None = None
+    label_coverage: float | None = None
+    mass_coverage: float | None = None
 
 
 ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
@@ -304,6 +310,8 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "looping": pl.Boolean,
     "confidence": pl.Float64,
     "probabilities": pl.List(pl.Float64),
+    "label_coverage": pl.Float64,
+    "mass_coverage": pl.Float64,
     "gold": pl.Categorical,
 }
 """The annotation frame: one row an annotation (response × evaluator).

@@ -1,23 +1,35 @@
-"""responses -> annotations: evaluators, one a file, and the frame that they fill."""
+"""responses -> annotations: evaluators, one a file, and the frame that they fill.
+
+A response is read in three steps, each in its file. `answer` takes away what is not the answer
+(thinking, marks of the chat format, invisible characters); `status` decides by stated rules
+whether there is anything to read (``error``, ``empty``, ``refused``) and how it ended
+(``truncated``, ``looping``), once for all evaluators; an evaluator then reads the answer, and
+decides between a label, ``ambiguous`` and ``no_label``. `annotate` does so for a whole study.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
-from quaver.records import LabelSet, Reading, Response, Variant
+from quaver.records import LabelSet, Reading, Variant
+from quaver.score.answer import Answer
 
-__all__ = ["Evaluator", "Reader"]
+__all__ = ["Answer", "Evaluator", "Reader"]
 
-Reader = Callable[[Response], Reading]
-"""Reads one response; pure, and never raises."""
+Reader = Callable[[Answer], Reading]
+"""Reads one answer: pure, never raises, and its status is ``valid``, ``ambiguous`` or ``no_label``
+(``quaver.score.reading`` makes these). The marks and the other statuses are set elsewhere."""
 
 
 class Evaluator(Protocol):
-    """A named rule that turns a response into a label or a reason why not.
+    """A named rule that turns an answer into a label or a reason why not.
 
     A class registered under ``quaver.evaluators``; its constructor takes the rule's options as
     keyword arguments, and its docstring states the rule exactly, for the report quotes it.
+
+    A class attribute ``reads = "tokens"`` says that it reads the tokens' log-probabilities and not
+    the text, so that an empty or refusing text does not matter to it.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

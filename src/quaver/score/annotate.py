@@ -1,0 +1,231 @@
+"""Responses -> the annotation frame, chunk by chunk, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from quaver.errors import SpecError, StoreError
+from quaver.records import ANNOTATION_COLUMNS, Condition, Item, LabelSet, Reading, Response, Variant
+from quaver.score import Evaluator, Reader
+from quaver.score.status import Judge, Judged
+
+__all__ = ["Annotator", "annotate", "read"]
+
+Row = tuple[int, int, int, Response]
+"""Position of the condition, position of the item, number of the repeat, and what came back."""
+
+_REMEMBERED = 20_000
+_LONGEST_REMEMBERED = 2_000
+
+
+def annotate(
+    chunks: Iterable[Sequence[Row]],
+    annotator: Annotator,
+    path: Path | None = None,
+) -> pl.LazyFrame:
+    """Read every response with every evaluator.
+
+    Args:
+        chunks: The responses, some thousand at a time; gone through once.
+        annotator: Knows the design and the evaluators.
+        path: Where the frame is written as Parquet, chunk by chunk under a temporary name that is
+            renamed when all is there; without it, the frame is kept in memory.
+
+    Returns:
+        The annotation frame (`records.ANNOTATION_COLUMNS` and the columns of factors and groups):
+        of each chunk the rows of the first evaluator, then those of the next.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    if path is None:
+        frames = [annotator.frame(chunk) for chunk in chunks]
+        return pl.concat(frames).lazy() if frames else annotator.frame([]).lazy()
+
+    def frames_of(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        return (annotator.frame(chunk) for chunk in chunks)
+
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        register_io_source(frames_of, schema=annotator.schema).sink_parquet(temporary)
+        temporary.replace(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise StoreError(
+            "the annotations cannot be written",
+            where=str(path),
+            found=str(error),
+            fix="make room, then rescore",
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return pl.scan_parquet(path)
+
+
+def read(response: Response, evaluator: Evaluator, labels: LabelSet, variant: Variant) -> Reading:
+    """Read one response with one evaluator, its status and marks included."""
+    judged = Judge(labels, variant)(response)
+    reading = _read(judged, evaluator.reader(labels, variant), _reads_tokens(evaluator))
+    return replace(reading, truncated=judged.truncated, looping=judged.looping)
+
+
+class Annotator:
+    """Reads the responses of one design with some evaluators.
+
+    Args:
+        conditions: The design's conditions, in the order of the rows' first position.
+        items: Its items, in the order of the rows' second position.
+        variants: By id.
+        labels: The task's label set.
+        evaluators: By the name that they have in the study.
+
+    Attributes:
+        schema: The columns of the frames.
+
+    Raises:
+        SpecError: A factor or a group has the name of a column that annotations have anyhow.
+    """
+
+    def __init__(
+        self,
+        *,
+        conditions: Sequence[Condition],
+        items: Sequence[Item],
+        variants: Mapping[str, Variant],
+        labels: LabelSet,
+        evaluators: Mapping[str, Evaluator],
+    ) -> None:
+        self._codes = labels.codes
+        self._of_condition, self._of_item = _columns(conditions, items, variants)
+        self._variants = list(variants)
+        places = {name: at for at, name in enumerate(variants)}
+        self._variant = [places[condition.variant] for condition in conditions]
+        self._judges = [Judge(labels, variant) for variant in variants.values()]
+        self._evaluators = [
+            _Evaluator(
+                name, _reads_tokens(one), [one.reader(labels, variant) for variant in variants.values()]
+            )
+            for name, one in evaluators.items()
+        ]
+        self._memory: dict[Any, tuple[Judged, list[Reading]]] = {}
+        extra = [name for name in (*self._of_condition, *self._of_item) if name not in ANNOTATION_COLUMNS]
+        columns = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
+        self.schema = pl.DataFrame(schema=columns).schema
+
+    def frame(self, rows: Sequence[Row]) -> pl.DataFrame:
+        """The annotations of some responses: as many rows for each evaluator as there are responses."""
+        read = [self._read(condition, response) for condition, _, _, response in rows]
+        at_condition = pl.Series([row[0] for row in rows], dtype=pl.UInt32)
+        at_item = pl.Series([row[1] for row in rows], dtype=pl.UInt32)
+        shared = {name: column.gather(at_condition) for name, column in self._of_condition.items()}
+        shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
+        shared["repeat"] = pl.Series([row[2] for row in rows], dtype=pl.Int32)
+        shared["truncated"] = pl.Series([judged.truncated for judged, _ in read], dtype=pl.Boolean)
+        shared["looping"] = pl.Series([judged.looping for judged, _ in read], dtype=pl.Boolean)
+        frames = [
+            pl.DataFrame(shared | self._read_columns(one.name, [readings[at] for _, readings in read]))
+            for at, one in enumerate(self._evaluators)
+        ]
+        if not frames:
+            return pl.DataFrame(schema=self.schema)
+        return pl.concat(frames).select(self.schema.names())
+
+    def _read_columns(self, evaluator: str, readings: list[Reading]) -> dict[str, pl.Series]:
+        """The columns that depend on the evaluator; labels and statuses are looked up once each."""
+        size = len(readings)
+        codes = self._codes
+        probabilities = [
+            None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in codes]
+            for one in readings
+        ]
+        return {
+            "evaluator": pl.Series([evaluator], dtype=pl.Categorical).new_from_index(0, size),
+            "label": pl.Series([one.label for one in readings], dtype=pl.Categorical),
+            "status": pl.Series([one.status for one in readings], dtype=pl.Categorical),
+            "reason": pl.Series([one.reason for one in readings], dtype=pl.String),
+            "confidence": pl.Series([one.confidence for one in readings], dtype=pl.Float64),
+            "probabilities": pl.Series(probabilities, dtype=pl.List(pl.Float64)),
+            "label_coverage": pl.Series([one.label_coverage for one in readings], dtype=pl.Float64),
+            "mass_coverage": pl.Series([one.mass_coverage for one in readings], dtype=pl.Float64),
+        }
+
+    def _read(self, condition: int, response: Response) -> tuple[Judged, list[Reading]]:
+        """What all evaluators make of a response; what was said before is remembered.
+
+        Small models say the same again and again. Answers with tokens are never the same, and long
+        ones hardly.
+        """
+        variant = self._variant[condition]
+        if response.tokens or len(response.text) > _LONGEST_REMEMBERED:
+            return self._judge_and_read(variant, response)
+        key = (variant, response.text, response.finish, response.error, response.thinking is None)
+        known = self._memory.get(key)
+        if known is None:
+            if len(self._memory) >= _REMEMBERED:
+                self._memory.clear()
+            known = self._memory[key] = self._judge_and_read(variant, response)
+        return known
+
+    def _judge_and_read(self, variant: int, response: Response) -> tuple[Judged, list[Reading]]:
+        judged = self._judges[variant](response)
+        return judged, [_read(judged, one.readers[variant], one.reads_tokens) for one in self._evaluators]
+
+
+class _Evaluator(NamedTuple):
+    name: str
+    reads_tokens: bool
+    readers: list[Reader]
+
+
+def _reads_tokens(evaluator: Evaluator) -> bool:
+    return getattr(evaluator, "reads", "text") == "tokens"
+
+
+def _read(judged: Judged, reader: Reader, reads_tokens: bool) -> Reading:
+    reading = judged.tokens if reads_tokens else judged.text
+    return reader(judged.answer) if reading is None else reading
+
+
+def _columns(
+    conditions: Sequence[Condition], items: Sequence[Item], variants: Mapping[str, Variant]
+) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
+    """The columns that a condition decides, a row a condition, and those that an item decides."""
+    of_condition: dict[str, list[str | None]] = {
+        "model": [condition.model for condition in conditions],
+        "variant": [condition.variant for condition in conditions],
+        "decoding": [condition.decoding for condition in conditions],
+    }
+    of_item: dict[str, list[str | None]] = {
+        "item": [item.id for item in items],
+        "gold": [item.gold for item in items],
+    }
+    taken = dict.fromkeys(ANNOTATION_COLUMNS, "annotations")
+    for name in dict.fromkeys(name for variant in variants.values() for name in variant.factors):
+        _claim(name, "a factor of the variants", taken)
+        of_condition[name] = [variants[condition.variant].factors.get(name) for condition in conditions]
+    for name in dict.fromkeys(name for item in items for name in item.groups):
+        _claim(name, "a group of the items", taken)
+        of_item[name] = [item.groups.get(name) for item in items]
+    return _categorical(of_condition), _categorical(of_item)
+
+
+def _claim(name: str, claimant: str, taken: dict[str, str]) -> None:
+    if name in taken:
+        raise SpecError(
+            f"two columns of the annotations would be named {name!r}",
+            found=f"{name!r} of {taken[name]}, and as {claimant}",
+            fix="give one of them another name",
+        )
+    taken[name] = claimant
+
+
+def _categorical(columns: Mapping[str, list[str | None]]) -> dict[str, pl.Series]:
+    return {name: pl.Series(name, values, dtype=pl.Categorical) for name, values in columns.items()}

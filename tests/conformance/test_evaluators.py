@@ -1,0 +1,145 @@
+"""What every registered evaluator must keep, whoever wrote it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.score.tasks import TASKS
+
+from quaver import registry
+from quaver.records import Label, LabelSet, Reading, Response, Status, Token, Variant
+from quaver.score import Evaluator
+from quaver.score.annotate import read
+
+# What an evaluator needs to be made at all, where it has no default.
+OPTIONS: dict[str, dict[str, object]] = {}
+
+
+def made(name: str) -> Evaluator:
+    evaluator: Evaluator = registry.load("evaluators", name)(**OPTIONS.get(name, {}))
+    return evaluator
+
+
+def check(reading: Reading, labels: LabelSet) -> None:
+    assert reading.status in get_args(Status)
+    assert (reading.label is None) == (reading.status != "valid")
+    assert reading.label is None or reading.label in labels.codes
+    assert reading.reason or reading.status == "valid"
+    if reading.probabilities is not None:
+        assert set(reading.probabilities) <= set(labels.codes)
+        assert all(0 <= p <= 1 for p in reading.probabilities.values())
+        assert math.isclose(sum(reading.probabilities.values()), 1)
+    for number in (reading.confidence, reading.label_coverage, reading.mass_coverage):
+        assert number is None or 0 <= number <= 1 + 1e-9
+
+
+PIECES = [
+    *("A", "B", "a", "positive", "negative", "very", "not", "Clinton", "Dole", "label", "is", "option"),
+    *(
+        "0",
+        "1",
+        "0.5",
+        "1.0",
+        "0,5",
+        "90%",
+        "1e999",
+        "-1",
+        "1/2",
+        "out of",
+        "100",
+        "NaN",
+        "Infinity",
+        "9" * 400,
+    ),
+    *("answer:", "FINAL:", "Answer is", "explanation", "sorry, I cannot", "<think>", "</think>"),
+    *("{", "}", "[", "]", '"label":', ":", ",", "(", ")", ".", "\n", "**", "'", '"', "`"),
+    *("正面", "\u0301", "\x00", "\ud800", "\u202e", "Ａ", "А"),
+]
+HOSTILE = st.one_of(
+    st.text(max_size=200),
+    st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join),
+    st.lists(st.sampled_from(PIECES) | st.characters(), max_size=30).map("".join),
+)
+TOKENS = st.lists(
+    st.builds(
+        Token,
+        st.text("AB 01\n<think>pos", max_size=4),
+        st.floats(-30, 0),
+        st.lists(st.tuples(st.text("AB 01pn", max_size=3), st.floats(-800, 0)), max_size=5).map(tuple),
+    ),
+    max_size=4,
+).map(tuple)
+FINISHES = st.sampled_from(["stop", "length", "content_filter", "error"])
+RESPONSES = st.builds(Response, HOSTILE, FINISHES, tokens=TOKENS)
+ODD_NAMES = ["A", "a", "1", "0.5", "not", "very good", "C++", "(", "é", "正", "\u0301", ".*"]
+NAMES = st.sampled_from(ODD_NAMES) | st.text(min_size=1, max_size=8)
+LABELS = st.builds(Label, NAMES, NAMES, synonyms=st.lists(NAMES, max_size=1).map(tuple))
+LABEL_SETS = st.builds(
+    LabelSet, st.lists(LABELS, min_size=2, max_size=4, unique_by=lambda label: label.code).map(tuple)
+)
+MEGABYTES = [
+    "a",
+    " ",
+    "\n",
+    "not ",
+    "answer: ",
+    "{",
+    '{"label": ',
+    "[",
+    "0.",
+    "9",
+    "positive, ",
+    "FINAL: ",
+    "A) ",
+]
+
+
+@pytest.mark.parametrize("name", registry.names("evaluators"))
+class TestEveryEvaluator:
+    def test_it_states_its_rule(self, name: str) -> None:
+        assert len(inspect.getdoc(registry.load("evaluators", name)) or "") > 100
+
+    def test_it_says_what_it_reads(self, name: str) -> None:
+        assert getattr(made(name), "reads", "text") in ("text", "tokens")
+
+    @pytest.mark.parametrize("task", TASKS)
+    @settings(max_examples=25, deadline=None)
+    @given(response=RESPONSES)
+    def test_any_answer_is_read_and_read_alike_twice(self, name: str, task: str, response: Response) -> None:
+        labels, variant = TASKS[task]
+        reading = read(response, made(name), labels, variant)
+        check(reading, labels)
+        assert reading == read(response, made(name), labels, variant)
+
+    @settings(max_examples=50, deadline=None)
+    @given(labels=LABEL_SETS, answers=st.lists(NAMES, min_size=4, max_size=4), text=HOSTILE, data=st.data())
+    def test_under_any_label_set(
+        self, name: str, labels: LabelSet, answers: list[str], text: str, data: st.DataObject
+    ) -> None:
+        variant = Variant("v", {}, "", "", "", "", "", dict(zip(labels.codes, answers, strict=False)))
+        text = data.draw(st.sampled_from([text, *labels.codes, *answers, f"{text} {answers[0]}."]))
+        check(read(Response(text), made(name), labels, variant), labels)
+
+    def test_failed_answers_are_no_concern_of_its(self, name: str) -> None:
+        labels, variant = TASKS["names"]
+        assert read(Response("Dole", "error", "down"), made(name), labels, variant).status == "error"
+        assert read(Response("Dole", "content_filter"), made(name), labels, variant).status == "refused"
+        assert read(Response(" "), made(name), labels, variant).status == "empty"
+
+    def test_thinking_is_never_read(self, name: str) -> None:
+        labels, variant = TASKS["names"]
+        response = Response('<think>Final answer: Clinton. FINAL: Clinton\n{"label": "Clinton"} 1.0</think>')
+        assert read(response, made(name), labels, variant).status == "empty"
+
+    def test_a_megabyte_made_to_hurt_is_read(self, name: str) -> None:
+        # Quadratic work on a megabyte takes hours: that this ends at all is the assertion.
+        labels, variant = TASKS["tone"]
+        evaluator = made(name)
+        for unit in MEGABYTES:
+            text = unit * (1_000_000 // len(unit))
+            check(read(Response(text + "x"), evaluator, labels, variant), labels)
