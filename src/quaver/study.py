@@ -23,12 +23,13 @@ from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
 from quaver.design.spec import PluginSpec, StudySpec
 from quaver.design.study_file import Source, bind, read_study
-from quaver.errors import MeasureError, SpecError, UnknownName
+from quaver.errors import MeasureError, SpecError, StoreError, UnknownName
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
 from quaver.records import Call, Estimate, Request
-#from quaver.score import Evaluator
+from quaver.score import Evaluator
+from quaver.score.annotate import Annotator, annotate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,7 @@ class Study:
                 f"the model {name!r} is a Python function that was not given",
                 where=self._source.where(*loc),
                 expected="a function annotate(text, prompt)",
-                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or `--function {name}=module:annotate`",
+                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
             )
         return self._functions[name]
 
@@ -133,10 +134,7 @@ class Study:
             self.run(requests=pilot)
         if not self._responses.exists():
             return forecast(self._plan, self.models, {})
-        with self._store() as store:
-            if not store.placed(self._fingerprint):
-                with sole_writer(self.folder):
-                    self._place(store)
+        with self._answers() as store:
             return forecast(self._plan, self.models, store.usage())
 
     # ------------------------------------------------------------------- collect
@@ -217,11 +215,73 @@ class Study:
         step = max(1, self._plan.survey.prompts // prompts)
         return list(islice(wanted, 0, step * prompts, step))
 
+    # ---------------------------------------------------------------------- score
+
+    def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
+        """Read the stored answers with evaluators; nothing is asked.
+
+        Args:
+            evaluators: Registered names; the study's own evaluators by default.
+
+        Returns:
+            The annotation frame, which is kept as ``annotations.parquet``.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+            UnknownName: No evaluator of that name is registered.
+        """
+        experiment = self.experiment
+        annotator = Annotator(
+            conditions=experiment.conditions,
+            items=experiment.items,
+            variants={variant.id: variant for variant in experiment.variants},
+            labels=experiment.labels,
+            evaluators=self._evaluators(evaluators),
+        )
+        with self._answers() as store:
+            frame = annotate(store.read(), annotator, self._annotations_file).collect()
+            store.note("annotations", self._scoring_mark(store))
+        return frame
+
+    def annotations(self) -> pl.DataFrame:
+        """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups).
+
+        Made where it is missing, and anew where answers came in or the study changed since; what
+        ``rescore`` was told to read with stays until then. ``.to_pandas()`` gives a pandas frame.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        with self._answers() as store:
+            fresh = store.noted("annotations") == self._scoring_mark(store)
+        if fresh and self._annotations_file.exists():
+            return pl.read_parquet(self._annotations_file)
+        return self.rescore()
+
+    def _scoring_mark(self, store: Store) -> str:
+        """Changes with the calls, the stored answers and the study's evaluators."""
+        evaluators = [asked.model_dump() for asked in self.spec.evaluators]
+        return f"{self._fingerprint} {store.state()} {json.dumps(evaluators, sort_keys=True, default=str)}"
+
+    def _evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
+        if names is not None:
+            return {name: registry.load("evaluators", name)() for name in names}
+        found: dict[str, Evaluator] = {}
+        for index, asked in enumerate(self.spec.evaluators):
+            loc = ("evaluators", index)
+            plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
+            found[asked.title] = plugin(**bind(plugin, asked.options, self._source, loc))
+        return found
+
     # --------------------------------------------------------------------- inside
 
     @property
     def _responses(self) -> Path:
         return self.folder / "responses.db"
+
+    @property
+    def _annotations_file(self) -> Path:
+        return self.folder / "annotations.parquet"
 
     @property
     def _noise_file(self) -> Path:
@@ -234,6 +294,19 @@ class Study:
             yield store
         finally:
             store.close()
+
+    @contextmanager
+    def _answers(self) -> Iterator[Store]:
+        """The store, with the study's calls in it."""
+        if not self._responses.exists():
+            raise StoreError(
+                "nothing has been collected for this study yet", where=str(self.folder), fix="quaver run"
+            )
+        with self._store() as store:
+            if not store.placed(self._fingerprint):
+                with sole_writer(self.folder):
+                    self._place(store)
+            yield store
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -254,9 +327,6 @@ class Study:
             )
         ids = [item.id for item in self.experiment.items]
         store.place(self._fingerprint, self.experiment.conditions, ids, calls)
-
-    def _evaluators(self) -> dict[str, Any]:
-        return {}
 
     def _write_lock(self) -> None:
         models = {

@@ -12,6 +12,8 @@ from quaver.cli.screen import screen, show_outcome, watching
 from quaver.cli.tables import estimates_table
 from quaver.study import Study
 
+_EXAMPLE = files("quaver") / "examples" / "votes.yaml"
+
 
 def command(
     folder: Annotated[Path, typer.Option(help="Where answers and report go.")] = Path("demo"),
@@ -20,7 +22,7 @@ def command(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"
     if not path.exists():
-        path.write_text((files("quaver.examples") / "votes.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+        path.write_text(_EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
     study = Study.open(path)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
     with watching() as watch:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from quaver import registry
 from quaver.cli.screen import FunctionOption, open_study, screen, table
-from quaver.collect.noise import Noise
-from quaver.study import Study
+from quaver.collect.noise import Noise, engine_noise, probes
+
+
+class Setting(StrEnum):
+    """The embedded engine's settings."""
+
+    repeatable = "repeatable"
+    fast = "fast"
 
 
 def command(
@@ -17,16 +25,16 @@ def command(
         str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="STUDY|MODEL")
     ],
     prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, about eight times each.")] = 6,
-    setting: Annotated[str, typer.Option(help="For a model: repeatable or fast.")] = "repeatable",
+    setting: Annotated[Setting, typer.Option(help="For a model, not a study.")] = Setting.repeatable,
     function: FunctionOption = None,
 ) -> None:
     """Ask the same calls cold, again, reordered and together, and say what differs."""
     path = Path(target)
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
-        study = open_study(path, function)
+        found = open_study(path, function).noise(prompts)
     else:
-        study = Study.for_model(target, setting=setting)
-    found = study.noise(prompts)
+        model = registry.load("models", "llamacpp")(model=target, setting=setting.value)
+        found = {target: engine_noise(model, probes(prompts))}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
     heads = ("model", "asked", "answers", "other text", "other likeliest token", "same bits", "largest shift")
     screen.print(table(heads, rows, "Against a cold engine, greedily:"))

@@ -19,6 +19,8 @@ def command(
     """Read the stored answers again, with the study's evaluators or others. Nothing is asked."""
     opened = open_study(study, function)
     annotations = opened.rescore(evaluator)
-    rows = annotations.group_by("evaluator", "status").len().sort("evaluator", "len", descending=[False, True])
+    rows = (
+        annotations.group_by("evaluator", "status").len().sort("evaluator", "len", descending=[False, True])
+    )
     screen.print(table(("evaluator", "status", "answers"), rows.rows()))
     screen.print(f"Wrote {opened.folder / 'annotations.parquet'}", highlight=False, markup=False)

@@ -11,4 +11,6 @@ def command(study: StudyArgument, function: FunctionOption = None) -> None:
     screen.print(f"{counts.answered:,} of {total:,} calls are answered", end="", highlight=False)
     screen.print(f", {counts.errors:,} with an error." if counts.errors else ".", highlight=False)
     if counts.unplaced:
-        screen.print(f"{counts.unplaced:,} stored answers fit no call of the study as it is.", highlight=False)
+        screen.print(
+            f"{counts.unplaced:,} stored answers fit no call of the study as it is.", highlight=False
+        )

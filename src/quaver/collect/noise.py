@@ -10,11 +10,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from quaver.models import Model
-from quaver.records import Request, Response
+from quaver.records import Call, Decoding, Message, Prompt, Request, Response
 
-__all__ = ["Noise", "engine_noise"]
+__all__ = ["Noise", "engine_noise", "probes"]
 
 _TOGETHER = 4
+
+_TEXTS = (
+    "The bus was late again, and nobody told us why.",
+    "Best soup I have had in years. The waiter remembered our names, and the bread came warm.",
+    "The council will vote on the new swimming pool next Tuesday.",
+    "I wanted to like this film. The music is lovely, the actors try hard, and still I looked at my "
+    "watch every ten minutes, because nothing in it ever comes from anything else.",
+    "Taxes are too high, and what do we get for them? Potholes.",
+    "She said she would think about it.",
+    "Our school needs smaller classes, not another committee that writes a report on smaller classes. "
+    "My daughter sits with thirty-one others in a room made for twenty.",
+    "Five stars for the view, one for the noise.",
+)
+_QUESTIONS = (
+    "Is the opinion in this text positive or negative? Answer with one word.",
+    "Does the writer approve? Answer only yes or no.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,26 @@ def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
         _compared("again", cold, twice[1::2]),
         _compared("reordered", cold, backwards),
         _compared("together", [one for one in cold for _ in range(_TOGETHER)], together),
+    ]
+
+
+def probes(prompts: int) -> list[Request]:
+    """Requests to measure a model with when there is no study: short opinions, two questions each.
+
+    Args:
+        prompts: How many; there are sixteen.
+    """
+    written = [f"{text}\n\n{question}" for text in _TEXTS for question in _QUESTIONS][:prompts]
+    return [
+        Request(
+            model="",
+            prompt=Prompt((Message("user", text),), text, ""),
+            decoding=Decoding("greedy", max_tokens=4),
+            choices=(),
+            seed=0,
+            calls=(Call(index.to_bytes(16, "big"), 0, index, 0),),
+        )
+        for index, text in enumerate(written)
     ]
 
 

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -220,7 +220,7 @@ class Store:
 
     def placed(self, fingerprint: str) -> bool:
         """Whether the calls are those of the study with this fingerprint."""
-        return self._meta("study") == fingerprint
+        return self.noted("study") == fingerprint
 
     def place(
         self,
@@ -286,11 +286,13 @@ class Store:
         Yields:
             Lists of (position of condition, position of item, repeat, response).
         """
-        with self._translated():
-            rows = self._db.execute(
-                f"SELECT c.condition, c.item, c.repeat, {_COLUMNS} FROM calls c "
-                "JOIN responses r ON r.id = c.response ORDER BY c.response"
-            )
+        sql = (
+            f"SELECT c.condition, c.item, c.repeat, {_COLUMNS} FROM calls c "
+            "JOIN responses r ON r.id = c.response ORDER BY c.response"
+        )
+        # A connection of its own: whoever writes the frame draws from another thread.
+        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
+            rows = reader.execute(sql)
             while part := list(islice(rows, chunk)):
                 yield [(condition, item, repeat, _response(row)) for condition, item, repeat, *row in part]
 
@@ -315,12 +317,25 @@ class Store:
                 for m, i, p, t, n in self._db.execute(sql)
             ]
 
-    # ------------------------------------------------------------------- inside
+    def state(self) -> str:
+        """Changes whenever a response comes in."""
+        with self._translated():
+            last = self._db.execute("SELECT max(id) FROM responses").fetchone()[0]
+            errors = self._db.execute("SELECT count(*) FROM responses WHERE finish = 'error'").fetchone()[0]
+        return f"{last} {errors}"
 
-    def _meta(self, name: str) -> str | None:
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text under a name."""
+        with self._translated():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def noted(self, name: str) -> str | None:
+        """What was kept under a name."""
         with self._translated():
             found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return found[0] if found else None
+
+    # ------------------------------------------------------------------- inside
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -7,11 +7,11 @@ writes it out with its defaults. ``read_study`` reads a file and turns what is w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from quaver.errors import nearest
 from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 
 __all__ = [
@@ -31,10 +31,23 @@ Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
+class PlacedError(ValueError):
+    """What is wrong with a part of the study file, and where inside that part it stands."""
+
+    def __init__(self, problem: str, *loc: str | int) -> None:
+        super().__init__(problem)
+        self.loc = loc
+
+
 class _Part(BaseModel):
     """A part of the study file: unknown keys are errors, and nothing changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        coerce_numbers_to_str=True,  # digits are common codes: 1 is the text "1"
+        allow_inf_nan=False,
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -54,7 +67,7 @@ class LabelSpec(_Part):
     @model_validator(mode="before")
     @classmethod
     def _from_code(cls, given: Any) -> Any:
-        return {"code": given} if isinstance(given, str) else given
+        return {"code": given} if isinstance(given, str | int) else given
 
     def label(self) -> Label:
         """The record that the stages use."""
@@ -75,9 +88,9 @@ class TaskSpec(_Part):
     @classmethod
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
         seen: set[str] = set()
-        for label in labels:
+        for index, label in enumerate(labels):
             if label.code in seen:
-                raise ValueError(f"the label code {label.code!r} is given twice")
+                raise PlacedError(f"the label code {label.code!r} is given twice", index)
             seen.add(label.code)
         return labels
 
@@ -96,11 +109,6 @@ class GoldSpec(_Part):
     @classmethod
     def _from_column(cls, given: Any) -> Any:
         return {"column": given} if isinstance(given, str) else given
-
-    @field_validator("map", mode="before")
-    @classmethod
-    def _text_keys(cls, given: Any) -> Any:
-        return {str(key): value for key, value in given.items()} if isinstance(given, Mapping) else given
 
 
 class ItemsSpec(_Part):
@@ -161,7 +169,7 @@ class PromptSpec(_Part):
 class PluginSpec(_Part):
     """Something registered by name, with its options beside the name. A bare string is the name."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
 
     use: Name = Field(description="The registered name.")
 
@@ -180,6 +188,24 @@ class FamilySpec(PluginSpec):
     """A way to vary the prompt; families are crossed."""
 
     factor: Name | None = Field(None, description="The column its levels go to; the family's own name else.")
+
+
+class EvaluatorSpec(PluginSpec):
+    """A rule that reads the answers."""
+
+    name: Name | None = Field(None, description="Its name in this study; the rule's own if left out.")
+
+    @property
+    def title(self) -> str:
+        """The name under which its readings appear."""
+        return self.name or self.use
+
+
+class MeasureSpec(PluginSpec):
+    """A measure."""
+
+    by: tuple[Name, ...] | None = Field(None, description="Columns whose combinations are measured apart.")
+    evaluator: Name | None = Field(None, description="Whose readings; the study's first if left out.")
 
 
 class ModelSpec(PluginSpec):
@@ -235,12 +261,12 @@ class StudySpec(_Part):
         {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
     )
     repeats: Annotated[int, Field(ge=1)] = Field(1, description="How often each is asked.")
-    evaluators: Annotated[tuple[PluginSpec, ...], Field(min_length=1)] = Field(
-        (PluginSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
+    evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
+        (EvaluatorSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
     )
-    measures: tuple[PluginSpec, ...] = Field(
+    measures: tuple[MeasureSpec, ...] = Field(
         tuple(
-            PluginSpec(use=name)
+            MeasureSpec(use=name)
             for name in (
                 "intra_pss",
                 "inter_pss",
@@ -255,14 +281,14 @@ class StudySpec(_Part):
     )
     budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
 
-    @field_validator("models")
+    @field_validator("models", "evaluators")
     @classmethod
-    def _distinct_models(cls, models: tuple[ModelSpec, ...]) -> tuple[ModelSpec, ...]:
-        names = [model.name for model in models]
+    def _distinct_names(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        names = [one.title if isinstance(one, EvaluatorSpec) else one.name for one in given]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two models are named {name!r}")
-        return models
+                raise ValueError(f"the name {name!r} is given twice")
+        return given
 
     @field_validator("decoding")
     @classmethod
@@ -276,8 +302,13 @@ class StudySpec(_Part):
         codes = {label.code for label in self.task.labels}
         for code in self.prompt.answers:
             if code not in codes:
-                raise ValueError(f"prompt.answers: no label has the code {code!r}")
-        for group in self.items.groups:
+                guess = nearest(code, codes)
+                hint = f"; did you mean {guess!r}?" if guess else f", only {', '.join(sorted(codes))}"
+                raise PlacedError(f"no label has the code {code!r}{hint}", "prompt", "answers", code)
+        for index, group in enumerate(self.items.groups):
+            loc = ("items", "groups", index)
             if group in ANNOTATION_COLUMNS:
-                raise ValueError(f"items.groups: {group!r} is a column of every annotation frame; rename it")
+                raise PlacedError(f"{group!r} is a column of every annotation frame; rename it", *loc)
+            if group in self.items.groups[:index]:
+                raise PlacedError(f"the group {group!r} is given twice", *loc)
         return self

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
-from ruamel.yaml import YAML
+from ruamel.yaml import YAML, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from quaver.design.spec import StudySpec
@@ -104,24 +104,38 @@ def _parse(path: Path) -> Any:
     except IsADirectoryError:
         raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
     except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
         raise SpecError(
             "the study file is not UTF-8",
-            where=str(path),
+            where=f"{path.name}:{line}",
             expected="UTF-8 text",
-            found=f"byte {error.object[error.start]:#04x} at position {error.start}",
+            found=f"byte {error.object[error.start]:#04x}",
             fix="save it as UTF-8",
         ) from None
+    yaml = YAML(typ="rt")
+    yaml.Constructor = _Constructor
     try:
-        return YAML(typ="rt").load(text)
+        return yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SpecError(
-            f"this is not YAML: {error.problem or error.context}",
+            f"this is not YAML: {(error.problem or error.context).splitlines()[0]}",
             where=f"{path.name}:{mark.line + 1}" if mark else path.name,
             fix="quote texts that hold a colon or start with a sign; indent with spaces",
         ) from None
     except (YAMLError, ValueError, RecursionError) as error:
         raise SpecError("this is not YAML", where=path.name, found=str(error)[:200]) from None
+
+
+class _Constructor(RoundTripConstructor):
+    """Reads ``007`` as the text that it is: a code, not the number 7."""
+
+    def construct_yaml_int(self, node: Any) -> Any:
+        written = str(node.value)
+        return written if len(written) > 1 and written[0] == "0" and written.isdigit() else super().construct_yaml_int(node)
+
+
+_Constructor.add_constructor("tag:yaml.org,2002:int", _Constructor.construct_yaml_int)
 
 
 def bind(
@@ -142,8 +156,6 @@ def bind(
         SpecError: An option is unknown, missing, or of another type.
     """
     model = _signature(plugin)
-    if model is None:
-        return dict(options)
     try:
         checked = model.model_validate(dict(options))
     except ValidationError as error:
@@ -152,8 +164,8 @@ def bind(
 
 
 @cache
-def _signature(plugin: Callable[..., Any]) -> type[BaseModel] | None:
-    """A pydantic model of the keyword arguments; None where the plug-in takes none to check."""
+def _signature(plugin: Callable[..., Any]) -> type[BaseModel]:
+    """A pydantic model of the arguments that can be given by name."""
     target = plugin.__init__ if inspect.isclass(plugin) else plugin
     hints = get_type_hints(target, include_extras=True)
     fields: dict[str, Any] = {}
@@ -161,10 +173,15 @@ def _signature(plugin: Callable[..., Any]) -> type[BaseModel] | None:
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = "allow"
-        if parameter.kind is parameter.KEYWORD_ONLY:
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hints.get(parameter.name, Any), default)
-    config = ConfigDict(extra=extra, arbitrary_types_allowed=True)  # type: ignore[typeddict-item]
+    config = ConfigDict(
+        extra=extra,  # type: ignore[typeddict-item]
+        arbitrary_types_allowed=True,
+        coerce_numbers_to_str=True,
+        protected_namespaces=(),
+    )
     return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
 
 
@@ -195,7 +212,8 @@ def _translated(
             found="nothing",
         )
     if kind == "value_error":
-        return SpecError(f"{first['ctx']['error']}{more}", where=source.where(*loc))
+        problem = first["ctx"]["error"]
+        return SpecError(f"{problem}{more}", where=source.where(*loc, *getattr(problem, "loc", ())))
     return SpecError(
         f"this value does not fit{more}",
         where=source.where(*loc),

@@ -1,0 +1,22 @@
+"""Every figure that the README claims, each as a ratio measured in this run or beside its limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SLOW = ("coverage.py",)
+"""Simulations that take longer than a bench should; run them by name."""
+
+
+def main() -> None:
+    here = Path(__file__).parent
+    for path in sorted(here.glob("*.py")):
+        if path.name not in ("run.py", "machine.py", *SLOW):
+            print(f"\n== {path.name}", flush=True)
+            subprocess.run([sys.executable, str(path)], check=True)
+
+
+if __name__ == "__main__":
+    main()
