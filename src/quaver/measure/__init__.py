@@ -1,23 +1,41 @@
-"""annotations -> estimates: one family of measures a file."""
+"""annotations -> estimates: one family of measures a file.
+
+`table` turns an annotation frame (or any frame, or CSV, with column names) into dense arrays, a
+`Cell` for each combination of the columns in ``by``; `bootstrap` resamples items (or groups of
+them) by weights, and makes intervals; each family's file holds its arithmetic on arrays and the
+functions on frames that are registered under ``quaver.measures``.
+
+A measure that needs a certain stratum (one prompt, say, for its stability over repeats) is computed
+within each stratum of a cell and averaged over them, so that every measure works with every ``by``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import polars as pl
 
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["Measure"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Frame", "Measure"]
+
+Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
 
 
 class Measure(Protocol):
-    """A named function of annotations, registered under ``quaver.measures``."""
+    """A named function of annotations, registered under ``quaver.measures``.
+
+    Called with nothing but a frame it must give a sensible answer, whatever the frame holds: an
+    `Estimate` always has a value or a reason. It raises nothing but ``MeasureError``.
+    """
 
     def __call__(
         self,
-        annotations: pl.DataFrame,
+        annotations: Frame,
         *,
         labels: LabelSet | None = None,
         by: Sequence[str] = (),
@@ -30,12 +48,18 @@ class Measure(Protocol):
 
         Args:
             annotations: A frame with the columns of ``records.ANNOTATION_COLUMNS`` (those that the
-                measure needs), of one evaluator.
+                measure needs), of one evaluator (or with ``"evaluator"`` in ``by``).
             labels: The task's label set; without it, the labels that occur, as nominal.
             by: Columns whose combinations are estimated apart, each in an ``Estimate.cell``.
             confidence: Nominal level of the intervals.
             resamples: Bootstrap resamples.
-            seed: Seed of the bootstrap.
-            **options: The measure's own.
+            seed: Root seed of the bootstrap.
+            **options: The measure's own. Common to all of Quaver's: ``columns`` (other names for
+                the frame's columns), ``group`` (the column whose groups of items are resampled),
+                ``missing`` (what an answer without a label counts as).
+
+        Returns:
+            At least one estimate for each cell; one cell, with nothing in ``Estimate.cell``,
+            where ``by`` is empty.
         """
         ...

@@ -1,0 +1,172 @@
+"""How often each label was given, and how often there was one at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from quaver.measure import Frame
+from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.intervals import Claim, estimate, mean_within, undefined
+from quaver.measure.means import differing, ratio
+from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.records import Estimate, LabelSet
+
+__all__ = ["ASKING", "label_shares", "valid_rate"]
+
+ASKING = ("model", "variant", "decoding", "repeat")
+"""What tells the answers about one item apart."""
+
+
+def label_shares(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """The share of each label among a cell's answers.
+
+    Share of label v = Σ_u n_uv / Σ_u m_u over items u: answers, not items, have equal weight. Undefined
+    where no answer has a label. The interval resamples items.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set: its labels appear with a share of 0 where nobody gave them.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        missing: ``"drop"``: shares of the answers with a label; ``"category"``: shares of all answers,
+            those without a label among them as ``no label``.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell and label; the cell holds the label under ``"label"``.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", "a", "a", "b"]})
+    >>> [(e.cell["label"], e.value) for e in label_shares(frame)]
+    [('a', 0.75), ('b', 0.25)]
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    found: list[Estimate] = []
+    for cell in cells(
+        annotations,
+        raters=ASKING,
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        missing="category" if missing == "category" else "drop",
+    ):
+        counts = cell.counts()[:, 0] if cell.codes.size else np.zeros((0, len(cell.labels)))
+        excluded = {} if missing == "category" else cell.counted
+        whole = "all answers" if missing == "category" else "the answers with a label"
+        claim = Claim("label_shares", f"share of {whole}", excluded=excluded, cell=cell.where)
+        found += _shares(claim, cell, counts, resampling)
+    return found
+
+
+def _shares(claim: Claim, cell: Cell, counts: Floats, resampling: Resampling) -> list[Estimate]:
+    given = counts.sum(1, keepdims=True)
+    asked = given[:, 0] > 0
+    units, n = cell.units, cell.units.touched(asked)
+    if not n:
+        why = "no annotations" if not cell.items else "no answer has a label"
+        return [undefined(replace(claim, n=0), units, resampling, why)]
+    draws = bootstrap(ratio(counts, given), units, resampling)
+    own = np.where(asked[:, None], counts / np.maximum(given, 1), np.nan)
+    found = []
+    for index, label in enumerate(cell.labels):
+        value = float(draws.point[index])
+        one = replace(
+            claim,
+            cell={**cell.where, "label": label},
+            n=n,
+            differing=differing(own[:, index], units),
+            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+            details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
+        )
+        found.append(estimate(one, draws, units, resampling, index))
+    return found
+
+
+def valid_rate(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """The share of answers from which a label was read.
+
+    Rate = answers with a label / answers. What the others were is counted in ``details``. Undefined
+    where there are no answers. The interval resamples items. (Compliance, in other studies.)
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set: labels outside it are not valid.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", None, "a", "b"]})
+    >>> valid_rate(frame)[0].value
+    0.75
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    found = []
+    for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
+        answered = (cell.codes >= 0).sum((1, 2)).astype(float)
+        asked = answered + cell.unanswered.sum((1, 2))
+        units = cell.units
+        claim = Claim(
+            "valid_rate",
+            "share of answers with a label",
+            cell=cell.where,
+            n=units.count,
+            details={"answers": int(asked.sum()), "without a label": dict(cell.counted)},
+        )
+        if not cell.items:
+            found.append(undefined(claim, units, resampling, "no annotations"))
+            continue
+        draws = bootstrap(ratio(answered[:, None], asked[:, None]), units, resampling)
+        value = float(draws.point[0])
+        claim = replace(
+            claim,
+            differing=differing(answered / asked, units),
+            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+        )
+        found.append(estimate(claim, draws, units, resampling))
+    return found

@@ -1,0 +1,116 @@
+"""Alpha averaged over strata, with its interval: the arithmetic of the prompt stability scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quaver.errors import MeasureError
+from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.measure.disagreement import Disagreement, scale
+from quaver.measure.intervals import Claim, Interval, estimate, undefined
+from quaver.measure.means import over_strata
+from quaver.measure.table import Missing
+from quaver.records import Estimate, LabelSet, Level
+
+__all__ = ["alpha_spread", "mean_alpha", "scaled"]
+
+
+def scaled(
+    labels: Sequence[str], level: Level | None, label_set: LabelSet | None, missing: Missing
+) -> tuple[Level, Floats | None]:
+    """The level to use, and the labels' numbers.
+
+    Raises:
+        MeasureError: The unanswered are to be a category of a scale on which they have no place.
+    """
+    level = level or (label_set.level if label_set else "nominal")
+    if missing == "wrong" or (missing == "category" and level != "nominal"):
+        raise MeasureError(
+            "the unanswered cannot be treated so",
+            where="missing",
+            expected="drop" if level != "nominal" else "drop or category",
+            found=f"{missing!r} at the {level} level",
+        )
+    return level, scale(labels, level, label_set)
+
+
+def alpha_spread(model: Disagreement, stratum: int, level: Level, values: Floats | None) -> Interval:
+    """What alpha loses and gains, at most, for each unit of share of further items that differ.
+
+    The loss is that of an item whose raters split evenly over the labels in use (or over the scale's
+    two ends), relative to the expected disagreement; the gain ends at alpha = 1.
+    """
+    ones = np.ones((1, model.pairable.shape[0]))
+    d, e, n = (float(part[0, stratum]) for part in model.sums(ones))
+    expected = e / (n * (n - 1)) if n > 1 else 0.0
+    if expected <= 0:
+        return Interval(2.0, 2.0)
+    raters = max(2.0, float(model.ratings.max(initial=2.0)))
+    if level == "nominal":
+        used = max(2, min(raters, int((model.totals[stratum] > 0).sum())))
+        worst = (1 - 1 / used) * raters / (raters - 1)
+    else:
+        # Over a whole scale no split is further apart than half of the items at either end.
+        worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
+    return Interval(worst / expected, d / n / expected)
+
+
+def mean_alpha(
+    claim: Claim,
+    counts: Floats,
+    units: Units,
+    resampling: Resampling,
+    level: Level,
+    values: Floats | None,
+    strata: str = "stratum",
+) -> Estimate:
+    """The mean over strata of Krippendorff's alpha.
+
+    Args:
+        claim: What the estimate says; its n, differing units and spread are filled in.
+        counts: n_uv in each stratum, shape (items, strata, labels).
+        units: What is resampled.
+        resampling: How.
+        level: Level of measurement.
+        values: The labels' numbers, where the level needs them.
+        strata: What a stratum is called, in the singular.
+
+    Returns:
+        Undefined where it is in every stratum. Strata where it is undefined are left out, counted and
+        warned of: one without variation is one where nothing moved.
+    """
+    model = Disagreement(counts, level, values)
+    reasons = model.reasons()
+    kept = [index for index, reason in enumerate(reasons) if reason is None]
+    disagree = np.asarray((model.per_item > 1e-12).any(1))
+    n = units.touched(np.asarray(model.pairable.any(1)))
+    claim = replace(claim, n=n, differing=units.touched(disagree))
+    if not kept:
+        why = Counter(reason for reason in reasons if reason).most_common(1)
+        return undefined(claim, units, resampling, why[0][0] if why else "no annotations")
+    lost = Counter(reason for reason in reasons if reason)
+    warnings = list(claim.warnings)
+    if len(kept) < len(reasons):
+        told = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
+        warnings.append(f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})")
+        model = Disagreement(counts[:, kept], level, values)
+    draws = bootstrap(over_strata(model.alphas), units, resampling)
+    value = float(draws.point[0])
+    ends = [alpha_spread(model, stratum, level, values) for stratum in range(len(kept))]
+    loss, gain = np.mean([end.low for end in ends]), np.mean([end.high for end in ends])
+
+    def spread(share: float) -> Interval:
+        return Interval(max(-1.0, value - share * float(loss)), min(1.0, value + share * float(gain)))
+
+    claim = replace(
+        claim,
+        spread=spread,
+        warnings=tuple(warnings),
+        excluded={**(claim.excluded or {}), **{f"{strata}: {why}": k for why, k in lost.items()}},
+        details={**(claim.details or {}), "level": level, "strata": len(kept)},
+    )
+    return estimate(claim, draws, units, resampling)

@@ -1,0 +1,212 @@
+"""What every registered measure must do, whatever it measures; a new one is tested here unasked."""
+
+import math
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver import registry
+from quaver.errors import MeasureError
+from quaver.records import Estimate, Label, LabelSet
+
+NAMES = registry.names("measures")
+LABELS = ("a", "b", "c")
+FAST = {"resamples": 60, "seed": 7}
+
+
+def annotations(items=12, variants=3, repeats=3, *, seed=1, missing=0.1, labels=LABELS, noise=0.4):
+    """Noisy copies of the gold label, with some answers missing, in every column a measure may need."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        gold = labels[item % len(labels)]
+        for variant in range(variants):
+            for repeat in range(repeats):
+                label = gold if rng.random() > noise else labels[rng.integers(len(labels))]
+                label = None if rng.random() < missing else label
+                rows.append((f"i{item}", f"v{variant}", repeat, label, gold, f"g{item // 2}"))
+    columns = ["item", "variant", "repeat", "label", "gold", "author"]
+    schema = {name: pl.Int32 if name == "repeat" else pl.String for name in columns}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    status = pl.when(pl.col("label").is_null()).then(pl.lit("no_label")).otherwise(pl.lit("valid"))
+    likely = pl.when(pl.col("label") == pl.col("gold")).then(0.8).otherwise(0.55)
+    return frame.with_columns(
+        model=pl.lit("m"),
+        decoding=pl.lit("d"),
+        evaluator=pl.lit("e"),
+        status=status,
+        reason=pl.lit(None, pl.String),
+        truncated=pl.lit(False),
+        looping=pl.lit(False),
+        confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
+        probabilities=pl.lit(None, pl.List(pl.Float64)),
+    )
+
+
+def measured(name, frame, **options):
+    found = registry.load("measures", name)(frame, **{**FAST, **options})
+    for estimate in found:
+        check(estimate, name)
+    return found
+
+
+def numbers(thing):
+    if isinstance(thing, float):
+        yield thing
+    elif isinstance(thing, dict):
+        for value in thing.values():
+            yield from numbers(value)
+    elif isinstance(thing, (list, tuple)):
+        for value in thing:
+            yield from numbers(value)
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from numbers(getattr(thing, field.name))
+
+
+def check(estimate, name):
+    assert isinstance(estimate, Estimate)
+    assert (estimate.value is None) != (estimate.reason is None), estimate
+    assert all(math.isfinite(number) for number in numbers(estimate)), estimate
+    assert estimate.measure.startswith(name)
+    assert estimate.method
+    assert all(isinstance(value, str) for value in estimate.cell.values())
+    if estimate.value is None:
+        assert estimate.low is None
+        assert estimate.high is None
+    if estimate.low is not None:
+        assert estimate.low < estimate.high, "an interval of no width is presented as certain"
+
+
+def summary(estimates, *, ends=True):
+    """What two runs must agree on: values and intervals by cell, without the labels' names."""
+    rows = [
+        (
+            len(e.cell),
+            e.reason or "",
+            *(round(x, 9) for x in ((e.value, e.low, e.high) if ends else (e.value,)) if x is not None),
+        )
+        for e in estimates
+    ]
+    return sorted(rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryMeasure:
+    def test_gives_estimates_with_a_value_and_an_interval_around_it(self, name):
+        found = measured(name, annotations(30))
+        assert any(e.value is not None for e in found)
+        for e in found:
+            if e.low is not None:
+                assert e.low - 1e-9 <= e.value <= e.high + 1e-9
+
+    def test_repeats_itself(self, name):
+        frame = annotations()
+        assert measured(name, frame) == measured(name, frame)
+
+    def test_does_not_mind_the_order_of_rows(self, name):
+        frame = annotations()
+        assert measured(name, frame) == measured(name, frame.sample(fraction=1, shuffle=True, seed=3))
+
+    def test_does_not_mind_other_names_of_the_labels(self, name):
+        frame = annotations()
+        other = frame.with_columns(pl.col("label", "gold").replace({"a": "z", "b": "y", "c": "x"}))
+        assert summary(measured(name, frame)) == summary(measured(name, other))
+
+    def test_does_not_mind_other_names_of_the_items(self, name):
+        frame = annotations()
+        items = pl.col("item").str.strip_prefix("i").cast(pl.Int64)
+        other = frame.with_columns(item=(40 - items).cast(pl.String))
+        assert summary(measured(name, frame), ends=False) == summary(measured(name, other), ends=False)
+
+    @pytest.mark.parametrize("rater", ["variant", "repeat"])
+    def test_does_not_mind_the_order_of_raters(self, name, rater):
+        frame = annotations()
+        names = frame[rater].unique().sort().to_list()
+        other = frame.with_columns(pl.col(rater).replace(names, names[::-1]))
+        assert summary(measured(name, frame), ends=False) == summary(measured(name, other), ends=False)
+
+    def test_takes_pandas(self, name):
+        pytest.importorskip("pandas")
+        frame = annotations().drop("probabilities", "reason")
+        assert measured(name, frame) == measured(name, frame.to_pandas())
+
+    def test_takes_categorical_columns(self, name):
+        frame = annotations()
+        texts = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
+        assert measured(name, frame) == measured(name, frame.cast(dict.fromkeys(texts, pl.Categorical)))
+
+    def test_measures_each_cell_as_if_it_were_alone(self, name):
+        frame = annotations()
+        two = pl.concat([frame, annotations(seed=2).with_columns(model=pl.lit("n"))])
+        found = measured(name, two, by=["model"])
+        first = [e for e in found if e.cell["model"] == "m"]
+        assert {e.cell["model"] for e in found} == {"m", "n"}
+        labels = LabelSet(tuple(Label(code, code) for code in LABELS))
+        first = [e for e in measured(name, two, by=["model"], labels=labels) if e.cell["model"] == "m"]
+        assert summary(first) != []
+        alone = measured(name, frame, by=["model"], labels=labels)
+        assert [(e.value, e.low, e.high) for e in first] == [(e.value, e.low, e.high) for e in alone]
+
+    def test_can_resample_groups(self, name):
+        frame = annotations(30)
+        plain, grouped = measured(name, frame), measured(name, frame, group="author")
+        assert [e.value for e in plain] == [e.value for e in grouped]
+        assert {e.unit for e in grouped if e.value is not None} == {"author"}
+
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            pytest.param(annotations().clear(), id="an empty frame"),
+            pytest.param(annotations(missing=1.0), id="no answer has a label"),
+            pytest.param(annotations(labels=("a",), missing=0), id="one label"),
+            pytest.param(annotations(items=1), id="one item"),
+            pytest.param(annotations(variants=1, repeats=1), id="one rater"),
+            pytest.param(annotations(items=1, variants=1, repeats=1), id="one annotation"),
+            pytest.param(annotations(noise=0, missing=0), id="all agree"),
+            pytest.param(annotations().with_columns(gold=pl.lit(None, pl.String)), id="no gold"),
+            pytest.param(annotations().filter(pl.col("item") != "i0"), id="an item less"),
+            pytest.param(annotations().sample(fraction=0.3, seed=5), id="most was not asked"),
+        ],
+    )
+    def test_says_a_value_or_a_reason(self, name, frame):
+        assert measured(name, frame)
+        measured(name, frame, by=["variant"])
+
+    def test_does_not_move_much_when_the_data_are_doubled(self, name):
+        frame = annotations(60)
+        twice = pl.concat([frame, frame.with_columns(item=pl.col("item") + "x")])
+        for one, two in zip(measured(name, frame), measured(name, twice), strict=True):
+            if one.value is None:
+                continue
+            # Small-sample corrections (alpha's n − 1, pairs of an item with itself) move it a little.
+            assert two.value == pytest.approx(one.value, abs=0.02)
+            if one.low is not None:
+                assert two.high - two.low < one.high - one.low
+
+    @pytest.mark.parametrize(
+        ("options", "where"),
+        [
+            ({"by": ["modle"]}, "by"),
+            ({"columns": {"item": "itme"}}, "columns['item']"),
+            ({"group": "autor"}, "group"),
+            ({"confidence": 95}, "confidence"),
+            ({"resamples": -1}, "resamples"),
+        ],
+    )
+    def test_names_the_argument_that_is_wrong(self, name, options, where):
+        with pytest.raises(MeasureError) as caught:
+            measured(name, annotations(), **options)
+        assert caught.value.where == where
+
+    def test_refuses_two_annotations_in_one_place(self, name):
+        frame = annotations()
+        with pytest.raises(MeasureError, match="several annotations"):
+            measured(name, pl.concat([frame, frame.head(1)]))
+
+    def test_refuses_annotations_of_several_evaluators(self, name):
+        frame = annotations()
+        with pytest.raises(MeasureError, match="several evaluators"):
+            measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))
