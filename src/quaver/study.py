@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
+from inspect import getdoc
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 import polars as pl
 
@@ -18,21 +19,20 @@ from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.runner import Outcome, Progress, collect
 from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Counts, Store
-from quaver.design.experiment import TEXT_FACTOR, Experiment, resolve
+from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
-from quaver.design.spec import PluginSpec, StudySpec
+from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.study_file import Source, bind, read_study
-from quaver.errors import MeasureError, SpecError, StoreError, UnknownName
+from quaver.errors import SpecError, StoreError, UnknownName
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
 from quaver.records import Call, Estimate, Request
+from quaver.report import write_report
 from quaver.score import Evaluator
 from quaver.score.annotate import Annotator, annotate
-
-if TYPE_CHECKING:
-    import pandas as pd
+from quaver.seeds import derive
 
 __all__ = ["Study"]
 
@@ -273,6 +273,90 @@ class Study:
             found[asked.title] = plugin(**bind(plugin, asked.options, self._source, loc))
         return found
 
+    # -------------------------------------------------------------------- measure
+
+    def measure(self, name: str, **options: Any) -> list[Estimate]:
+        """One measure of the annotations.
+
+        Args:
+            name: A registered measure, such as ``inter_pss``.
+            **options: ``by``, ``evaluator`` and the measure's own, as the study file takes them.
+
+        Raises:
+            UnknownName: No measure, column or evaluator of that name exists.
+            MeasureError: The annotations do not allow it.
+        """
+        return self._estimate(MeasureSpec(use=name, **options), self._measurable(), ("measures",))
+
+    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
+        """The study's measures, as its file asks for them.
+
+        Args:
+            names: Only these; one that the file does not name is taken with its defaults.
+        """
+        asked = [(("measures", index), one) for index, one in enumerate(self.spec.measures)]
+        if names is not None:
+            known = {one.use for _, one in asked}
+            asked = [(loc, one) for loc, one in asked if one.use in names]
+            asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
+        frame = self._measurable()
+        return [estimate for loc, one in asked for estimate in self._estimate(one, frame, loc)]
+
+    def _measurable(self) -> pl.DataFrame:
+        """The annotations, less those of evaluators that had nothing to read in a decoding.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        frame = self.annotations()
+        blind = [name for name, one in self.experiment.decodings.items() if not one.logprobs]
+        readers = [name for name, one in self._evaluators().items() if getattr(one, "reads", "") == "tokens"]
+        evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
+        return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
+
+    def _estimate(
+        self, asked: MeasureSpec, frame: pl.DataFrame, loc: tuple[str | int, ...]
+    ) -> list[Estimate]:
+        where = self._source.where(*loc)
+        plugin = registry.load("measures", asked.use, where=where)
+        options = bind(plugin, asked.options, self._source, loc)
+        by = ("evaluator", *asked.columns(self._factors))
+        for column in by:
+            if column not in frame.columns:
+                raise UnknownName("column", column, frame.columns, where=f"{where}: by")
+        if asked.evaluator is not None:
+            known = frame["evaluator"].unique().cast(pl.String).to_list()
+            if asked.evaluator not in known:
+                raise UnknownName("evaluator", asked.evaluator, known, where=where)
+            frame = frame.filter(pl.col("evaluator").cast(pl.String) == asked.evaluator)
+        seed = derive(self.spec.seed, "bootstrap", asked.use)
+        options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
+        return list(plugin(frame, **options))
+
+    @property
+    def _factors(self) -> list[str]:
+        return list(self.experiment.variants[0].factors)
+
+    # --------------------------------------------------------------------- report
+
+    def report(self) -> Path:
+        """Write ``report.html``, ``estimates.csv`` and ``figures/``.
+
+        Returns:
+            The report's path.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        noise = json.loads(self._noise_file.read_text(encoding="utf-8")) if self._noise_file.exists() else {}
+        return write_report(
+            self.folder,
+            lock=self._lock(),
+            annotations=self._measurable(),
+            estimates=self.estimates(),
+            noise=noise,
+        )
+
     # --------------------------------------------------------------------- inside
 
     @property
@@ -328,14 +412,16 @@ class Study:
         ids = [item.id for item in self.experiment.items]
         store.place(self._fingerprint, self.experiment.conditions, ids, calls)
 
-    def _write_lock(self) -> None:
+    def _lock(self) -> dict[str, Any]:
         models = {
             name: {"identity": self._plan.identities[name], **model.provenance()}
             for name, model in self.models.items()
         }
-        rules = {name: (type(one).__doc__ or "").strip() for name, one in self._evaluators().items()}
-        document = lock_document(self.spec, self.experiment, models, rules)
-        text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
+        rules = {name: getdoc(type(one)) or "" for name, one in self._evaluators().items()}
+        return lock_document(self.spec, self.experiment, models, rules)
+
+    def _write_lock(self) -> None:
+        text = json.dumps(self._lock(), indent=1, ensure_ascii=False, default=str) + "\n"
         _replace(self.folder / "study.lock.json", text)
 
 

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import screen, show_outcome, watching
-from quaver.cli.tables import estimates_table
+from quaver.cli.tables import estimates_tables
+from quaver.records import Estimate
 from quaver.study import Study
 
+_SHOWN = ("label_shares", "inter_pss", "accuracy")
 _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
 
@@ -32,6 +34,13 @@ def command(
         raise typer.Exit(130)
     study.noise(prompts=4)
     report = study.report()
-    headline = [e for e in study.estimates() if e.measure in ("intra_pss", "inter_pss", "accuracy")]
-    screen.print(estimates_table(headline))
+    for one in estimates_tables(_headline(study.estimates(_SHOWN))):
+        screen.print(one)
+        screen.print()
     screen.print(f"The report: {report.resolve()}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _headline(estimates: list[Estimate]) -> list[Estimate]:
+    """What the table on the terminal shows: one reading of the answers, and what has a value."""
+    first = estimates[0].cell["evaluator"]
+    return [one for one in estimates if one.cell["evaluator"] == first and one.value is not None]

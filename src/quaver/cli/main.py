@@ -7,7 +7,7 @@ import sys
 import typer
 
 from quaver.cli import demo, doctor, init, measure, plan, report, rescore, run, schema, status
-from quaver.cli.screen import errors
+from quaver.cli.screen import errors, plain
 from quaver.errors import QuaverError
 
 __all__ = ["app", "main"]
@@ -29,5 +29,5 @@ def main() -> None:
     try:
         app()
     except QuaverError as error:
-        errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        errors.print(plain(f"Error: {error}"), style="red", soft_wrap=True)
         sys.exit(2)

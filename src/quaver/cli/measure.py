@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
-from quaver.cli.tables import estimates_table
+from quaver.cli.tables import estimates_tables
 
 
 def command(
@@ -25,4 +25,6 @@ def command(
         for estimate in estimates:
             print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
         return
-    screen.print(estimates_table(estimates))
+    for one in estimates_tables(estimates):
+        screen.print(one)
+        screen.print()

@@ -1,29 +1,41 @@
-"""Estimates as a table on the terminal."""
+"""Estimates as tables on the terminal: one a measure, with a column for whatever differs in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from rich.table import Table
 
 from quaver.cli.screen import table
 from quaver.records import Estimate
 
-__all__ = ["estimates_table"]
+__all__ = ["estimates_tables"]
 
 
-def estimates_table(estimates: Sequence[Estimate], title: str | None = None) -> Table:
-    """One row an estimate: measure, cell, value with its interval, n, or why there is none."""
-    rows = [
-        (
-            estimate.measure,
-            ", ".join(f"{column} {level}" for column, level in estimate.cell.items()),
-            *_numbers(estimate),
-            f"{estimate.n} {estimate.unit}s" if estimate.n != 1 else f"1 {estimate.unit}",
-        )
-        for estimate in estimates
-    ]
-    return table(("measure", "of", "value", "interval", "from"), rows, title)
+def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Table]:
+    """One table for each measure and set of columns; what all its rows share stands in its title."""
+
+    def kind(estimate: Estimate) -> tuple[str, tuple[str, ...]]:
+        return estimate.measure, tuple(estimate.cell)
+
+    for (measure, columns), group in groupby(estimates, key=kind):
+        rows = list(group)
+        shared = {c: rows[0].cell[c] for c in columns if len({row.cell[c] for row in rows}) == 1}
+        differing = [column for column in columns if column not in shared]
+        title = ", ".join([measure, *(f"{column} {_short(value)}" for column, value in shared.items())])
+        cells = [
+            (*(_short(row.cell[column]) for column in differing), *_numbers(row), row.n, row.unit)
+            for row in rows
+        ]
+        yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
+
+
+def _short(value: str) -> str:
+    """A variant by its levels alone: ``text=full,format=digits`` is ``full · digits``."""
+    parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
+    return " · ".join(parts) if parts else value
 
 
 def _numbers(estimate: Estimate) -> tuple[str, str]:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from quaver import registry
 from quaver.design.items import load_items
 from quaver.design.prompts import PROMPT_NAMES
-from quaver.design.spec import StudySpec
+from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
-from quaver.design.templates import check, names_in
+from quaver.design.templates import check, check_columns, names_in
 from quaver.design.variants import LevelOfFactor, VariantFamily, cross
 from quaver.errors import SpecError
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 from quaver.seeds import derive
 
 __all__ = ["Experiment", "resolve"]
-
-TEXT_FACTOR = "text"
 
 
 @dataclass(frozen=True)
@@ -89,22 +87,34 @@ def _variants(spec: StudySpec, labels: LabelSet, source: Source) -> list[Variant
     )
     factors: dict[str, Sequence[LevelOfFactor]] = {}
     if len(spec.items.text) > 1:
+        if TEXT_FACTOR in spec.items.groups:
+            raise SpecError(
+                f"the factor {TEXT_FACTOR!r} of several text templates would be a column that exists already",
+                where=source.where("items", "groups"),
+                found=TEXT_FACTOR,
+                fix="rename the column",
+            )
         factors[TEXT_FACTOR] = [_text_level(name, text) for name, text in spec.items.text.items()]
     for index, asked in enumerate(spec.variants):
         where = source.where("variants", index)
         plugin = registry.load("variants", asked.use, where=where)
-        family: VariantFamily = plugin(**bind(plugin, asked.options, source, ("variants", index)))
+        options = bind(plugin, asked.options, source, ("variants", index), beside=("use", "factor"))
+        with source.locating("variants", index):
+            family: VariantFamily = plugin(**options)
         factor = asked.factor or family.factor
         if factor in factors or factor in ANNOTATION_COLUMNS or factor in spec.items.groups:
             raise SpecError(
                 f"the factor {factor!r} would be a column that exists already",
                 where=where,
+                found=factor,
                 fix="give it another name with `factor:`",
             )
-        factors[factor] = family.levels(prompt, labels, derive(spec.seed, "variants", factor))
-    variants = cross(prompt, factors)
+        with source.locating("variants", index):
+            factors[factor] = family.levels(prompt, labels, derive(spec.seed, "variants", factor))
+    with source.locating("variants"):
+        variants = cross(prompt, factors)
     for variant in variants:
-        _check_answers(variant)
+        _check_answers(variant, source)
     return variants
 
 
@@ -112,17 +122,29 @@ def _text_level(name: str, template: str) -> LevelOfFactor:
     return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
 
 
-def _check_answers(variant: Variant) -> None:
+def _check_answers(variant: Variant, source: Source) -> None:
     codes_by_answer: dict[str, str] = {}
     for code, answer in variant.answers.items():
+        if not answer.strip():
+            raise SpecError(
+                f"the label {code!r} would be answered with nothing",
+                where=_of_variant(variant, source, "answers"),
+            )
         other = codes_by_answer.setdefault(answer.strip().casefold(), code)
         if other != code:
             raise SpecError(
                 f"the labels {other!r} and {code!r} would be answered alike",
-                where=f"variant {variant.id}: answers",
+                where=_of_variant(variant, source, "answers"),
                 expected="an answer of its own for every label",
                 found=answer,
             )
+
+
+def _of_variant(variant: Variant, source: Source, part: str) -> str:
+    """Where a variant's part stands: in the prompt, or wherever the variants come from."""
+    if not variant.factors:
+        return source.where("prompt", part)
+    return f"{source.where('variants')}: {variant.id}: {part}"
 
 
 def _check_templates(
@@ -130,17 +152,25 @@ def _check_templates(
 ) -> None:
     columns = set(items[0].fields)
     for name, template in spec.items.text.items():
-        check(template, columns, where=source.where("items", "text", name), needs=sorted(columns))
+        loc = ("items", "text", name) if len(spec.items.text) > 1 else ("items", "text")
+        where = source.where(*loc)
+        check(template, columns | {"item"}, where=where, needs=[*sorted(columns), "item"])
+        check_columns(template, columns, where=where)
+    known = {
+        "instruction": PROMPT_NAMES,
+        "postfix": PROMPT_NAMES,
+        "system": (*PROMPT_NAMES, "text"),
+        "layout": (*PROMPT_NAMES, "text", "instruction", "postfix"),
+    }
     for variant in variants:
-        where = source.where("prompt") if not variant.factors else f"variant {variant.id}"
-        check(variant.instruction, PROMPT_NAMES, where=f"{where}: instruction")
-        check(variant.postfix, PROMPT_NAMES, where=f"{where}: postfix")
-        check(variant.system, (*PROMPT_NAMES, "text"), where=f"{where}: system")
-        check(variant.layout, (*PROMPT_NAMES, "text", "instruction", "postfix"), where=f"{where}: layout")
+        for part, names in known.items():
+            template, where = getattr(variant, part), _of_variant(variant, source, part)
+            check(template, names, where=where)
+            check_columns(template, columns, where=where)
         if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
             raise SpecError(
                 "the prompt never shows the item's text",
-                where=f"{where}: layout",
+                where=_of_variant(variant, source, "layout"),
                 expected="{{ text }} in the layout or the system message",
                 found=variant.layout[:120],
             )

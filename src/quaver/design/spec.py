@@ -7,6 +7,7 @@ writes it out with its defaults. ``read_study`` reads a file and turns what is w
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -15,6 +16,8 @@ from quaver.errors import nearest
 from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 
 __all__ = [
+    "ACROSS_VARIANTS",
+    "TEXT_FACTOR",
     "BudgetSpec",
     "DecodingSpec",
     "GoldSpec",
@@ -26,6 +29,12 @@ __all__ = [
     "StudySpec",
     "TaskSpec",
 ]
+
+TEXT_FACTOR = "text"
+"""The factor of the items' text, where the study gives several templates."""
+
+ACROSS_VARIANTS = frozenset(["consistency", "inter_pss", "sensitivity"])
+"""Measures that compare variants, and so are not taken for each variant apart."""
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -204,8 +213,20 @@ class EvaluatorSpec(PluginSpec):
 class MeasureSpec(PluginSpec):
     """A measure."""
 
-    by: tuple[Name, ...] | None = Field(None, description="Columns whose combinations are measured apart.")
-    evaluator: Name | None = Field(None, description="Whose readings; the study's first if left out.")
+    by: tuple[Name, ...] | None = Field(
+        None,
+        description="Columns whose combinations are measured apart; model, decoding and variant if left "
+        "out, for measures that compare variants model, decoding and text.",
+    )
+    evaluator: Name | None = Field(None, description="Whose readings; every evaluator's if left out.")
+
+    def columns(self, factors: Collection[str]) -> tuple[str, ...]:
+        """The columns to measure apart in a study whose variants have these factors."""
+        if self.by is not None:
+            return self.by
+        if self.use not in ACROSS_VARIANTS:
+            return ("model", "decoding", "variant")
+        return ("model", "decoding", *(name for name in (TEXT_FACTOR,) if name in factors))
 
 
 class ModelSpec(PluginSpec):
