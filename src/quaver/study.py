@@ -29,7 +29,6 @@ from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
 from quaver.records import Call, Estimate, Request
-from quaver.report import write_report
 from quaver.score import Evaluator
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
@@ -348,6 +347,8 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
+        from quaver.report import write_report  # the charts' libraries are slow to load
+
         noise = json.loads(self._noise_file.read_text(encoding="utf-8")) if self._noise_file.exists() else {}
         return write_report(
             self.folder,
