@@ -73,10 +73,10 @@ def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
     entry = entries[name]
     try:
         return entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever another package's import raises
         raise QuaverError(
             f"the {kind.rstrip('s')} {name!r} of {_package(entry)} cannot be loaded",
             where=where,
-            found=str(error),
+            found=f"{type(error).__name__}: {error}",
             fix=f"install what it needs, or mend the entry point {entry.value!r}",
         ) from error

@@ -154,7 +154,7 @@ def _check_templates(
     for name, template in spec.items.text.items():
         loc = ("items", "text", name) if len(spec.items.text) > 1 else ("items", "text")
         where = source.where(*loc)
-        check(template, columns | {"item"}, where=where, needs=[*sorted(columns), "item"])
+        check(template, columns | {"item"}, where=where, needs=[*items[0].fields, "item"])
         check_columns(template, columns, where=where)
     known = {
         "instruction": PROMPT_NAMES,

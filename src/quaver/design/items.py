@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from quaver import registry
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.study_file import Source, bind
-from quaver.design.tables import FORMATS, read_rows
-from quaver.errors import ItemError, SpecError, UnknownName
+from quaver.design.tables import FORMATS, Row, read_rows
+from quaver.errors import ItemError, UnknownName, nearest
 from quaver.records import Item
 from quaver.seeds import derive
 
@@ -50,6 +50,8 @@ def load_items(spec: StudySpec, source: Source) -> list[Item]:
     ]:
         if name is not None and name not in columns:
             raise UnknownName("column", name, columns, where=source.where(*loc))
+    for row in rows:  # a row of JSONL may leave columns out
+        row.update(dict.fromkeys(columns.difference(row)))
     items = _identified(rows, asked.id, asked.groups, source)
     if asked.gold:
         items = _with_gold(items, asked.gold, spec, columns, source)
@@ -60,7 +62,7 @@ def load_items(spec: StudySpec, source: Source) -> list[Item]:
     return items
 
 
-def _rows(spec: StudySpec, source: Source) -> list[dict[str, Any]]:
+def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
     name, options = spec.items.source, spec.items.options
     where = source.where("items", "source")
     if name.startswith("hf:"):
@@ -86,54 +88,66 @@ def _identified(
     rows: Sequence[Mapping[str, Any]], id_column: str | None, groups: Sequence[str], source: Source
 ) -> list[Item]:
     items: list[Item] = []
-    first_at: dict[str, int] = {}
+    first_at: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
-        identity = str(number) if id_column is None else str(row.get(id_column, "") or "")
+        identity = str(number) if id_column is None else _cell(row, id_column)
+        where = _place(row, number, source)
         if not identity:
             raise ItemError(
-                f"row {number} has no id", where=source.where("items", "id"), found="an empty cell"
+                "this row has no id",
+                where=f"{where}: {id_column}",
+                expected="an id of its own for every item",
+                found="an empty cell",
             )
         if identity in first_at:
             raise ItemError(
                 f"the id {identity!r} occurs twice",
-                where=source.where("items", "id"),
+                where=f"{where}: {id_column}",
                 expected="an id of its own for every item",
-                found=f"rows {first_at[identity]} and {number}",
+                found=f"the same id at {first_at[identity]}",
+                fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
-        first_at[identity] = number
-        items.append(Item(identity, dict(row), None, {group: str(row.get(group)) for group in groups}))
+        first_at[identity] = where
+        items.append(Item(identity, row, None, {group: _cell(row, group) for group in groups}))
     return items
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    """A cell as text; what is missing is empty, as in CSV."""
+    value = row.get(column)
+    return "" if value is None else str(value).strip()
+
+
+def _place(row: Mapping[str, Any], number: int, source: Source) -> str:
+    return row.where if isinstance(row, Row) else f"{source.where('items', 'source')}: row {number}"
 
 
 def _with_gold(
     items: Sequence[Item], gold: GoldSpec, spec: StudySpec, columns: set[str], source: Source
 ) -> list[Item]:
     if gold.column not in columns:
-        raise UnknownName("column", gold.column, columns, where=source.where("items", "gold"))
+        raise UnknownName("column", gold.column, columns, where=source.where("items", "gold", "column"))
     codes = [label.code for label in spec.task.labels]
     for value, code in gold.map.items():
         if code not in codes:
-            raise SpecError(
-                f"the gold map leads {value!r} to {code!r}, which is no label",
-                where=source.where("items", "gold", "map"),
-                expected=f"one of {', '.join(codes)}",
-                found=code,
-            )
+            raise UnknownName("label", code, codes, where=source.where("items", "gold", "map", value))
     labelled = []
-    for item in items:
-        held = item.fields.get(gold.column)
-        text = "" if held is None else str(held).strip()
+    for number, item in enumerate(items, start=1):
+        text = _cell(item.fields, gold.column)
         if not text:
             labelled.append(item)
             continue
         label = gold.map.get(text, text)
         if label not in codes:
+            known = [*gold.map, *codes]
+            guess = nearest(text, known)
             raise ItemError(
                 f"item {item.id} has a gold label outside the label set",
-                where=source.where("items", "gold"),
-                expected=f"one of {', '.join([*gold.map, *codes])}",
+                where=f"{_place(item.fields, number, source)}: {gold.column}",
+                expected=f"one of {', '.join(known)}",
                 found=text,
-                fix="add the label, or map the value: gold: {column: …, map: {value: code}}",
+                fix=(f"did you mean {guess!r}? Else " if guess else "")
+                + "add the label, or map the value: gold: {column: …, map: {value: code}}",
             )
         labelled.append(Item(item.id, item.fields, label, item.groups))
     return labelled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quaver.design.templates import names_in, render
+from quaver.errors import ItemError
 from quaver.records import Item, LabelSet, Message, Prompt, Variant
 
 __all__ = ["PROMPT_NAMES", "PromptWriter", "item_text"]
@@ -66,5 +67,21 @@ class PromptWriter:
 
 
 def item_text(template: str, item: Item) -> str:
-    """An item's text: its template filled in with its columns."""
-    return render(template, item.fields, where=f"items.text, item {item.id}")
+    """An item's text: its template filled in with its columns, which ``item`` holds too.
+
+    Raises:
+        ItemError: Nothing but white space comes out.
+        SpecError: The template cannot be filled in with this item.
+    """
+    values = {"item": item.fields, **item.fields}
+    text = render(template, values, where=f"items.text, item {item.id}")
+    if not text.strip():
+        place = getattr(item.fields, "where", "items")
+        raise ItemError(
+            f"item {item.id} has no text",
+            where=f"{place}: items.text",
+            expected=f"something to read in {template[:80]}",
+            found="nothing",
+            fix="remove the row",
+        )
+    return text

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
-from ruamel.yaml import YAML, RoundTripConstructor
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from quaver.design.spec import StudySpec
-from quaver.errors import SpecError, nearest
+from quaver.errors import QuaverError, SpecError, nearest
 
 __all__ = ["Source", "bind", "read_study"]
 
@@ -38,6 +41,17 @@ class Source:
         line = self._line(loc)
         place = f"{self.path.name}:{line}" if line else self.path.name
         return f"{place}: {field}" if field else place
+
+    @contextmanager
+    def locating(self, *loc: str | int) -> Iterator[None]:
+        """Tell an error from inside, which cannot know the file, where it stands."""
+        try:
+            yield
+        except QuaverError as error:
+            place = self.where(*loc)
+            if not (error.where or "").startswith(place.partition(":")[0]):
+                error.where = f"{place}: {error.where}" if error.where else place
+            raise
 
     def _line(self, loc: Sequence[str | int]) -> int | None:
         node, line = self._document, None
@@ -118,9 +132,13 @@ def _parse(path: Path) -> Any:
         return yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        where = f"{path.name}:{mark.line + 1}" if mark else path.name
+        if isinstance(error, DuplicateKeyError):
+            problem = str(error.problem).partition(" with value")[0].removeprefix("found duplicate ")
+            raise SpecError(f"the {problem} is given twice", where=where, fix="remove one of them") from None
         raise SpecError(
-            f"this is not YAML: {(error.problem or error.context).splitlines()[0]}",
-            where=f"{path.name}:{mark.line + 1}" if mark else path.name,
+            f"this is not YAML: {error.problem or error.context}",
+            where=where,
             fix="quote texts that hold a colon or start with a sign; indent with spaces",
         ) from None
     except (YAMLError, ValueError, RecursionError) as error:
@@ -132,14 +150,19 @@ class _Constructor(RoundTripConstructor):
 
     def construct_yaml_int(self, node: Any) -> Any:
         written = str(node.value)
-        return written if len(written) > 1 and written[0] == "0" and written.isdigit() else super().construct_yaml_int(node)
+        is_code = len(written) > 1 and written[0] == "0" and written.isdigit()
+        return written if is_code else super().construct_yaml_int(node)
 
 
 _Constructor.add_constructor("tag:yaml.org,2002:int", _Constructor.construct_yaml_int)
 
 
 def bind(
-    plugin: Callable[..., Any], options: Mapping[str, Any], source: Source, loc: Sequence[str | int]
+    plugin: Callable[..., Any],
+    options: Mapping[str, Any],
+    source: Source,
+    loc: Sequence[str | int],
+    beside: Sequence[str] = ("use",),
 ) -> dict[str, Any]:
     """Check the options that a study gives a plug-in against the plug-in's own signature.
 
@@ -148,6 +171,7 @@ def bind(
         options: What the study file gives.
         source: Where the study's parts stand.
         loc: Where these options stand.
+        beside: Keys that may stand beside the options, for the suggestion of the nearest.
 
     Returns:
         The options, converted to the annotated types.
@@ -159,23 +183,26 @@ def bind(
     try:
         checked = model.model_validate(dict(options))
     except ValidationError as error:
-        raise _translated(error, model, source, loc) from None
+        raise _translated(error, model, source, loc, beside) from None
     return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
 
 
 @cache
 def _signature(plugin: Callable[..., Any]) -> type[BaseModel]:
     """A pydantic model of the arguments that can be given by name."""
-    target = plugin.__init__ if inspect.isclass(plugin) else plugin
-    hints = get_type_hints(target, include_extras=True)
+    names = getattr(plugin.__init__ if inspect.isclass(plugin) else plugin, "__globals__", {})
     fields: dict[str, Any] = {}
     extra = "forbid"
     for parameter in inspect.signature(plugin).parameters.values():
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = "allow"
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+        given = parameter.default is not parameter.empty or inspect.isclass(plugin)
+        # A function's argument without a default is what it works on, not an option.
+        if parameter.kind is parameter.KEYWORD_ONLY or (
+            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and given
+        ):
             default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (hints.get(parameter.name, Any), default)
+            fields[parameter.name] = (_hint(parameter, names), default)
     config = ConfigDict(
         extra=extra,  # type: ignore[typeddict-item]
         arbitrary_types_allowed=True,
@@ -185,17 +212,34 @@ def _signature(plugin: Callable[..., Any]) -> type[BaseModel]:
     return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
 
 
+def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
+    """A parameter's annotation; anything goes where there is none, or one for type checkers only."""
+    if parameter.annotation is parameter.empty:
+        return Any
+    holder = SimpleNamespace(__annotations__={"hint": parameter.annotation})
+    try:
+        return get_type_hints(holder, globalns=names, include_extras=True)["hint"]
+    except NameError:
+        return Any
+
+
 def _translated(
-    error: ValidationError, model: type[BaseModel], source: Source, prefix: Sequence[str | int] = ()
+    error: ValidationError,
+    model: type[BaseModel],
+    source: Source,
+    prefix: Sequence[str | int] = (),
+    beside: Sequence[str] = (),
 ) -> SpecError:
     """The first of pydantic's complaints, as Quaver says it; the others are counted."""
     complaints = error.errors(include_url=False)
-    first = complaints[0]
+    # A key that is misspelt is unknown and missing at once: the former says more.
+    first = min(complaints, key=lambda complaint: complaint["type"] != "extra_forbidden")
     loc = (*prefix, *first["loc"])
     more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
     kind, message = first["type"], first["msg"]
     if kind == "extra_forbidden":
         name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
+        known += beside if len(first["loc"]) == 1 else ()
         guess = nearest(name, known)
         return SpecError(
             f"unknown key {name!r}{more}",
@@ -214,12 +258,21 @@ def _translated(
     if kind == "value_error":
         problem = first["ctx"]["error"]
         return SpecError(f"{problem}{more}", where=source.where(*loc, *getattr(problem, "loc", ())))
+    is_key = loc[-1:] == ("[key]",)
     return SpecError(
-        f"this value does not fit{more}",
-        where=source.where(*loc),
+        f"this {'key' if is_key else 'value'} does not fit{more}",
+        where=source.where(*loc[: -2 if is_key else None]),
         expected=message[:1].lower() + message[1:],
         found=_shown(first["input"]),
+        fix=_quotation(first["input"]) if kind == "string_type" else None,
     )
+
+
+def _quotation(value: Any) -> str | None:
+    """What to do where YAML took a text for something else."""
+    if isinstance(value, Mapping):
+        return 'put a text that starts with a brace in quotation marks: "{{ text }}"'
+    return None if isinstance(value, Sequence) else "put it in quotation marks, if it is a text"
 
 
 def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,18 @@ import polars as pl
 
 from quaver.errors import ItemError
 
-__all__ = ["FORMATS", "read_rows"]
+__all__ = ["FORMATS", "Row", "read_rows"]
 
-Row = dict[str, Any]
+
+class Row(dict[str, Any]):
+    """A row's cells by column, and where it stands: ``items.csv:12``."""
+
+    __slots__ = ("where",)
+
+    def __init__(self, cells: Iterable[tuple[str, Any]], where: str) -> None:
+        super().__init__(cells)
+        self.where = where
+
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
 
@@ -48,18 +57,36 @@ def read_rows(path: Path, encoding: str = "utf-8") -> list[Row]:
         raise ItemError(
             "there is no such file of items", where=str(path), fix="paths are relative to the study file"
         ) from None
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise ItemError(
             f"the file is not {encoding}",
-            where=str(path),
+            where=_undecodable(path, encoding),
             expected=f"text in {encoding}",
-            found=f"byte {error.object[error.start]:#04x}",
+            found=_culprit(error),
             fix="name its encoding in the study file, for example `encoding: cp1252` under items",
         ) from None
     except LookupError:
         raise ItemError(f"there is no encoding {encoding!r}", where="items.encoding") from None
     except OSError as error:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
+
+
+def _undecodable(path: Path, encoding: str) -> str:
+    """The file and the first line that is not in this encoding, where lines can be told."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode(encoding)
+            except UnicodeError:
+                wide = "16" in encoding or "32" in encoding  # there a line's end is more than one byte
+                return path.name if wide else f"{path.name}:{number}"
+    return path.name
+
+
+def _culprit(error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x}"
+    return str(error)
 
 
 def _bom_aware(encoding: str) -> str:
@@ -93,7 +120,7 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                     found=f"{len(cells)} cells",
                     fix="quote texts that hold the separator or a line break",
                 )
-            yield dict(zip(header, cells, strict=True))
+            yield Row(zip(header, cells, strict=True), f"{path.name}:{reader.line_num}")
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",
@@ -111,17 +138,18 @@ def _jsonl(path: Path, encoding: str) -> list[Row]:
             where = f"{path.name}:{number}"
             try:
                 row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise ItemError("this line is not JSON", where=where, found=str(error)) from None
             if not isinstance(row, dict):
                 raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
-            rows.append(row)
+            rows.append(Row(row.items(), where))
     return rows
 
 
 def _parquet(path: Path, _encoding: str) -> list[Row]:
     try:
-        return pl.read_parquet(path).to_dicts()
+        rows = pl.read_parquet(path).iter_rows(named=True)
+        return [Row(row.items(), f"{path.name}: row {number}") for number, row in enumerate(rows, start=1)]
     except pl.exceptions.PolarsError as error:
         raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
 

@@ -9,28 +9,50 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["check", "names_in", "render"]
+__all__ = ["check", "check_columns", "names_in", "render"]
+
+
+_LONGEST = 10_000_000
+"""Characters of one filled-in template."""
+
+_PADDING = frozenset(["center", "expandtabs", "format", "format_map", "ljust", "rjust", "zfill"])
+"""Methods that make a short text as long as a number says."""
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """No globals, and no operator that makes a short template into a long text."""
+    """No globals, and nothing that makes a short template into a long text."""
 
-    intercepted_binops = frozenset(["**", "*"])
+    intercepted_binops = frozenset(["**", "*", "%"])
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator == "**" or not (isinstance(left, int | float) and isinstance(right, int | float)):
             raise SecurityError(f"{operator} between {type(left).__name__} and {type(right).__name__}")
         return super().call_binop(context, operator, left, right)
 
+    def is_safe_callable(self, obj: Any) -> bool:
+        return super().is_safe_callable(obj) and getattr(obj, "__name__", "") not in _PADDING
 
-_ENVIRONMENT = _Environment(undefined=StrictUndefined, autoescape=False)
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, Mapping) and attribute in obj:  # a column named values, not the method
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+def _written(value: Any) -> Any:
+    """What stands in a prompt for a value: nothing for an empty cell."""
+    return "" if value is None else value
+
+
+_ENVIRONMENT = _Environment(undefined=StrictUndefined, autoescape=False, finalize=_written)
 _ENVIRONMENT.globals.clear()
+for _name in ("center", "format", "indent", "wordwrap", "pprint", "xmlattr", "random"):
+    del _ENVIRONMENT.filters[_name]
 
 
 @lru_cache(maxsize=65536)
@@ -59,12 +81,18 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
     """
     try:
         used = names_in(template)
+        _compiled(template)
     except TemplateSyntaxError as error:
         raise SpecError(
             f"this template cannot be read: {error.message}",
             where=where,
             found=template.splitlines()[error.lineno - 1].strip()[:120] if template else "nothing",
-            fix="write {{ column }} for a column; put {% raw %}…{% endraw %} around braces that are meant",
+            fix="write {{ column }} for a column, {{ item['a column'] }} for a name with spaces; "
+            "put {% raw %}…{% endraw %} around braces that are meant",
+        ) from None
+    except Exception as error:  # constants are worked out when a template is read
+        raise SpecError(
+            "this template cannot be read", where=where, found=str(error)[:200] or type(error).__name__
         ) from None
     for name in sorted(used - set(known)):
         raise UnknownName("template field", name, known, where=where)
@@ -73,9 +101,27 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
         raise SpecError(
             "the item's text is not in this template",
             where=where,
-            expected=f"{{{{ {needs[0]} }}}} somewhere",
+            expected=" or ".join(f"{{{{ {name} }}}}" for name in needs[:5]) + " somewhere",
             found=template[:120],
         )
+
+
+def check_columns(template: str, columns: Collection[str], *, where: str) -> None:
+    """Find columns that a template asks of ``item`` and that no item has.
+
+    Raises:
+        UnknownName: There is one.
+    """
+    tree = _ENVIRONMENT.parse(template)
+    asked = [(node.node, node.attr) for node in tree.find_all(nodes.Getattr)]
+    asked += [
+        (node.node, node.arg.value)
+        for node in tree.find_all(nodes.Getitem)
+        if isinstance(node.arg, nodes.Const)
+    ]
+    for owner, name in asked:
+        if isinstance(owner, nodes.Name) and owner.name == "item" and name not in columns:
+            raise UnknownName("column", str(name), columns, where=where)
 
 
 def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
@@ -87,8 +133,14 @@ def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
     if "{" not in template:
         return template
     try:
-        return _compiled(template).render(values)
-    except (UndefinedError, SecurityError, TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        pieces, length = [], 0
+        for piece in _compiled(template).generate(values):
+            pieces.append(piece)
+            length += len(piece)
+            if length > _LONGEST:
+                raise SecurityError(f"more than {_LONGEST:,} characters")
+    except Exception as error:  # whatever a template makes its values do
         raise SpecError(
             "this template cannot be filled in", where=where, found=str(error)[:200] or type(error).__name__
         ) from None
+    return "".join(pieces)

@@ -64,16 +64,16 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
         where nothing is varied.
 
     Raises:
-        SpecError: A factor has no level, or two of the same name.
+        SpecError: A factor has no level, or two of the same name; or two combinations do.
     """
     for factor, levels in factors.items():
         names = [level.name for level in levels]
         if not names:
-            raise SpecError("this factor has no level", where=f"variants: {factor}")
+            raise SpecError("this factor has no level", where=f"factor {factor}")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise SpecError(f"two levels are named {twice!r}", where=f"variants: {factor}")
-    variants = []
+            raise SpecError(f"two levels are named {twice!r}", where=f"factor {factor}")
+    variants: list[Variant] = []
     for combination in product(*factors.values()):
         chosen = dict(zip(factors, combination, strict=True))
         variant = prompt
@@ -86,5 +86,13 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
                 factors={factor: level.name for factor, level in chosen.items()},
                 origin={factor: dict(level.origin) for factor, level in chosen.items()},
             )
+        )
+    ids = [variant.id for variant in variants]
+    if len(set(ids)) < len(ids):
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise SpecError(
+            "two combinations of levels have the same name",
+            found=twice,
+            fix="leave commas and equals signs out of the names of levels",
         )
     return variants

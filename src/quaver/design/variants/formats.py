@@ -17,7 +17,7 @@ __all__ = ["Format", "Formats"]
 class Format(BaseModel):
     """One format: what the prompt says about it, and what is then written for each label."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     postfix: str
     answers: dict[str, str] = {}
@@ -47,11 +47,11 @@ class Formats:
         for name, form in self._formats.items():
             for code in form.answers:
                 if code not in labels.codes:
-                    raise UnknownName("label", code, labels.codes, where=f"variants: format {name}: answers")
-        formats = self._formats
+                    raise UnknownName("label", code, labels.codes, where=f"format {name}: answers")
+        formats = list(self._formats.items())
         if self._original:
-            formats = {ORIGINAL: Format(postfix=prompt.postfix)} | formats
-        return [_level(name, form) for name, form in formats.items()]
+            formats.insert(0, (ORIGINAL, Format(postfix=prompt.postfix)))
+        return [_level(name, form) for name, form in formats]
 
 
 def _level(name: str, form: Format) -> LevelOfFactor:

@@ -25,8 +25,8 @@ class Wordings:
 
     def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
         """The original wording, then the others in their order."""
-        wordings = {ORIGINAL: prompt.instruction} | self._texts
-        return [_level(name, text) for name, text in wordings.items()]
+        wordings = [(ORIGINAL, prompt.instruction), *self._texts.items()]
+        return [_level(name, text) for name, text in wordings]
 
 
 def _level(name: str, text: str) -> LevelOfFactor:

@@ -1,0 +1,462 @@
+"""Every wrong study file or file of items is one error that says where, what and what instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+from tests.studies import ITEMS, STUDY, resolved, written
+
+
+def changed(old: str, new: str, text: str = STUDY) -> str:
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def refused(
+    folder: Path, study: str = STUDY, items: str | bytes = ITEMS, name: str = "items.csv"
+) -> QuaverError:
+    with pytest.raises(QuaverError) as caught:
+        resolved(written(folder, study, items, name))
+    assert caught.value.where, "an error says where"
+    return caught.value
+
+
+STUDIES = {
+    "unknown key": (
+        STUDY + "repeates: 3\n",
+        SpecError,
+        "study.yaml:12: repeates: unknown key 'repeates'",
+        "did you mean 'repeats'?",
+    ),
+    "unknown key inside": (
+        changed("  gold: truth", "  golden: truth"),
+        SpecError,
+        "study.yaml:7: items.golden: unknown key 'golden'",
+        "did you mean 'gold'?",
+    ),
+    "unknown key of a label": (
+        changed("[positive, negative]", "[{code: a, nme: A}, b]"),
+        SpecError,
+        "study.yaml:2: task.labels[0].nme: unknown key 'nme'",
+        "did you mean 'name'?",
+    ),
+    "unknown key of a decoding": (
+        STUDY + "decoding:\n  hot:\n    temprature: 1\n",
+        SpecError,
+        "study.yaml:14: decoding.hot.temprature: unknown key",
+        "did you mean 'temperature'?",
+    ),
+    "unknown option of a plug-in": (
+        STUDY + "variants:\n  - use: wordings\n    text: {plain: Is it?}\n",
+        SpecError,
+        "study.yaml:14: variants[0].text: unknown key 'text'",
+        "did you mean 'texts'?",
+    ),
+    "misspelt key beside a plug-in's options": (
+        STUDY + "variants:\n  - use: wordings\n    texts: {plain: Is it?}\n    facter: words\n",
+        SpecError,
+        "study.yaml:15: variants[0].facter: unknown key",
+        "did you mean 'factor'?",
+    ),
+    "missing option of a plug-in": (
+        STUDY + "variants:\n  - wordings\n",
+        SpecError,
+        "study.yaml:13: variants[0].texts: 'texts' is missing",
+        "found: nothing",
+    ),
+    "unknown option inside a plug-in's": (
+        STUDY + "variants:\n  - use: formats\n    formats:\n      digits: {postfixx: Say.}\n",
+        SpecError,
+        "study.yaml:15: variants[0].formats.digits",
+        "postfix",
+    ),
+    "unknown plug-in": (
+        STUDY + "variants:\n  - use: wording\n    texts: {}\n",
+        UnknownName,
+        "study.yaml:13: variants[0]: unknown variant 'wording'",
+        "did you mean 'wordings'?",
+    ),
+    "missing part": (
+        changed("prompt:\n  instruction: Is this positive or negative?\n", ""),
+        SpecError,
+        "study.yaml: prompt: 'prompt' is missing",
+        "found: nothing",
+    ),
+    "missing key": (
+        changed("  instruction: Is this positive or negative?\n", "  system: Hello.\n"),
+        SpecError,
+        "study.yaml:8: prompt.instruction: 'instruction' is missing",
+        "What is asked",
+    ),
+    "duplicate label codes": (
+        changed("[positive, negative]", "\n    - positive\n    - negative\n    - positive"),
+        SpecError,
+        "study.yaml:5: task.labels[2]: the label code 'positive' is given twice",
+        "",
+    ),
+    "one label": (
+        changed("[positive, negative]", "[positive]"),
+        SpecError,
+        "study.yaml:2: task.labels",
+        "at least 2 items",
+    ),
+    "labels answered alike": (
+        changed("Is this positive or negative?", "Is it?\n  answers: {positive: Yes, negative: 'yes '}"),
+        SpecError,
+        "study.yaml:10: prompt.answers: the labels 'positive' and 'negative' would be answered alike",
+        "found: yes",
+    ),
+    "a label answered with nothing": (
+        changed("Is this positive or negative?", "Is it?\n  answers: {positive: ' '}"),
+        SpecError,
+        "study.yaml:10: prompt.answers",
+        "nothing",
+    ),
+    "answer for a label that is not there": (
+        changed("Is this positive or negative?", "Is it?\n  answers:\n    positve: 'yes'"),
+        SpecError,
+        "study.yaml:11: prompt.answers.positve: no label has the code 'positve'",
+        "did you mean 'positive'?",
+    ),
+    "zero repeats": (
+        STUDY + "repeats: 0\n",
+        SpecError,
+        "study.yaml:12: repeats",
+        "greater than or equal to 1",
+    ),
+    "zero repeats of a decoding": (
+        STUDY + "decoding: {greedy: {repeats: 0}}\n",
+        SpecError,
+        "study.yaml:12: decoding.greedy.repeats",
+        "found: 0",
+    ),
+    "temperature that is no number": (
+        STUDY + "decoding: {greedy: {temperature: .nan}}\n",
+        SpecError,
+        "study.yaml:12: decoding.greedy.temperature",
+        "found: nan",
+    ),
+    "negative temperature": (
+        STUDY + "decoding: {greedy: {temperature: -1}}\n",
+        SpecError,
+        "study.yaml:12: decoding.greedy.temperature",
+        "greater than or equal to 0",
+    ),
+    "no decoding": (STUDY + "decoding: {}\n", SpecError, "study.yaml:12: decoding: no decoding", ""),
+    "budget of nothing": (
+        STUDY + "budget: {calls: 0}\n",
+        SpecError,
+        "study.yaml:12: budget.calls",
+        "greater than or equal to 1",
+    ),
+    "two models of one name": (
+        STUDY + "  - {name: fake, use: llamacpp}\n",
+        SpecError,
+        "study.yaml:10: models",
+        "'fake' is given twice",
+    ),
+    "template field that no column has": (
+        changed("{{ text }}", "{{ txet }}"),
+        UnknownName,
+        "study.yaml:6: items.text: unknown template field 'txet'",
+        "did you mean 'text'?",
+    ),
+    "template field that nothing has": (
+        changed("Is this positive", "Is {{ lables }} positive"),
+        UnknownName,
+        "study.yaml:9: prompt.instruction: unknown template field 'lables'",
+        "did you mean 'labels'?",
+    ),
+    "column that no item has": (
+        changed("Is this positive", "Is {{ item.txt }} positive"),
+        UnknownName,
+        "study.yaml:9: prompt.instruction: unknown column 'txt'",
+        "did you mean 'text'?",
+    ),
+    "column in brackets that no item has": (
+        changed("{{ text }}", "{{ item['txt'] }}"),
+        UnknownName,
+        "study.yaml:6: items.text: unknown column 'txt'",
+        "did you mean 'text'?",
+    ),
+    "template without a column": (
+        changed("{{ text }}", "text"),
+        SpecError,
+        "study.yaml:6: items.text: the item's text is not in this template",
+        "{{ text }}",
+    ),
+    "template that is none": (
+        changed("{{ text }}", "{{ text }"),
+        SpecError,
+        "study.yaml:6: items.text: this template cannot be read",
+        "{% raw %}",
+    ),
+    "filter that is none": (
+        changed("{{ text }}", "{{ text | uper }}"),
+        SpecError,
+        "study.yaml:6: items.text: this template cannot be read",
+        "uper",
+    ),
+    "template without quotation marks": (
+        changed('"{{ text }}"', "{{ text }}"),
+        SpecError,
+        "study.yaml:6: items.text",
+        "quot",
+    ),
+    "layout without the item's text": (
+        changed("Is this positive or negative?", "Is it?\n  layout: '{{ instruction }}'"),
+        SpecError,
+        "study.yaml:10: prompt.layout: the prompt never shows the item's text",
+        "{{ text }}",
+    ),
+    "gold column": (
+        changed("gold: truth", "gold: thruth"),
+        UnknownName,
+        "study.yaml:7: items.gold",
+        "did you mean 'truth'?",
+    ),
+    "id column": (
+        changed("id: id", "id: ids"),
+        UnknownName,
+        "study.yaml:5: items.id: unknown column 'ids'",
+        "did you mean 'id'?",
+    ),
+    "group column": (
+        changed("  gold: truth", "  groups: [id, autor]"),
+        UnknownName,
+        "study.yaml:7: items.groups[1]: unknown column 'autor'",
+        "one of id, text, truth",
+    ),
+    "group that is a column of annotations": (
+        changed("  gold: truth", "  groups: [id, label]"),
+        SpecError,
+        "study.yaml:7: items.groups[1]: 'label' is a column of every annotation frame",
+        "rename it",
+    ),
+    "group twice": (
+        changed("  gold: truth", "  groups: [id, id]"),
+        SpecError,
+        "study.yaml:7: items.groups[1]: the group 'id' is given twice",
+        "",
+    ),
+    "gold map to a label that is not there": (
+        changed("gold: truth", "\n    gold: {column: truth, map: {p: positiv}}").replace(
+            "  \n    gold", "  gold"
+        ),
+        UnknownName,
+        "study.yaml:7: items.gold.map.p: unknown label 'positiv'",
+        "did you mean 'positive'?",
+    ),
+    "factor that is a group": (
+        changed("  gold: truth", "  groups: [truth]")
+        + "variants:\n  - {use: wordings, factor: truth, texts: {a: Is it?}}\n",
+        SpecError,
+        "study.yaml:13: variants[0]: the factor 'truth' would be a column that exists already",
+        "factor:",
+    ),
+    "factor that is a column of annotations": (
+        STUDY + "variants:\n  - {use: wordings, factor: model, texts: {a: Is it?}}\n",
+        SpecError,
+        "study.yaml:13: variants[0]: the factor 'model'",
+        "factor:",
+    ),
+    "factor twice": (
+        STUDY
+        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n  - {use: wordings, texts: {b: Is it?}}\n",
+        SpecError,
+        "study.yaml:14: variants[1]: the factor 'wording'",
+        "factor:",
+    ),
+    "text templates beside a group named text": (
+        changed('text: "{{ text }}"', "text: {a: '{{ text }}', b: '{{ id }}'}").replace(
+            "  gold: truth", "  groups: [text]"
+        ),
+        SpecError,
+        "study.yaml:7: items.groups: the factor 'text'",
+        "rename",
+    ),
+    "level twice": (
+        STUDY + "variants:\n  - {use: wordings, texts: {original: Is it?}}\n",
+        SpecError,
+        "study.yaml:12: variants: factor wording: two levels are named 'original'",
+        "",
+    ),
+    "factor without a level": (
+        STUDY + "variants:\n  - {use: formats, formats: {}}\n",
+        SpecError,
+        "study.yaml:12: variants: factor format: this factor has no level",
+        "",
+    ),
+    "levels whose combinations have one name": (
+        STUDY
+        + "variants:\n"
+        + "  - {use: wordings, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
+        + "  - {use: wordings, factor: b, texts: {'3': Three?, '2,b=3': Four?}}\n",
+        SpecError,
+        "study.yaml:12: variants: two combinations of levels have the same name",
+        "commas",
+    ),
+    "format for a label that is not there": (
+        STUDY + "variants:\n  - {use: formats, formats: {a: {postfix: Say., answers: {positiv: P}}}}\n",
+        UnknownName,
+        "study.yaml:13: variants[0]: format a: answers: unknown label 'positiv'",
+        "did you mean 'positive'?",
+    ),
+    "source of items": (
+        changed("items.csv", "anes69"),
+        UnknownName,
+        "study.yaml:4: items.source: unknown source of items 'anes69'",
+        "name a built-in, or a file that ends in .csv",
+    ),
+    "file of items": (
+        changed("items.csv", "item.csv"),
+        ItemError,
+        "item.csv: there is no such file of items",
+        "relative to the study file",
+    ),
+    "encoding": (
+        changed("id: id", "encoding: utf8-ish"),
+        ItemError,
+        "items.encoding: there is no encoding 'utf8-ish'",
+        "",
+    ),
+    "option of items": (
+        changed("items.csv\n  id: id", "anes96\n  options: {yaer: 1996}"),
+        SpecError,
+        "study.yaml:5: items.options.yaer: unknown key 'yaer'",
+        "remove it",
+    ),
+    "not a mapping": ("- task\n", SpecError, "study.yaml: this is not a study", "quaver init"),
+    "nothing": ("", SpecError, "study.yaml: this is not a study", "quaver init"),
+    "key twice": (
+        STUDY + "models: []\n",
+        SpecError,
+        'study.yaml:12: the key "models" is given twice',
+        "remove one",
+    ),
+    "tab": (
+        changed("  labels", "\tlabels"),
+        SpecError,
+        "study.yaml:2: this is not YAML",
+        "indent with spaces",
+    ),
+    "colon": (
+        changed("Is this positive or negative?", "Say: positive or negative: which?"),
+        SpecError,
+        "study.yaml:9: this is not YAML",
+        "quote texts that hold a colon",
+    ),
+    "number for a boolean": (
+        changed("Is this positive or negative?", "Is it?\n  explains: 7"),
+        SpecError,
+        "study.yaml:10: prompt.explains: this value does not fit",
+        "found: 7",
+    ),
+    "boolean for a code": (
+        changed("[positive, negative]", "[true, false]"),
+        SpecError,
+        "study.yaml:2: task.labels[0]",
+        "quot",
+    ),
+}
+
+
+@pytest.mark.parametrize(("study", "kind", "start", "inside"), STUDIES.values(), ids=STUDIES)
+def test_a_wrong_study_is_one_error_that_says_where(
+    tmp_path: Path, study: str, kind: type[QuaverError], start: str, inside: str
+) -> None:
+    error = refused(tmp_path, study)
+    assert type(error) is kind
+    assert start in str(error)
+    assert inside in str(error)
+    assert "pydantic" not in str(error)
+
+
+FILES = {
+    "no items": ("items.csv", "id,text,truth\n", "study.yaml:4: items.source: there are no items"),
+    "empty file": ("items.csv", "", "study.yaml:4: items.source: there are no items"),
+    "duplicate id": ("items.csv", ITEMS + "a,x,\n", "items.csv:5: id: the id 'a' occurs twice"),
+    "no id": ("items.csv", ITEMS + ",x,\n", "items.csv:5: id: this row has no id"),
+    "long row": ("items.csv", ITEMS + "d,x,,y\n", "items.csv:5: a row is of another length than the header"),
+    "short row": ("items.csv", ITEMS + "d\n", "items.csv:5: a row is of another length than the header"),
+    "row after a text of two lines": ("items.csv", ITEMS + 'd,"x\ny",\ne\n', "items.csv:7: a row is of"),
+    "open quotation mark": ("items.csv", ITEMS + 'd,"x,\n', "items.csv:5: damaged row"),
+    "gold": ("items.csv", ITEMS + "d,x,Positive\n", "items.csv:5: truth: item d has a gold label outside"),
+    "not UTF-8": ("items.csv", ITEMS.encode() + b"d,caf\xe9,\n", "items.csv:5: the file is not utf-8"),
+    "two columns": ("items.csv", "id,text,id\n", "items.csv:1: two columns are named 'id'"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "start"), FILES.values(), ids=FILES)
+def test_a_wrong_file_of_items_is_one_error_that_names_the_line(
+    tmp_path: Path, name: str, content: str | bytes, start: str
+) -> None:
+    error = refused(tmp_path, STUDY, content, name)
+    assert isinstance(error, ItemError)
+    assert str(error).startswith(start)
+
+
+def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path: Path) -> None:
+    error = refused(tmp_path, items=ITEMS + "d,x,Positive\n")
+    assert (error.found, error.expected) == ("Positive", "one of positive, negative")
+    assert "did you mean 'positive'?" in str(error)
+
+
+def test_items_in_another_encoding_say_how_to_name_it(tmp_path: Path) -> None:
+    items = (ITEMS + "d,café,\n").encode("cp1252")
+    error = refused(tmp_path, items=items)
+    assert "0xe9" in str(error)
+    assert "encoding: cp1252" in str(error)
+    named = changed("  id: id", "  id: id\n  encoding: cp1252")
+    assert resolved(written(tmp_path, named, items)).items[3].fields["text"] == "café"
+
+
+def test_utf_16_without_its_mark_is_an_error(tmp_path: Path) -> None:
+    error = refused(tmp_path, changed("  id: id", "  encoding: utf-16"), ITEMS)
+    assert str(error).startswith("items.csv")
+
+
+def test_a_study_file_that_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_bytes(STUDY.replace("this positive", "caf\xe9 positive").encode("latin-1"))
+    with pytest.raises(SpecError, match=r"study\.yaml:9: the study file is not UTF-8") as caught:
+        resolved(path)
+    assert caught.value.found == "byte 0xe9"
+
+
+def test_no_study_file(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="there is no such study file"):
+        resolved(tmp_path / "nothing.yaml")
+    with pytest.raises(SpecError, match="this is a folder"):
+        resolved(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "   ", '"\n\n"'])
+def test_an_item_without_text_is_an_error_that_names_its_line(tmp_path: Path, text: str) -> None:
+    error = refused_by_plan(written(tmp_path, items=ITEMS + f"d,{text},\n"))
+    assert isinstance(error, ItemError)
+    assert "item d has no text" in str(error)
+    assert str(error).startswith("items.csv:")
+
+
+def refused_by_plan(path: Path) -> QuaverError:
+    from quaver.design.plan import Plan
+
+    with pytest.raises(QuaverError) as caught:
+        list(Plan(resolved(path), {"fake": "f"}).requests("fake"))
+    return caught.value
+
+
+def test_several_mistakes_are_counted(tmp_path: Path) -> None:
+    error = refused(tmp_path, STUDY + "repeats: 0\nseed: x\nbudgett: 1\n")
+    assert "(and 2 more)" in str(error)
+
+
+def test_a_study_given_as_a_mapping_names_the_field() -> None:
+    with pytest.raises(SpecError) as caught:
+        resolved({"task": {"labels": ["a", "b"], "levle": "nominal"}})
+    assert str(caught.value).startswith("task.levle: unknown key 'levle'")
+    assert "did you mean 'level'?" in str(caught.value)
