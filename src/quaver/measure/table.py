@@ -52,6 +52,8 @@ class Cell:
         counted: How many answers are not a label, by status or kind; whether they were left out is the
             measure's affair.
         unanswered: True where an answer came without a label, shape as ``codes``.
+        rows: The frame's row of each annotation, shape as ``codes``; -1 where there is none. Further
+            columns (a confidence, a factor's level) are arranged by it.
     """
 
     where: dict[str, str]
@@ -65,6 +67,7 @@ class Cell:
     unit: str = "item"
     counted: dict[str, int] = field(default_factory=dict)
     unanswered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
+    rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0, 0), np.int32))
 
     @property
     def units(self) -> Units:
@@ -355,9 +358,9 @@ class _Arrangement:
         kinds = self.status.codes[rows]
         codes = np.full(some.size * layers.size * judges.size, -1, np.int32)
         bare = np.zeros(codes.size, bool)
-        filled = np.zeros(codes.size, bool)
-        codes[place], bare[place], filled[place] = self.label[rows], kinds >= 0, True
-        if (more := rows.size - int(filled.sum())) > 0:
+        origin = np.full(codes.size, -1, np.int32)
+        codes[place], bare[place], origin[place] = self.label[rows], kinds >= 0, rows
+        if (more := rows.size - int((origin >= 0).sum())) > 0:
             self._twice(place, some[item], more, where)
         tally = np.bincount(kinds[kinds >= 0], minlength=len(self.status.values))
         return Cell(
@@ -372,6 +375,7 @@ class _Arrangement:
             unit=self.unit,
             counted={self.status.values[k]: int(tally[k]) for k in np.flatnonzero(tally)},
             unanswered=bare.reshape(shape),
+            rows=origin.reshape(shape),
         )
 
     def _twice(self, place: Ints, item: Ints, more: int, where: dict[str, str]) -> None:
