@@ -79,6 +79,13 @@ def encode(column: pl.Series, name: str) -> Encoded:
 def _numbers(column: pl.Series) -> Encoded:
     known = column.is_not_null().to_numpy()
     distinct, inverse = np.unique(column.drop_nulls().to_numpy(), return_inverse=True)
+    if (
+        distinct.dtype.kind == "f"
+        and (distinct == np.round(distinct)).all()
+        and (abs(distinct) < 2**53).all()
+    ):
+        # Integers with gaps arrive as floats (pandas has no other way): 48.0 is the label 48.
+        distinct = distinct.astype(np.int64)
     codes = np.full(column.len(), -1, np.int64)
     codes[known] = inverse
     return Encoded(codes, tuple(str(value) for value in distinct.tolist()))

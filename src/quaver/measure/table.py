@@ -217,6 +217,7 @@ class _Reader:
     def __init__(self, frame: pl.DataFrame, columns: dict[str, str | Sequence[str]]) -> None:
         self._frame = frame
         self._columns = columns
+        self.empty = np.zeros(frame.height, bool)
         for role, name in columns.items():
             for one in [name] if isinstance(name, str) else name:
                 self.column(one, f"columns[{role!r}]")
@@ -272,6 +273,7 @@ class _Reader:
         """The labels' names, each row's code among them, and each row's gold code."""
         name = self.needed("label")[0]
         given = encode(self._frame[name], name)
+        self.empty = given.codes < 0
         true = [encode(self._frame[name], name) for name in self.of("gold")] if gold else []
         truths = {value for column in true for value in column.values}
         names = label_set.codes if label_set else tuple(ordered({*given.values, *truths}))
@@ -287,7 +289,7 @@ class _Reader:
 
     def status(self, label: NDArray[np.int32]) -> Encoded:
         """Why a row has no label: its status, or what can be told without one; -1 where it has one."""
-        empty = self._frame[self.needed("label")[0]].is_null().to_numpy()
+        empty = self.empty
         kinds, values = np.where(empty, 0, 1).astype(np.int64), [MISSING, "not in the label set"]
         for name in self.of("status"):
             status = encode(self._frame[name], name)

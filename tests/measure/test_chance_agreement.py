@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+
+# Krippendorff (2011), section C, on which Gwet's handbook (2014) works all coefficients.
+N = None
+EXAMPLE = list(
+    zip(
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
+        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
+        strict=True,
+    )
+)
+# Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
+FLEISS = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+
+
+def test_the_handbooks_example():
+    assert percent_agreement(EXAMPLE).value == pytest.approx(0.818182, abs=1e-6)
+    assert gwet_ac(EXAMPLE).value == pytest.approx(0.77544, abs=1e-5)
+    assert fleiss_kappa(EXAMPLE).value == pytest.approx(0.76117, abs=1e-5)
+    assert gwet_ac(EXAMPLE).measure == "gwet_ac1"
+    assert gwet_ac(EXAMPLE, "ordinal").measure == "gwet_ac2"
+
+
+def test_fleiss_table():
+    ratings = [[label for label, n in enumerate(row) for _ in range(n)] for row in FLEISS]
+    assert fleiss_kappa(ratings).value == pytest.approx(0.210, abs=5e-4)
+
+
+def test_cohen_and_its_weights():
+    # 20 both a, 5 a b, 10 b a, 15 both b: p_a = .7, p_e = .5.
+    ratings = [["a", "a"]] * 20 + [["a", "b"]] * 5 + [["b", "a"]] * 10 + [["b", "b"]] * 15
+    assert cohen_kappa(ratings).value == pytest.approx(0.4)
+    # Quadratic weights over 0, 1, 2: losses 1/4 and 1; p_a = 1 − (1/4 + 1)/4, p_e = 1 − (2·2 + 6·½ …)/16.
+    ordered = [[0, 0], [0, 1], [2, 2], [2, 0]]
+    loss = np.array([[0, 0.25, 1], [0.25, 0, 0.25], [1, 0.25, 0]])
+    p, q = np.array([0.5, 0, 0.5]), np.array([0.5, 0.25, 0.25])
+    assert cohen_kappa(ordered, "interval").value == pytest.approx(1 - (1.25 / 4) / (p @ loss @ q))
+
+
+def test_cohen_of_three_raters_is_the_mean_over_pairs():
+    ratings = np.random.default_rng(2).integers(0, 3, (30, 3))
+    pairs = [cohen_kappa(ratings[:, pair]).value for pair in ([0, 1], [0, 2], [1, 2])]
+    assert cohen_kappa(ratings).value == pytest.approx(np.mean(pairs))
+
+
+def test_one_dominant_label_where_kappa_collapses():
+    ratings = [["no", "no"]] * 96 + [["no", "yes"]] * 2 + [["yes", "no"]] * 2
+    assert percent_agreement(ratings).value == pytest.approx(0.96)
+    assert fleiss_kappa(ratings).value < 0
+    assert gwet_ac(ratings).value > 0.95
+
+
+def test_undefined():
+    same = [["a", "a"], ["a", "a"]]
+    assert fleiss_kappa(same).reason == "no variation"
+    assert cohen_kappa(same).reason == "no variation"
+    assert gwet_ac(same).reason == "fewer than two labels"
+    assert percent_agreement([["a", None]]).reason == "fewer than two raters"
+    assert gwet_ac(same, labels=["a", "b"]).value == 1
