@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS sources (
     id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
-CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, messages TEXT);
+CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT);
 CREATE TABLE IF NOT EXISTS responses (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
     text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
@@ -69,6 +68,8 @@ _PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat)
 SELECT id, ?2, ?3, ?4 FROM responses WHERE key = ?1
 """
+
+_DUMPS = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Counts(NamedTuple):
@@ -198,22 +199,16 @@ class Store:
         self._db.executemany(_PLACE, places)
 
     def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
-        ids, last, last_id = [], None, 0
+        """Write the prompts down; requests of the same prompt come one after the other and share it."""
+        last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
+        ids, rows, last = [], [], None
         for request in requests:
-            messages = request.prompt.messages
-            if messages is not last:
-                text = json.dumps([[role, content] for role, content in messages])
-                digest = blake2b(text.encode(), digest_size=16).digest()
-                found = self._db.execute("SELECT id FROM prompts WHERE digest = ?", (digest,)).fetchone()
-                if found:
-                    last_id = int(found[0])
-                else:
-                    cursor = self._db.execute(
-                        "INSERT INTO prompts (digest, messages) VALUES (?, ?)", (digest, text)
-                    )
-                    last_id = int(cursor.lastrowid or 0)
-                last = messages
+            if request.prompt.messages is not last:
+                last = request.prompt.messages
+                last_id += 1
+                rows.append((last_id, _clean(_DUMPS(last))))
             ids.append(last_id)
+        self._db.executemany("INSERT INTO prompts VALUES (?, ?)", rows)
         return ids
 
     # ---------------------------------------------------------------- the study's calls

@@ -160,7 +160,7 @@ def _check_templates(
         "instruction": PROMPT_NAMES,
         "postfix": PROMPT_NAMES,
         "system": (*PROMPT_NAMES, "text"),
-        "layout": (*PROMPT_NAMES, "text", "instruction", "postfix"),
+        "layout": (*PROMPT_NAMES, "text", "instruction", "postfix", "question"),
     }
     for variant in variants:
         for part, names in known.items():

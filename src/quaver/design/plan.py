@@ -2,18 +2,22 @@
 
 Order: calls that share a prefix go next to each other, so that an engine reads each prefix once.
 Variants whose prompts begin alike before the item's text form a block; inside a block the items
-come in the order of their text and, for each item, the variants in the order of theirs. That is the
-depth-first walk of the tree of all prompts, found without sorting them all.
+come in the order of their text and, for each item, the variants in the order of theirs. That is
+nearly the depth-first walk of the tree of all prompts, found without sorting them all. (Where
+variants of a block show the items in different texts, each text makes a block of its own, unless
+the texts of one item have more in common than one text of neighbouring items.)
 
 Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers, the
-messages, which occurrence of these messages in the design it is, and the repeat's number. Two
-variants that render alike are therefore two askings, never one shared answer.
+messages, which occurrence of all these in the design it is, and the repeat's number. Two variants
+that render alike are therefore two askings, never one shared answer; so are two models that are
+served by the same weights, and two decodings that differ in name alone.
 """
 
 from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,12 +28,18 @@ import numpy as np
 
 from quaver.design.experiment import Experiment
 from quaver.design.prompts import PromptWriter, item_text
-from quaver.records import Call, Decoding, Item, Prompt, Request, Variant
+from quaver.records import Call, Condition, Decoding, Item, Prompt, Request
 
 __all__ = ["Plan", "Survey"]
 
 _CHUNK = 512
 """Requests whose keys are looked up in the store together."""
+
+_PROBED = 16
+"""Items on either side of the middle that show in which order less is left to read."""
+
+_ANY_TEXT = "\x00"
+"""Stands for an item's text where it does not matter which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +92,45 @@ class Plan:
     def _blocks(self) -> list[tuple[list[int], list[int]]]:
         """Blocks of variants, each with the items in the order in which the block takes them."""
         items, variants = self.experiment.items, self.experiment.variants
-        probes = [items[0], items[-1]]
-        starts = [[self._written(index, item) for item in probes] for index in range(len(variants))]
-        heads = [first[: _shared(first, last)] if len(items) > 1 else "" for first, last in starts]
-        order = sorted(range(len(variants)), key=lambda index: (heads[index], starts[index][0], index))
-        blocks = []
+        heads = [self._head(index) for index in range(len(variants))]
+        starts = [self._written(index, items[0]) for index in range(len(variants))]
+        order = sorted(range(len(variants)), key=lambda index: (heads[index], starts[index], index))
+        blocks: list[tuple[list[int], list[int]]] = []
         for _, block in groupby(order, key=lambda index: heads[index]):
             members = list(block)
-            template = variants[members[0]].text
-            texts = [item_text(template, item) for item in items]
-            blocks.append((members, sorted(range(len(items)), key=lambda i: (texts[i], i))))
+            apart = [
+                self._block([index for index in members if variants[index].text == template])
+                for template in dict.fromkeys(variants[index].text for index in members)
+            ]
+            together = [self._block(members)]
+            blocks += apart if self._cost(apart) < self._cost(together) else together
         return blocks
+
+    def _head(self, index: int) -> str:
+        """What a variant's prompts begin with, whatever the item."""
+        items = self.experiment.items
+        first, last = (_joined(self._writers[index].write(item, _ANY_TEXT)) for item in (items[0], items[-1]))
+        shared = first[: _shared(first, last)]
+        return shared.partition(_ANY_TEXT)[0]
+
+    def _block(self, members: list[int]) -> tuple[list[int], list[int]]:
+        """Variants with the items in the order of their text."""
+        items = self.experiment.items
+        texts = [item_text(self.experiment.variants[members[0]].text, item) for item in items]
+        return members, sorted(range(len(items)), key=lambda i: (texts[i], i))
+
+    def _cost(self, blocks: Sequence[tuple[list[int], list[int]]]) -> int:
+        """Characters that are new beside the prompt before, in a part of the items."""
+        new = 0
+        for members, positions in blocks:
+            before = ""
+            middle = len(positions) // 2
+            for position in positions[max(0, middle - _PROBED) : middle + _PROBED]:
+                for index in members:
+                    written = self._written(index, self.experiment.items[position])
+                    new += len(written) - _shared(before, written)
+                    before = written
+        return new
 
     def _written(self, index: int, item: Item) -> str:
         text = item_text(self.experiment.variants[index].text, item)
@@ -147,31 +185,46 @@ class Plan:
         """For each variant, the model's conditions with what their keys have in common."""
         positions = {variant.id: index for index, variant in enumerate(self.experiment.variants)}
         cells: list[list[_Cell]] = [[] for _ in positions]
+        alike: Counter[tuple[str, str]] = Counter()
         for index, condition in enumerate(self.experiment.conditions):
+            variant = self.experiment.variants[positions[condition.variant]]
+            decoding = self.experiment.decodings[condition.decoding]
+            choices = tuple(variant.answers.values()) if decoding.constraint == "labels" else ()
+            asked = _asked(self.identities[condition.model], decoding, choices)
             if condition.model == model:
-                variant = self.experiment.variants[positions[condition.variant]]
-                decoding = self.experiment.decodings[condition.decoding]
                 cells[positions[condition.variant]].append(
-                    _Cell(index, model, self.identities[model], variant, decoding, condition.repeats)
+                    _Cell(condition, index, decoding, choices, asked, alike[variant.id, asked])
                 )
+            alike[variant.id, asked] += 1
         return cells
+
+
+def _asked(identity: str, decoding: Decoding, choices: Sequence[str]) -> str:
+    """All that decides an answer, the prompt apart."""
+    values = asdict(decoding)
+    del values["name"]  # what a decoding is called does not change an answer
+    if decoding.temperature == 0:
+        del values["seed"]  # nor does the seed of a choice that is not drawn
+    return json.dumps([identity, values, choices], sort_keys=True)
 
 
 class _Cell:
     """One condition, ready to make requests."""
 
     def __init__(
-        self, index: int, model: str, identity: str, variant: Variant, decoding: Decoding, repeats: int
+        self,
+        condition: Condition,
+        index: int,
+        decoding: Decoding,
+        choices: tuple[str, ...],
+        asked: str,
+        twins_before: int,
     ) -> None:
-        self._index, self._model, self._decoding = index, model, decoding
-        self._choices = tuple(variant.answers.values()) if decoding.constraint == "labels" else ()
-        values = asdict(decoding)
-        del values["name"]  # what a decoding is called does not change an answer
-        if decoding.temperature == 0:
-            del values["seed"]  # nor does the seed of a choice that is not drawn
-        shared = json.dumps([identity, values, self._choices], sort_keys=True)
-        self._base = blake2b(shared.encode(), digest_size=16)
-        self._repeats = [struct.pack("<I", repeat) for repeat in range(repeats)]
+        self._model, self._index, self._decoding, self._choices = condition.model, index, decoding, choices
+        self._base = blake2b(asked.encode(), digest_size=16)
+        if twins_before:
+            self._base.update(struct.pack("<I", twins_before))
+        self._repeats = [struct.pack("<I", repeat) for repeat in range(condition.repeats)]
 
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
         shared = self._base.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from quaver.design.templates import names_in, render
@@ -13,7 +14,8 @@ __all__ = ["PROMPT_NAMES", "PromptWriter", "item_text"]
 PROMPT_NAMES = ("labels", "answers", "item")
 """What an instruction, postfix or system template may draw on: ``labels`` (each with ``code``,
 ``name``, ``definition`` and ``answer``), ``answers`` in the labels' order, and the ``item``'s columns.
-The layout has ``text``, ``instruction`` and ``postfix`` too, the system message ``text``."""
+The layout has ``text``, ``instruction``, ``postfix`` and ``question`` (instruction and postfix) too, the
+system message ``text``."""
 
 _PER_ITEM = frozenset(["item", "text"])
 
@@ -47,6 +49,8 @@ class PromptWriter:
                 self._moving.append((part, template))
             else:
                 self._fixed[part] = render(template, self._fixed, where=f"{variant.id}: {part}")
+        if not self._moving:
+            self._fixed["question"] = _question(self._fixed)
 
     def write(self, item: Item, text: str) -> Prompt:
         """The prompt to send.
@@ -58,12 +62,17 @@ class PromptWriter:
         values = {**self._fixed, "item": item.fields, "text": text}
         for part, template in self._moving:
             values[part] = render(template, values, where=f"{self._variant.id}, item {item.id}: {part}")
-        user = Message(
-            "user", render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
-        )
-        system, postfix = values["system"], values["postfix"]
-        question = f"{values['instruction']}\n{postfix}" if postfix else values["instruction"]
-        return Prompt((Message("system", system), user) if system else (user,), text, question)
+        if self._moving:
+            values["question"] = _question(values)
+        content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
+        user, system = Message("user", content), values["system"]
+        messages = (Message("system", system), user) if system else (user,)
+        return Prompt(messages, text, values["question"])
+
+
+def _question(values: Mapping[str, Any]) -> str:
+    """The instruction and, where there is one, the postfix below it."""
+    return "\n".join(part for part in (values["instruction"], values["postfix"]) if part)
 
 
 def item_text(template: str, item: Item) -> str:

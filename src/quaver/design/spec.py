@@ -158,8 +158,9 @@ class PromptSpec(_Part):
 
     system: str = Field("", description="The system message; none if left out.")
     layout: Text = Field(
-        "{{ text }}\n\n{{ instruction }}{% if postfix %}\n{{ postfix }}{% endif %}",
-        description="The user message. Text first lets all wordings of a question share its reading.",
+        "{{ text }}\n\n{{ question }}",
+        description="The user message. The question is the instruction and, on a line of its own, the "
+        "postfix. Text first lets all wordings of a question share its reading.",
     )
     instruction: Text = Field(
         description="What is asked: the part that variants reword.",
