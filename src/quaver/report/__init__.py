@@ -1,1 +1,15 @@
-"""."""
+"""estimates -> tables, charts, one HTML file.
+
+`page.write_report` puts it together: `movement` says what moves the labels, `finding` says it in words,
+`figures` chooses the charts (`charts`, a family a file), `tables` and `method` what stands beside them.
+"""
+
+from __future__ import annotations
+
+from quaver.report.figures import Figure, figures
+from quaver.report.finding import Finding, finding
+from quaver.report.movement import movement
+from quaver.report.page import write_report
+from quaver.report.results import Results
+
+__all__ = ["Figure", "Finding", "Results", "figures", "finding", "movement", "write_report"]

@@ -1,0 +1,278 @@
+"""Values with their intervals, in rows: panels side by side, rows in groups, several marks a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+
+from quaver.report.charts.theme import (
+    DATA,
+    INK,
+    PAPER,
+    SHAPES,
+    SOFT,
+    finished,
+    inline,
+    text_width,
+)
+from quaver.report.plain_text import one_line, shortened
+
+__all__ = ["Forest", "Mark", "Reference", "draw"]
+
+_GAP = 14
+_NARROWEST = 62
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One value: in which panel, group, row and series it stands, and its interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    row: str = ""
+    group: str = ""
+    panel: str = ""
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A dashed line to compare with; in every panel where it names none."""
+
+    value: float
+    text: str
+    panel: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """What to draw.
+
+    Attributes:
+        marks: The values, in the order of their groups, rows, panels and series.
+        axis: What the axis shows.
+        percent: Whether values are shares.
+        domain: Ends of the axis, widened where a mark lies outside.
+        references: Lines to compare with.
+        colour: What colours tell, ``"panel"`` or ``"series"``.
+        names: Printed names of panels, where these are not the names.
+    """
+
+    marks: Sequence[Mark]
+    axis: str
+    percent: bool = False
+    domain: tuple[float, float] | None = None
+    references: Sequence[Reference] = ()
+    colour: str = "series"
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Where rows and group headings stand, from the top."""
+
+    rows: dict[tuple[str, str], int]
+    headings: dict[str, int]
+
+    @property
+    def count(self) -> int:
+        return len(self.rows) + len(self.headings)
+
+
+def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "") -> alt.VConcatChart:
+    """Draw it.
+
+    Args:
+        forest: What to draw.
+        width: Of the whole, in pixels; panels go under one another where they would be too narrow.
+        title: What the chart shows; none where the page says it.
+        subtitle: What the marks mean.
+    """
+    lines = _lines(forest.marks)
+    panels = list(dict.fromkeys(mark.panel for mark in forest.marks)) or [""]
+    series = list(dict.fromkeys(mark.series for mark in forest.marks)) or [""]
+    left = _left(lines, width)
+    fit = max(1, int((width - left - 24) // (_NARROWEST + _GAP)))
+    step = _step(lines.count, len(series))
+    across = [panels[at : at + fit] for at in range(0, len(panels), fit)]
+    blocks: list[Any] = []
+    if len(series) > 1:
+        blocks.append(_legend(series, forest.colour == "series", width))
+    for some in across:
+        each = (width - left - 24) / min(fit, len(panels)) - _GAP
+        parts: list[Any] = [_names(lines, left, step)]
+        parts += [_panel(forest, lines, panel, panels.index(panel), series, each, step) for panel in some]
+        blocks.append(alt.hconcat(*parts, spacing=_GAP, bounds="flush"))
+    whole = alt.vconcat(*blocks, spacing=8)
+    return finished(whole, width=width, title=title, subtitle=subtitle)
+
+
+def _lines(marks: Sequence[Mark]) -> _Lines:
+    rows: dict[tuple[str, str], int] = {}
+    headings: dict[str, int] = {}
+    at = 0
+    for group in dict.fromkeys(mark.group for mark in marks):
+        if group:
+            headings[group] = at
+            at += 1
+        for row in dict.fromkeys(mark.row for mark in marks if mark.group == group):
+            rows[group, row] = at
+            at += 1
+    return _Lines(rows, headings)
+
+
+def _left(lines: _Lines, width: int) -> float:
+    texts = [one_line(row) for _, row in lines.rows] + [one_line(group) for group in lines.headings]
+    widest = max((text_width(text) for text in texts), default=0.0) + 14
+    return min(widest, 0.42 * width)
+
+
+def _step(lines: int, series: int) -> float:
+    roomy = 17 if lines <= 30 else 14 if lines <= 70 else 11.5
+    return max(roomy, 7.0 * series + 3)
+
+
+def _scale(lines: _Lines) -> alt.Scale:
+    return alt.Scale(domain=[lines.count - 0.4, -0.6], nice=False, zero=False)
+
+
+def _names(lines: _Lines, left: float, step: float) -> Any:
+    fit = int(left / 5.9)
+    indent = 10 if lines.headings else 0
+    texts = [
+        {"y": at, "x": indent, "text": shortened(row, fit), "bold": 0} for (_, row), at in lines.rows.items()
+    ]
+    texts += [{"y": at, "x": 0, "text": shortened(g, fit), "bold": 1} for g, at in lines.headings.items()]
+    base = (
+        alt.Chart(inline(texts))
+        .encode(
+            y=alt.Y("y:Q", scale=_scale(lines), axis=None),
+            x=alt.X("x:Q", scale=alt.Scale(domain=[0, left], nice=False), axis=None),
+            text="text:N",
+        )
+        .properties(width=left, height=lines.count * step)
+    )
+    plain = base.transform_filter("datum.bold == 0").mark_text(align="left", fontSize=11, color=INK)
+    bold = base.transform_filter("datum.bold == 1").mark_text(
+        align="left", fontSize=11, fontWeight="bold", color=INK
+    )
+    return alt.layer(plain, bold)
+
+
+def _domain(forest: Forest) -> tuple[float, float]:
+    ends = [end for m in forest.marks for end in (m.value, m.low, m.high) if end is not None]
+    ends += [reference.value for reference in forest.references]
+    if forest.domain:
+        ends += forest.domain
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    pad = 0.0 if forest.domain and (low, high) == tuple(forest.domain) else 0.03 * (high - low)
+    return low - pad, high + pad
+
+
+def _panel(
+    forest: Forest, lines: _Lines, panel: str, at: int, series: Sequence[str], width: float, step: float
+) -> Any:
+    low, high = _domain(forest)
+    ticks = 3 if width < 110 else 5
+    x = alt.X(
+        "value:Q",
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(
+            title=forest.axis if at == 0 and width >= 110 else None,
+            titleAnchor="start",
+            tickCount=ticks,
+            format="%" if forest.percent else "",
+            grid=True,
+            labelFlush=True,
+        ),
+    )
+    y = alt.Y("y:Q", scale=_scale(lines), axis=None)
+    rows = _rows(forest, lines, panel, at, series, step)
+    base = alt.Chart(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
+    layers: list[Any] = []
+    known = [r for r in forest.references if r.panel is None or r.panel == panel]
+    if known:
+        lined = alt.Chart(inline([{"value": r.value} for r in known]))
+        layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x))
+    layers.append(
+        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q")
+    )
+    layers.append(
+        base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
+            x=x,
+            shape=alt.Shape("shape:N", scale=None),
+            fill=alt.Fill("fill:N", scale=None),
+        )
+    )
+    name = forest.names.get(panel, panel)
+    heading = alt.TitleParams(
+        text=shortened(name, max(6, int(width / 6.2))) if name else "",
+        subtitle=[shortened(r.text, max(8, int(width / 5.6))) for r in known if r.text],
+        anchor="start",
+        fontSize=11.5,
+        subtitleFontSize=10,
+        offset=4,
+        color=INK,
+    )
+    return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
+
+
+def _rows(
+    forest: Forest, lines: _Lines, panel: str, at: int, series: Sequence[str], step: float
+) -> list[dict[str, Any]]:
+    spread = min(7.0, (step - 3) / len(series)) / step
+    rows = []
+    for mark in forest.marks:
+        if mark.panel != panel:
+            continue
+        place = series.index(mark.series)
+        ink = DATA[(at if forest.colour == "panel" else place) % len(DATA)]
+        rows.append(
+            {
+                "y": lines.rows[mark.group, mark.row] + spread * (place - (len(series) - 1) / 2),
+                "value": mark.value,
+                "low": mark.low,
+                "high": mark.high,
+                "ink": ink,
+                "fill": ink if place % 2 == 0 else PAPER,
+                "shape": SHAPES[place % len(SHAPES)],
+            }
+        )
+    return rows
+
+
+def _legend(series: Sequence[str], coloured: bool, width: int) -> Any:
+    rows, x, y = [], 6.0, 0
+    for place, name in enumerate(series):
+        text = shortened(name, 40)
+        wide = text_width(text) + 34
+        if x + wide > width and x > 6:
+            x, y = 6.0, y + 1
+        ink = DATA[place % len(DATA)] if coloured else SOFT
+        fill = ink if place % 2 == 0 else PAPER
+        rows.append(
+            {"x": x, "y": y, "text": text, "ink": ink, "fill": fill, "shape": SHAPES[place % len(SHAPES)]}
+        )
+        x += wide
+    base = (
+        alt.Chart(inline(rows))
+        .encode(
+            x=alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
+            y=alt.Y("y:Q", scale=alt.Scale(domain=[y + 0.5, -0.5], nice=False), axis=None),
+        )
+        .properties(width=width - 20, height=16 * (y + 1))
+    )
+    points = base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
+        color=alt.Color("ink:N", scale=None),
+        fill=alt.Fill("fill:N", scale=None),
+        shape=alt.Shape("shape:N", scale=None),
+    )
+    return points + base.mark_text(align="left", dx=9, fontSize=11, color=INK).encode(text="text:N")
+
+

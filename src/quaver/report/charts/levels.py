@@ -1,0 +1,115 @@
+"""How far each factor moves one label's share: a dot for each level, a line from the lowest to the highest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from quaver.records import Estimate
+from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, finished, inline, text_width
+from quaver.report.plain_text import shortened
+from quaver.report.results import Results
+
+__all__ = ["level_chart"]
+
+_STEP = 34
+
+
+def level_chart(
+    results: Results,
+    moved: Sequence[Estimate],
+    label: str,
+    *,
+    width: int = 720,
+    title: str = "",
+    subtitle: str = "",
+) -> Any:
+    """The share of a label at every level of every factor, and by gold label.
+
+    Args:
+        results: The study.
+        moved: What `movement` found.
+        label: The label's code.
+        width: Of the whole, in pixels.
+        title: Its title; none where the page says it.
+        subtitle: What the marks mean.
+
+    Returns:
+        An ``altair`` chart, or None where nothing varies.
+    """
+    rows, spans = _rows(results, moved, label, width)
+    if not rows:
+        return None
+    names = [str(span["factor"]) for span in spans]
+    left = min(0.3 * width, max(text_width(name) for name in names) + 12)
+    x = alt.X(
+        "value:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True),
+    )
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
+    size = {"width": width - left - 40, "height": _STEP * len(spans)}
+    line = alt.Chart(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2="high:Q", y=y)
+    base = alt.Chart(inline(rows)).encode(x=x, y=y)
+    dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
+        color=alt.value(DATA[0]), fill=alt.Fill("fill:N", scale=None)
+    )
+    texts = [
+        base.transform_filter(f"datum.place == '{place}'")
+        .mark_text(align=align, dy=-11, dx=dx, fontSize=10.5, color=INK)
+        .encode(text="text:N")
+        for place, align, dx in (("low", "left", -4), ("high", "right", 4), ("only", "left", -4))
+    ]
+    left_texts = [{"y": at, "text": shortened(name, int(left / 5.9))} for at, name in enumerate(names)]
+    headings = (
+        alt.Chart(inline(left_texts))
+        .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
+        .encode(y=y, x=alt.value(0), text="text:N")
+        .properties(width=left, height=size["height"])
+    )
+    chart = alt.hconcat(headings, alt.layer(line, dots, *texts).properties(**size), spacing=10, bounds="flush")
+    return finished(chart, width=width, title=title, subtitle=subtitle)
+
+
+def _rows(
+    results: Results, moved: Sequence[Estimate], label: str, width: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    found: dict[str, list[Estimate]] = {}
+    for one in moved:
+        if one.measure == "level_shares" and one.cell["label"] == label and one.value is not None:
+            found.setdefault(one.cell["factor"], []).append(one)
+
+    def span(factor: str) -> float:
+        values = [one.value or 0.0 for one in found[factor]]
+        return max(values) - min(values)
+
+    order = sorted((f for f in found if f != "gold"), key=lambda f: -span(f)) + ["gold"] * ("gold" in found)
+    rows: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
+    for at, factor in enumerate(order):
+        levels = sorted(found[factor], key=lambda one: one.value or 0.0)
+        low, high = levels[0].value or 0.0, levels[-1].value or 0.0
+        name = "items, by gold label" if factor == "gold" else factor
+        spans.append({"y": at, "value": low, "high": high, "factor": name})
+        for place, one in enumerate(levels):
+            text = results.label_name(one.cell["level"]) if factor == "gold" else one.cell["level"]
+            where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
+            rows.append(
+                {
+                    "y": at,
+                    "value": one.value,
+                    "text": shortened(text, max(6, int(width / 26))),
+                    "place": _apart(where, low, high, width),
+                    "fill": PAPER if factor == "gold" else DATA[0],
+                }
+            )
+    return rows, spans
+
+
+def _apart(where: str, low: float, high: float, width: int) -> str:
+    """Names of the ends are written only where they do not run into each other."""
+    if where == "between" or (high - low) * width >= 120:
+        return where
+    return "none"

@@ -1,0 +1,149 @@
+"""Any measure's estimates, cell by cell, with what they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from quaver.records import Estimate
+from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.numbers import percent_measure, printed
+from quaver.report.results import Results, varying
+
+__all__ = ["AXES", "MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
+
+MOST_ROWS = 120
+"""Of more cells than these, the lowest and highest are drawn; the table and the CSV hold all."""
+
+AXES: Mapping[str, str] = {
+    "intra_pss": "Krippendorff’s α over repeats",
+    "inter_pss": "Krippendorff’s α over prompts",
+    "accuracy": "share of right answers",
+    "valid_rate": "share of answers with a label",
+    "sensitivity": "sensitivity (0: never changes)",
+    "consistency": "consistency (1: alike within a class)",
+}
+
+
+def score_chart(
+    estimates: Sequence[Estimate],
+    results: Results,
+    *,
+    factor: str | None = None,
+    panel: str | None = None,
+    references: Sequence[Reference] = (),
+    domain: tuple[float, float] | None = None,
+    width: int = 720,
+    title: str = "",
+    subtitle: str = "",
+) -> Any:
+    """One measure's estimates in rows, with intervals.
+
+    Args:
+        estimates: Of one measure; those without a value are left out.
+        results: The study they are of.
+        factor: The factor of the variants whose levels group the rows.
+        panel: A column of the cells whose values stand side by side.
+        references: Lines to compare with.
+        domain: Ends of the axis; by default those of the data.
+        width: Of the whole, in pixels.
+        title: Its title; none where the page says it.
+        subtitle: What the marks mean.
+
+    Returns:
+        An ``altair`` chart, or None where no estimate has a value.
+    """
+    known = [one for one in estimates if one.value is not None]
+    if not known:
+        return None
+    columns = varying(known)
+    series = "decoding" if "decoding" in columns and "variant" in columns else None
+    if panel is None and "model" in columns:
+        panel = "model"
+    told = [c for c in columns if c not in (series, panel)]
+    marks = [_mark(results, one, told, factor, series, panel) for one in _drawn(known, results, factor)]
+    forest = Forest(
+        marks,
+        AXES.get(known[0].measure, known[0].measure),
+        percent=percent_measure(known[0].measure),
+        domain=domain,
+        references=references,
+    )
+    return draw(forest, width=width, title=title, subtitle=subtitle)
+
+
+def _drawn(known: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
+    """In the design's order, grouped by the factor; of too many, the ends."""
+    chosen = list(known)
+    if len(chosen) > MOST_ROWS:
+        chosen.sort(key=lambda one: one.value or 0.0)
+        chosen = chosen[: MOST_ROWS // 2] + chosen[-MOST_ROWS // 2 :]
+    places = {
+        column: {name: at for at, name in enumerate(results.order(column))}
+        for column in {column for one in chosen for column in one.cell}
+    }
+    levels = {level: at for at, level in enumerate(results.factors.get(factor or "", ()))}
+
+    def order(one: Estimate) -> tuple[Any, ...]:
+        level = results.factor_levels.get(one.cell.get("variant", ""), {}).get(factor or "", "")
+        cell = ((places[c].get(v, len(places[c])), v) for c, v in sorted(one.cell.items(), reverse=True))
+        return (levels.get(level, 0), *cell)
+
+    return sorted(chosen, key=order)
+
+
+def _mark(
+    results: Results,
+    one: Estimate,
+    told: Sequence[str],
+    factor: str | None,
+    series: str | None,
+    panel: str | None,
+) -> Mark:
+    variant = one.cell.get("variant")
+    level = results.factor_levels.get(variant or "", {}).get(factor or "")
+    grouped = level is not None and len(results.factors) > 1
+    names = []
+    for column in told:
+        value = one.cell.get(column, "all")
+        if column == "variant":
+            value = results.variant_name(value, without=factor if grouped else None)
+        elif column == "label":
+            value = results.label_name(value)
+        names.append(value)
+    return Mark(
+        one.value or 0.0,
+        one.low,
+        one.high,
+        row=" · ".join(names) or "all answers",
+        group=f"{factor}: {level}" if grouped else "",
+        panel=one.cell.get(panel, "") if panel else "",
+        series=one.cell.get(series, "") if series else "",
+    )
+
+
+def stability_chart(
+    estimates: Sequence[Estimate], results: Results, *, bar: float = 0.8, **options: Any
+) -> Any:
+    """Stability scores beside the customary bar. Options are those of `score_chart`."""
+    known = [one.value for one in estimates if one.value is not None]
+    low = min([0.0, *known])
+    return score_chart(
+        estimates,
+        results,
+        references=[Reference(bar, f"dashed: {bar}")],
+        domain=(min(0.0, low), 1.0),
+        **options,
+    )
+
+
+def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: Any) -> Any:
+    """Accuracy beside guessing and the commonest label. Options are those of `score_chart`."""
+    references = []
+    for key, text in (("chance", "guessing"), ("majority", "commonest label")):
+        found = [one.details[key] for one in estimates if isinstance(one.details.get(key), float)]
+        if found:
+            middle = median(found)
+            references.append(Reference(middle, f"dashed: {text} {printed(middle, percent=True)}"))
+    return score_chart(estimates, results, references=references, domain=(0.0, 1.0), **options)

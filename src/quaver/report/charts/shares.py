@@ -1,0 +1,141 @@
+"""The share of each label, by variant: where labels go when the question is asked in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quaver.records import Estimate
+from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.numbers import printed
+from quaver.report.results import NO_LABEL, Results
+
+__all__ = ["MOST_MARKS", "label_share_chart", "shares_shown"]
+
+MOST_MARKS = 90
+"""Rows beyond this are not drawn one by one: the levels of one factor stand for them."""
+
+_MOST_LABELS = 6
+_MOST_SERIES = 3
+
+
+def shares_shown(results: Results, factor: str | None = None) -> list[Estimate]:
+    """The estimates that the chart draws: label shares from the first evaluator.
+
+    Where a study has several models, the first one's; several decodings, the first three. Labels beyond
+    six are left to the table: those that are commonest somewhere are kept.
+
+    Args:
+        results: The study.
+        factor: The factor whose levels group the rows.
+    """
+    known = [one for one in results.main("label_shares") if one.value is not None and "variant" in one.cell]
+    models = [m for m in results.models if any(one.cell.get("model", m) == m for one in known)][:1]
+    decodings = results.decodings[:_MOST_SERIES]
+    peaks: dict[str, float] = {}
+    for one in known:
+        label = one.cell.get("label", "")
+        peaks[label] = max(peaks.get(label, 0.0), one.value or 0.0)
+    kept = sorted(peaks, key=lambda label: -peaks[label])[:_MOST_LABELS]
+    places = {name: at for at, name in enumerate(results.order("label"))}
+    variants = {name: at for at, name in enumerate(results.order("variant"))}
+    levels = {level: at for at, level in enumerate(results.factors.get(factor or "", ()))}
+
+    def order(one: Estimate) -> tuple[int, int, int, int]:
+        variant = one.cell["variant"]
+        level = results.factor_levels.get(variant, {}).get(factor or "", "")
+        decoding = one.cell.get("decoding", "")
+        return (
+            levels.get(level, 0),
+            variants.get(variant, len(variants)),
+            places.get(one.cell.get("label", ""), len(places)),
+            decodings.index(decoding) if decoding in decodings else -1,
+        )
+
+    shown = [
+        one
+        for one in known
+        if one.cell.get("model", "") in ("", *models)
+        and one.cell.get("decoding", "") in ("", *decodings)
+        and one.cell.get("label", "") in kept
+    ]
+    return sorted(shown, key=order)
+
+
+def label_share_chart(
+    results: Results,
+    moved: Sequence[Estimate] = (),
+    *,
+    factor: str | None = None,
+    width: int = 720,
+    title: str = "",
+    subtitle: str = "",
+) -> Any:
+    """Share of each label by variant, with intervals, beside its share among the gold labels.
+
+    Args:
+        results: The study.
+        moved: What `movement` found; its level shares stand in for variants that are too many to draw.
+        factor: The factor whose levels group the rows: the one that moves the labels most.
+        width: Of the whole, in pixels.
+        title: Its title; none where the page says it.
+        subtitle: What the marks mean.
+
+    Returns:
+        An ``altair`` chart, or None where there are no label shares.
+    """
+    shown = shares_shown(results, factor)
+    if len({one.cell["variant"] for one in shown}) > MOST_MARKS and moved:
+        marks = _level_marks(results, moved)
+    else:
+        marks = [_mark(results, one, factor) for one in shown]
+    if not marks:
+        return None
+    order = [*results.order("label"), *(mark.panel for mark in marks)]
+    labels = [label for label in dict.fromkeys(order) if any(mark.panel == label for mark in marks)]
+    marks.sort(key=lambda mark: labels.index(mark.panel))
+    gold = [
+        Reference(share, f"gold {printed(share, percent=True)}", label)
+        for label, share in results.gold_shares.items()
+        if label in labels
+    ]
+    forest = Forest(
+        marks,
+        "share of answers",
+        percent=True,
+        domain=(0.0, 1.0),
+        references=gold,
+        colour="panel",
+        names={label: results.label_name(label) for label in labels},
+    )
+    return draw(forest, width=width, title=title, subtitle=subtitle)
+
+
+def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
+    variant = one.cell["variant"]
+    level = results.factor_levels.get(variant, {}).get(factor or "")
+    alone = len(results.factors) < 2
+    return Mark(
+        one.value or 0.0,
+        one.low,
+        one.high,
+        row=results.variant_name(variant, without=None if alone else factor),
+        group=f"{factor}: {level}" if level is not None and not alone else "",
+        panel=one.cell.get("label", NO_LABEL),
+        series=one.cell.get("decoding", ""),
+    )
+
+
+def _level_marks(results: Results, moved: Sequence[Estimate]) -> list[Mark]:
+    return [
+        Mark(
+            one.value,
+            one.low,
+            one.high,
+            row=one.cell["level"],
+            group=one.cell["factor"],
+            panel=one.cell["label"],
+        )
+        for one in moved
+        if one.measure == "level_shares" and one.value is not None and one.cell["factor"] in results.factors
+    ]

@@ -1,0 +1,79 @@
+"""Colours and type. Data colours are of Okabe & Ito's set, told apart by the colour-blind; what they say
+is always said by position, shape or words too."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import altair as alt
+
+__all__ = ["DATA", "FONT", "INK", "PAPER", "RULE", "SHAPES", "SOFT", "finished", "inline", "text_width", "wrapped"]
+
+INK: Final = "#1b1b1b"
+SOFT: Final = "#5f5f5f"
+RULE: Final = "#dddddd"
+PAPER: Final = "#fefefe"
+DATA: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6", "#6f6f6f")
+"""Blue, vermilion, green, reddish purple, orange and sky blue (these two darkened for white paper), grey."""
+SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
+FONT: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
+
+
+def inline(rows: list[dict[str, Any]]) -> alt.InlineData:
+    """Rows as a chart's own data, of any number."""
+    return alt.InlineData(values=rows)
+
+
+def text_width(text: str, size: float = 11) -> float:
+    """About how wide a line is in print, in pixels."""
+    return sum(0.3 if c in " .,'|il:;!()[]fjt·" else 0.85 if c in "MWmw@%—…" else 0.57 for c in text) * size
+
+
+def wrapped(text: str, width: float, size: float = 11) -> list[str]:
+    """A text in lines of a width, in pixels; a word is never broken."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, size) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> Any:
+    """A chart with its title and the common settings.
+
+    Args:
+        chart: The chart.
+        width: Of the whole, in pixels, for the title's lines.
+        title: What it shows; none where the page says it.
+        subtitle: What the marks mean.
+    """
+    if title:
+        chart = chart.properties(
+            title=alt.TitleParams(
+                text=wrapped(title, width, 14),
+                subtitle=wrapped(subtitle, width, 11.5) if subtitle else [],
+                anchor="start",
+                frame="bounds",
+                fontSize=14,
+                subtitleFontSize=11.5,
+                offset=14,
+            )
+        )
+    return (
+        chart.configure(font=FONT, background=PAPER, padding=4 if not title else 14)
+        .configure_view(stroke=None)
+        .configure_title(color=INK, subtitleColor=SOFT, fontWeight=600)
+        .configure_axis(
+            labelColor=SOFT,
+            titleColor=SOFT,
+            gridColor=RULE,
+            domainColor=SOFT,
+            tickColor=SOFT,
+            labelFontSize=11,
+            titleFontSize=11,
+            titleFontWeight="normal",
+        )
+    )

@@ -1,0 +1,182 @@
+"""Which figures a study gets: each a chart, its words, and the estimates behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quaver.records import Estimate
+from quaver.report.charts.levels import level_chart
+from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
+from quaver.report.charts.shares import label_share_chart, shares_shown
+from quaver.report.finding import strongest_factor
+from quaver.report.numbers import percent_measure, printed
+from quaver.report.plain_text import slug
+from quaver.report.results import NO_LABEL, Results
+
+__all__ = ["Figure", "figures"]
+
+_BARS = "Lines are 95 % intervals."
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure.
+
+    Attributes:
+        name: Its file's name, without an ending.
+        measure: The measure that it shows.
+        title: What it shows.
+        subtitle: What the marks mean.
+        draw: Makes the chart, given ``width``, ``title`` and ``subtitle``.
+        estimates: The data behind it.
+        alternative: What it shows, for those who do not see it.
+    """
+
+    name: str
+    measure: str
+    title: str
+    subtitle: str
+    draw: Callable[..., Any]
+    estimates: Sequence[Estimate]
+    alternative: str
+
+
+def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
+    """The figures of a study: those of known measures, then one for each other measure.
+
+    Args:
+        results: The study.
+        moved: What `movement` found in it.
+    """
+    factor = strongest_factor([one for one in moved if one.cell.get("factor") in results.factors])
+    found = [_shares(results, moved, factor), _levels(results, moved)]
+    for measure in ("intra_pss", "inter_pss"):
+        found.append(_scores(results, measure, factor, stability_chart))
+    found += [_scores(results, measure, factor) for measure in ("sensitivity", "consistency")]
+    found.append(_scores(results, "accuracy", factor, accuracy_chart))
+    found.append(_valid(results, factor))
+    known = {"label_shares", "intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "valid_rate"}
+    found += [_scores(results, measure, factor) for measure in results.measures if measure not in known]
+    return _named_apart([figure for figure in found if figure])
+
+
+def _named_apart(some: list[Figure]) -> list[Figure]:
+    seen: dict[str, int] = {}
+    apart = []
+    for one in some:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        name = one.name if seen[one.name] == 1 else f"{one.name}-{seen[one.name]}"
+        apart.append(
+            Figure(name, one.measure, one.title, one.subtitle, one.draw, one.estimates, one.alternative)
+        )
+    return apart
+
+
+def _shares(results: Results, moved: Sequence[Estimate], factor: str | None) -> Figure | None:
+    shown = shares_shown(results, factor)
+    if not shown:
+        return None
+    several = len({one.cell["variant"] for one in shown}) > 1
+    grouped = f", by {factor}" if factor else ""
+    title = f"How often each label is given{grouped}" if several else "How often each label is given"
+    gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    return Figure(
+        "finding",
+        "label_shares",
+        title,
+        f"Share of each label among all answers of a prompt. {_BARS}{gold}",
+        lambda **how: label_share_chart(results, moved, factor=factor, **how),
+        shown,
+        f"{title}. {_spoken(shown)}",
+    )
+
+
+def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
+    spans = [one for one in moved if one.measure == "label_range" and one.value is not None]
+    spans = [one for one in spans if one.cell["factor"] != "gold"] or spans
+    if not spans:
+        return None
+    top = max(spans, key=lambda one: one.value or 0.0)
+    label = top.cell["label"]
+    name = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
+    title = f"How far each factor moves the share of {name}"
+    shown = [one for one in moved if one.measure == "level_shares" and one.cell["label"] == label]
+    told = [f"{one.cell['factor']}, by {printed(one.value or 0.0, percent=True)}" for one in spans]
+    return Figure(
+        "factors",
+        "level_shares",
+        title,
+        "A dot for each level, all else averaged; the named ones are the lowest and the highest.",
+        lambda **how: level_chart(results, moved, label, **how),
+        [*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
+        f"{title}: {'; '.join(told)}.",
+    )
+
+
+def _scores(
+    results: Results, measure: str, factor: str | None, draw: Callable[..., Any] = score_chart
+) -> Figure | None:
+    some = results.main(measure)
+    if not any(one.value is not None for one in some):
+        return None
+    title = _TITLES.get(measure, f"{measure.replace('_', ' ').capitalize()}, with intervals")
+    many = sum(one.value is not None for one in some) > MOST_ROWS
+    cut = f" The {MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest are drawn." if many else ""
+    grouped = factor if any("variant" in one.cell for one in some) else None
+    return Figure(
+        slug(measure),
+        measure,
+        title,
+        f"{_capital(AXES.get(measure, measure))}. {_BARS}{cut}",
+        lambda **how: draw(some, results, factor=grouped, **how),
+        some,
+        f"{title}. {_spoken(some)}",
+    )
+
+
+def _valid(results: Results, factor: str | None) -> Figure | None:
+    some = results.of("valid_rate")
+    if not any(one.value is not None for one in some):
+        return None
+    title = "How many answers each evaluator could read"
+    several = len({one.cell.get("evaluator") for one in some}) > 1
+    panel = "evaluator" if several else None
+    return Figure(
+        "valid-rate",
+        "valid_rate",
+        title if several else _TITLES["valid_rate"],
+        f"Share of answers from which a label was read. {_BARS}",
+        lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
+        some,
+        f"{title}. {_spoken(some)}",
+    )
+
+
+_TITLES = {
+    "intra_pss": "The same prompt, asked again: intra-prompt stability",
+    "inter_pss": "Another prompt, the same question: inter-prompt stability",
+    "sensitivity": "How readily the label changes with the prompt: sensitivity",
+    "consistency": "How alike items of one class are answered: consistency",
+    "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
+    "valid_rate": "How many answers could be read",
+}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _spoken(estimates: Sequence[Estimate]) -> str:
+    """The lowest and highest value in words."""
+    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    percent = percent_measure(known[0].measure)
+
+    def told(one: Estimate) -> str:
+        cell = ", ".join(f"{column} {value}" for column, value in one.cell.items())
+        return f"{printed(one.value or 0.0, percent)}" + (f" ({cell})" if cell else "")
+
+    if len(known) == 1:
+        return f"The value is {told(known[0])}."
+    return f"{len(known)} values, from {told(known[0])} to {told(known[-1])}. The table has them all."

@@ -1,0 +1,232 @@
+"""The finding in plain words, with the numbers that carry it, for any study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from quaver.records import Estimate
+from quaver.report.numbers import number, value_and_interval
+from quaver.report.results import NO_LABEL, Results
+
+__all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
+
+STABLE = 0.8
+"""Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
+
+_CLEAR = 0.2
+_SLIGHT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found.
+
+    Attributes:
+        headline: One sentence, as HTML.
+        sentences: What carries it, as HTML.
+    """
+
+    headline: Markup
+    sentences: tuple[Markup, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(part.striptags() for part in (self.headline, *self.sentences))
+
+
+def finding(results: Results, moved: Sequence[Estimate]) -> Finding:
+    """Say what was found.
+
+    Args:
+        results: The study.
+        moved: What `movement` found in it.
+    """
+    spans = {one.cell["factor"]: one for one in moved if one.measure == "label_range"}
+    asked = {factor: one for factor, one in spans.items() if factor != "gold" and one.value is not None}
+    sentences: list[Markup] = []
+    if asked:
+        top = strongest_factor(moved) or ""
+        headline = _headline(results, moved, top, spans)
+        sentences += _moves(results, moved, top, asked)
+    elif results.annotations.is_empty():
+        headline = Markup("There are no answers yet, so nothing could be measured.")
+    else:
+        headline = Markup("One way of asking only: this study cannot say how much the labels depend on it.")
+    sentences += _stability(results)
+    sentences += _accuracy(results)
+    sentences += _valid(results)
+    return Finding(headline, tuple(sentences))
+
+
+def strongest_factor(moved: Sequence[Estimate]) -> str | None:
+    """The factor of the asking that moves a label's share most."""
+    spans = [
+        one
+        for one in moved
+        if one.measure == "label_range" and one.value is not None and one.cell["factor"] != "gold"
+    ]
+    return max(spans, key=lambda one: one.value or 0.0).cell["factor"] if spans else None
+
+
+def _headline(
+    results: Results, moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]
+) -> Markup:
+    span = spans[top].value or 0.0
+    items = _item_span(moved, spans[top].cell["label"])
+    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
+    if items is None:  # no gold: compare the parts of the variation instead
+        own, other = parts.get(top) or 0.0, parts.get("item") or 0.0
+    else:
+        own, other = span, items
+    if span < _SLIGHT:
+        return Markup("How the question is asked hardly moves the labels.")
+    if span >= _CLEAR and own >= 2 * other:
+        return Markup("The labels follow the {} more than the items that they are meant to describe.").format(top)
+    if own > other:
+        return Markup("The labels depend more on the {} than on the items.").format(top)
+    return Markup("The labels follow the items, but the {} moves them too.").format(top)
+
+
+def _item_span(moved: Sequence[Estimate], label: str) -> float | None:
+    """How far a label's share differs between items of different gold labels."""
+    shares = [
+        one.value
+        for one in moved
+        if one.measure == "level_shares"
+        and one.cell["factor"] == "gold"
+        and one.cell["label"] == label
+        and one.value is not None
+    ]
+    return max(shares) - min(shares) if len(shares) > 1 else None
+
+
+def _level_shares(moved: Sequence[Estimate], factor: str, label: str) -> list[Estimate]:
+    """Of one label over a factor's levels, smallest first."""
+    found = [
+        one
+        for one in moved
+        if one.measure == "level_shares"
+        and one.cell["factor"] == factor
+        and one.cell["label"] == label
+        and one.value is not None
+    ]
+    return sorted(found, key=lambda one: one.value or 0.0)
+
+
+def _named(results: Results, label: str) -> Markup:
+    return escape("no label") if label == NO_LABEL else Markup("“{}”").format(results.label_name(label))
+
+
+def _moves(
+    results: Results, moved: Sequence[Estimate], top: str, asked: dict[str, Estimate]
+) -> list[Markup]:
+    label = asked[top].cell["label"]
+    shares = _level_shares(moved, top, label)
+    low, high = shares[0], shares[-1]
+    said = Markup(
+        "From one {} to another, the share of {} among all answers goes from {} ({}) to {} ({})."
+    ).format(
+        top,
+        _named(results, label),
+        number(low.value or 0.0, percent=True),
+        low.cell["level"],
+        number(high.value or 0.0, percent=True),
+        high.cell["level"],
+    )
+    sentences = [said]
+    gold = _level_shares(moved, "gold", label)
+    if len(gold) > 1:
+        sentences.append(_by_gold(results, gold, label))
+    elif parts := {one.cell["factor"]: one for one in moved if one.measure == "variation" and one.value}:
+        sentences += _by_variation(parts, top)
+    others = sorted((one for f, one in asked.items() if f != top), key=lambda one: -(one.value or 0.0))
+    if others:
+        told = [
+            Markup("{} {}").format(one.cell["factor"], number(one.value or 0.0, percent=True)) for one in others
+        ]
+        sentences.append(Markup("What else moves a label, at most by: {}.").format(Markup(", ").join(told)))
+    return sentences
+
+
+def _by_gold(results: Results, gold: Sequence[Estimate], label: str) -> Markup:
+    own = [one for one in gold if one.cell["level"] == label]
+    told = own + [one for one in reversed(gold) if one not in own][: 3 - len(own)]
+    parts = [
+        Markup("{} among items that truly are {}").format(
+            number(one.value or 0.0, percent=True), _named(results, one.cell["level"])
+        )
+        for one in told
+    ]
+    return Markup("With the items it goes from {}.").format(Markup(" to ").join(parts))
+
+
+def _by_variation(parts: dict[str, Estimate], top: str) -> list[Markup]:
+    if top not in parts or "item" not in parts:
+        return []
+    return [
+        Markup("Taken alone, the {} accounts for {} of the labels’ variation; which item it is, for {}.").format(
+            top,
+            number(parts[top].value or 0.0, percent=True),
+            number(parts["item"].value or 0.0, percent=True),
+        )
+    ]
+
+
+def _span(estimates: Sequence[Estimate]) -> Markup:
+    """One estimate with its interval, or the smallest and largest of several."""
+    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    if len(known) == 1:
+        return value_and_interval(known[0])
+    percent = known[0].measure == "accuracy"
+    return Markup("{} to {} over {} conditions").format(
+        number(known[0].value or 0.0, percent), number(known[-1].value or 0.0, percent), len(known)
+    )
+
+
+def _stability(results: Results) -> list[Markup]:
+    told = []
+    for measure, words in (
+        ("intra_pss", "asked again in the same words, the model agrees with itself at α = {}"),
+        ("inter_pss", "asked in another way, at α = {}"),
+    ):
+        known = [one for one in results.main(measure) if one.value is not None]
+        if known:
+            coarsest = min(len(one.cell) for one in known)
+            told.append(Markup(words).format(_span([one for one in known if len(one.cell) == coarsest])))
+    if not told:
+        return []
+    text = Markup("; ").join(told)
+    bar = "1 is perfect, 0 is chance; below {} is not safe to build on."
+    return [Markup("{}{} ({})").format(text[:1].upper(), text[1:], Markup(bar).format(STABLE))]
+
+
+def _accuracy(results: Results) -> list[Markup]:
+    known = [one for one in results.main("accuracy") if one.value is not None]
+    if not known:
+        return []
+    told = Markup("Accuracy: {}").format(_span(known))
+    details = known[0].details
+    majority, chance = details.get("majority"), details.get("chance")
+    if isinstance(majority, float) and isinstance(chance, float):
+        told += Markup("; always answering {} would reach {}, guessing {}").format(
+            _named(results, str(details.get("majority_label", "the commonest label"))),
+            number(majority, percent=True),
+            number(chance, percent=True),
+        )
+    return [told + Markup(".")]
+
+
+def _valid(results: Results) -> list[Markup]:
+    known = [one for one in results.main("valid_rate") if one.value is not None]
+    if not known or min(one.value or 0.0 for one in known) > 0.95:
+        return []
+    low, high = min(known, key=lambda one: one.value or 0.0), max(known, key=lambda one: one.value or 0.0)
+    if low is high:
+        return [Markup("A label could be read from {} of the answers.").format(value_and_interval(low))]
+    return [
+        Markup("A label could be read from {} to {} of a condition’s answers.").format(
+            number(low.value or 0.0, percent=True), number(high.value or 0.0, percent=True)
+        )
+    ]

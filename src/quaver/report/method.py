@@ -1,0 +1,57 @@
+"""How a study was done, in words and counts that a methods section can take over."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from quaver.report.results import Results
+
+__all__ = ["left_out", "method_paragraph"]
+
+
+def method_paragraph(results: Results) -> str:
+    """What was asked, of whom, how often, and how it was read and measured."""
+    lock = results.lock
+    items, conditions = lock.get("items", {}), lock.get("conditions", ())
+    gold = sum(items.get("gold", {}).values())
+    labels = ", ".join(results.label_names.values())
+    repeats = sorted({c["repeats"] for c in conditions})
+    parts = [
+        f"{_count(items.get('n', 0), 'item')}"
+        + (f" ({gold} with a gold label)" if gold else " (none with a gold label)")
+        + f" were labelled with {_count(len(results.label_names), 'label')} ({labels}; "
+        f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), 'model')}, in "
+        f"{_count(len(results.variants), 'prompt variant')}"
+        + (f" ({' × '.join(f'{len(v)} {k}' for k, v in results.factors.items())})" if results.factors else "")
+        + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
+        + (f", asked {' or '.join(map(str, repeats))} times" if repeats else "")
+        + f", {lock.get('calls', 0):,} calls in all.",
+        f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
+        + (
+            f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."
+            if results.evaluators
+            else "."
+        ),
+    ]
+    methods = list(dict.fromkeys(f"{one.measure}: {one.method}" for one in results.estimates if one.method))
+    seen: dict[str, str] = {}
+    for method in methods:
+        seen.setdefault(method.split(":")[0], method)
+    if seen:
+        parts.append("Estimates: " + ". ".join(seen.values()) + ".")
+    return " ".join(parts)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def left_out(results: Results) -> list[tuple[str, str, int, int]]:
+    """What the estimates left out: measure, kind, in how many estimates, and how many in all of them."""
+    total: Counter[tuple[str, str]] = Counter()
+    times: Counter[tuple[str, str]] = Counter()
+    for one in results.estimates:
+        for kind, count in one.excluded.items():
+            total[one.measure, str(kind)] += int(count)
+            times[one.measure, str(kind)] += 1
+    return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]

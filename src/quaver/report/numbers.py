@@ -1,0 +1,72 @@
+"""Numbers as the report prints them: rounded for reading, with the full value in the markup.
+
+Every number of an estimate stands in a ``<data value="…">`` element that holds it unrounded, as
+``estimates.csv`` does.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from quaver.records import Estimate
+
+__all__ = ["SHARES", "interval", "number", "percent_measure", "printed", "value_and_interval"]
+
+SHARES = frozenset({"accuracy", "label_shares", "valid_rate", "level_shares", "label_range", "variation"})
+"""Measures that are shares of answers, printed as percents."""
+
+
+def percent_measure(measure: str) -> bool:
+    """Whether a measure's numbers are printed as percents."""
+    return measure in SHARES
+
+
+def printed(value: float, percent: bool = False) -> str:
+    """A number as it is read: whole percents, or two decimals (three figures where these say nothing).
+
+    What is not exactly 0 or 100 % is never printed so.
+
+    >>> printed(0.384, percent=True), printed(0.9996, percent=True), printed(-0.0712)
+    ('38\xa0%', '>\xa099\xa0%', '−0.07')
+    >>> printed(0.00012), printed(2696)
+    ('0.00012', '2696')
+    """
+    if percent:
+        return _percent(value)
+    if value == int(value) and abs(value) >= 10:
+        text = f"{value:.0f}"
+    elif value == 0 or 0.005 <= abs(value) < 1000:
+        text = f"{value:.2f}"
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def _percent(value: float) -> str:
+    if 0 < value < 0.005:
+        return "<\u00a01\u00a0%"
+    if 0.995 <= value < 1:
+        return ">\u00a099\u00a0%"
+    return f"{100 * value:.0f}\u00a0%".replace("-", "−")
+
+
+def number(value: float, percent: bool = False) -> Markup:
+    """The number as HTML: what is printed, and what it is."""
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+
+
+def interval(estimate: Estimate) -> Markup:
+    """The interval's ends as HTML, or nothing where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return Markup("")
+    percent = percent_measure(estimate.measure)
+    return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
+
+
+def value_and_interval(estimate: Estimate) -> Markup:
+    """The value with its interval in brackets, as HTML; the reason where there is no value."""
+    if estimate.value is None:
+        return Markup("not defined ({})").format(estimate.reason or "no reason given")
+    shown = number(estimate.value, percent_measure(estimate.measure))
+    ends = interval(estimate)
+    return Markup("{} [{}]").format(shown, ends) if ends else shown

@@ -1,0 +1,145 @@
+"""The report: one HTML file, its figures and ``estimates.csv``, in a study's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import polars as pl
+import vl_convert
+from markupsafe import Markup
+
+from quaver.errors import StoreError
+from quaver.records import Estimate
+from quaver.report.charts.svg import inline_svg
+from quaver.report.estimates_csv import write_estimates
+from quaver.report.figures import Figure, figures
+from quaver.report.finding import STABLE, finding
+from quaver.report.method import left_out, method_paragraph
+from quaver.report.movement import movement
+from quaver.report.results import Results
+from quaver.report.tables import estimates_table, evaluators_agree, statuses, undefined_table
+
+__all__ = ["write_report"]
+
+_WIDE = 720
+_NARROW = 344
+
+
+def write_report(
+    folder: Path,
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> Path:
+    """Write ``report.html``, ``estimates.csv`` and ``figures/`` (SVG, PNG and PDF).
+
+    Args:
+        folder: Where they go; made where it is missing.
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame, with a column for each factor.
+        estimates: Of any measures, in any cells. Label shares are best asked for with
+            ``missing="category"``, by model, decoding, variant and evaluator.
+        noise: The engine's own noise by model; empty where it was not measured.
+
+    Returns:
+        The report's path.
+
+    Raises:
+        StoreError: The files cannot be written.
+    """
+    results = Results(lock, annotations, estimates, noise)
+    moved = movement(results)
+    drawn = figures(results, moved)
+    try:
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        write_estimates([*results.estimates, *moved], folder / "estimates.csv")
+        for figure in drawn:
+            _write_figure(figure, folder / "figures")
+        path = folder / "report.html"
+        part = path.with_name("report.html.part")
+        part.write_text(_page(results, moved, drawn), encoding="utf-8", errors="backslashreplace")
+        part.replace(path)
+    except OSError as error:
+        raise StoreError(
+            "the report cannot be written", where=str(folder), found=str(error), fix="make room, then report again"
+        ) from error
+    return path
+
+
+def _write_figure(figure: Figure, folder: Path) -> None:
+    chart = figure.draw(width=_WIDE, title=figure.title, subtitle=figure.subtitle).to_dict()
+    (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
+    (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+    (folder / f"{figure.name}.pdf").write_bytes(vl_convert.vegalite_to_pdf(chart))
+
+
+def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("quaver.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["warnings"] = _warnings
+    return environment.get_template("report.html").render(
+        results=results,
+        lock=results.lock,
+        finding=finding(results, moved),
+        figures={figure.measure: _shown(figure, results) for figure in drawn},
+        known=_KNOWN,
+        statuses=statuses(results),
+        agreement=evaluators_agree(results),
+        undefined=undefined_table(results),
+        left_out=left_out(results),
+        method=method_paragraph(results),
+        stable=STABLE,
+    )
+
+
+_KNOWN = frozenset(
+    {
+        "label_shares",
+        "level_shares",
+        "intra_pss",
+        "inter_pss",
+        "sensitivity",
+        "consistency",
+        "accuracy",
+        "valid_rate",
+    }
+)
+
+
+def _shown(figure: Figure, results: Results) -> dict[str, Any]:
+    pictures = [
+        inline_svg(figure.draw(width=width), f"{figure.name}-{width}", figure.alternative)
+        for width in (_WIDE, _NARROW)
+    ]
+    return {
+        "figure": figure,
+        "wide": pictures[0],
+        "narrow": pictures[1],
+        "table": estimates_table(figure.estimates, results),
+        "warnings": _warnings(figure.estimates),
+    }
+
+
+def _warnings(estimates: Sequence[Estimate]) -> list[Markup]:
+    """The warnings of some estimates, each once, with how many have it."""
+    counts: dict[str, int] = {}
+    for one in estimates:
+        for warning in one.warnings:
+            counts[warning] = counts.get(warning, 0) + 1
+    told = [
+        Markup("{} ({} of {} estimates)").format(warning, count, len(estimates))
+        for warning, count in sorted(counts.items(), key=lambda pair: -pair[1])[:3]
+    ]
+    if len(counts) > 3:
+        told.append(Markup("and {} other warnings, in the table").format(len(counts) - 3))
+    return told

@@ -1,0 +1,42 @@
+"""Untrusted text made fit for a chart or a file name: one line, printable, not too long."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["one_line", "shortened", "slug"]
+
+
+def one_line(text: object) -> str:
+    """The text on one line, without what cannot be printed (or be in XML at all).
+
+    >>> one_line("a\\x00b\\n  c")
+    'ab c'
+    """
+    kept = (c if not unicodedata.category(c).startswith("C") or c.isspace() else "" for c in str(text))
+    return " ".join("".join(kept).split())
+
+
+def shortened(text: object, length: int) -> str:
+    """At most ``length`` characters of it, cut in the middle: the ends of names tell most.
+
+    >>> shortened("paraphrase-0001-at-1.5", 12)
+    'parap…at-1.5'
+    """
+    line = one_line(text)
+    if len(line) <= length:
+        return line
+    tail = max(1, length // 2)
+    head = max(0, length - 1 - tail)
+    return line[:head] + "…" + line[-tail:]
+
+
+def slug(text: object) -> str:
+    """A file name made of it: lower-case letters, digits and hyphens, never a path.
+
+    >>> slug("../../Intra PSS")
+    'intra-pss'
+    """
+    ascii_text = unicodedata.normalize("NFKD", str(text)).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:60] or "figure"

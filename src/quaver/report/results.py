@@ -1,0 +1,180 @@
+"""What a report is made from, with the questions that its parts ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from quaver.records import Estimate
+
+__all__ = ["NO_LABEL", "Results", "varying"]
+
+NO_LABEL = "no label"
+"""How an answer without a label appears among label shares."""
+
+
+class Results:
+    """A study's resolved design, annotations and estimates.
+
+    Args:
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame (`records.ANNOTATION_COLUMNS`, factors and groups).
+        estimates: Of any measures.
+        noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
+            it was not measured.
+    """
+
+    def __init__(
+        self,
+        lock: Mapping[str, Any],
+        annotations: pl.DataFrame,
+        estimates: Sequence[Estimate],
+        noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ) -> None:
+        self.lock = lock
+        self.annotations = annotations
+        self.estimates = list(estimates)
+        self.noise = dict(noise or {})
+
+    # ------------------------------------------------------------------- design
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return str(self.lock.get("study", {}).get("name", "study"))
+
+    @property
+    def seed(self) -> int:
+        """The study's root seed; 0 where it is no number."""
+        seed = self.lock.get("study", {}).get("seed", 0)
+        return seed if isinstance(seed, int) else 0
+
+    @cached_property
+    def label_names(self) -> dict[str, str]:
+        """Name by code, in the label set's order."""
+        return {str(one["code"]): str(one["name"]) for one in self.lock["labels"]["labels"]}
+
+    def label_name(self, code: str) -> str:
+        """What a label is called in print."""
+        return self.label_names.get(code, code)
+
+    @cached_property
+    def variants(self) -> list[Mapping[str, Any]]:
+        """The variants, in the design's order."""
+        return list(self.lock.get("variants", ()))
+
+    @cached_property
+    def factors(self) -> dict[str, list[str]]:
+        """Levels by factor, for the factors of the variants that have more than one level."""
+        levels: dict[str, dict[str, None]] = {}
+        for variant in self.variants:
+            for factor, level in variant["factors"].items():
+                levels.setdefault(str(factor), {})[str(level)] = None
+        return {factor: list(found) for factor, found in levels.items() if len(found) > 1}
+
+    @cached_property
+    def factor_levels(self) -> dict[str, dict[str, str]]:
+        """For each variant the levels of the factors that vary."""
+        return {
+            str(v["id"]): {f: str(v["factors"][f]) for f in self.factors if f in v["factors"]}
+            for v in self.variants
+        }
+
+    def variant_name(self, variant: str, without: str | None = None) -> str:
+        """A variant by the factor levels that tell it from the others.
+
+        Args:
+            variant: Its id.
+            without: A factor that is told elsewhere.
+        """
+        levels = self.factor_levels.get(variant)
+        if not levels:
+            return "the only variant" if len(self.variants) == 1 else variant
+        told = [level for factor, level in levels.items() if factor != without]
+        return " · ".join(told) if told else next(iter(levels.values()))
+
+    @cached_property
+    def evaluators(self) -> list[str]:
+        """Names, in the study's order; the first one's labels are the headline's."""
+        named = [str(name) for name in self.lock.get("evaluators", {})]
+        seen = [str(name) for name in self._values("evaluator")]
+        return [*named, *(name for name in seen if name not in named)]
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Names, in the study's order."""
+        return self._ordered("models", "model")
+
+    @cached_property
+    def decodings(self) -> list[str]:
+        """Names, in the study's order."""
+        return self._ordered("decodings", "decoding")
+
+    def _ordered(self, key: str, column: str) -> list[str]:
+        named = [str(name) for name in self.lock.get(key, {})]
+        return [*named, *(name for name in self._values(column) if name not in named)]
+
+    def _values(self, column: str) -> list[str]:
+        if column not in self.annotations.columns:
+            return []
+        return sorted(str(v) for v in self.annotations[column].unique().to_list() if v is not None)
+
+    @cached_property
+    def gold_shares(self) -> dict[str, float]:
+        """Share of each label among the gold labels; empty where there are none."""
+        counts = self.lock.get("items", {}).get("gold", {})
+        total = sum(counts.values())
+        return {code: counts.get(code, 0) / total for code in self.label_names} if total else {}
+
+    # ---------------------------------------------------------------- estimates
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """The measures that there are estimates of, in their order."""
+        return list(dict.fromkeys(one.measure for one in self.estimates))
+
+    def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
+        """A measure's estimates.
+
+        Args:
+            measure: Its name.
+            evaluator: Only those of this evaluator, or of none in particular.
+        """
+        return [
+            one
+            for one in self.estimates
+            if one.measure == measure
+            and (evaluator is None or one.cell.get("evaluator", evaluator) == evaluator)
+        ]
+
+    def main(self, measure: str) -> list[Estimate]:
+        """A measure's estimates from the first evaluator's labels."""
+        return self.of(measure, self.evaluators[0] if self.evaluators else None)
+
+    @cached_property
+    def undefined(self) -> list[Estimate]:
+        """The estimates without a value."""
+        return [one for one in self.estimates if one.value is None]
+
+    def order(self, column: str) -> list[str]:
+        """The values of a cell's column in the design's order."""
+        known: dict[str, Iterable[str]] = {
+            "model": self.models,
+            "decoding": self.decodings,
+            "evaluator": self.evaluators,
+            "variant": (str(v["id"]) for v in self.variants),
+            "label": (*self.label_names, NO_LABEL, "no_label"),
+        }
+        return list(known.get(column, self.factors.get(column, ())))
+
+
+def varying(estimates: Sequence[Estimate]) -> list[str]:
+    """The columns of the cells in which these estimates differ, in order of appearance."""
+    return [column for column in _columns(estimates) if len({one.cell.get(column) for one in estimates}) > 1]
+
+
+def _columns(estimates: Sequence[Estimate]) -> Iterator[str]:
+    yield from dict.fromkeys(column for one in estimates for column in one.cell)

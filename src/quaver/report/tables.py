@@ -1,0 +1,127 @@
+"""The tables of the page: plain rows whose numbers keep their full value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from markupsafe import Markup, escape
+
+from quaver.records import Estimate
+from quaver.report.numbers import interval, number, percent_measure
+from quaver.report.results import Results
+
+__all__ = ["Table", "estimates_table", "evaluators_agree", "statuses", "undefined_table"]
+
+_MOST_ROWS = 600
+_STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        columns: Headings.
+        rows: Cells; text is escaped when it is printed, ``Markup`` is not.
+        numeric: Which columns hold numbers.
+        note: What is not in it.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | Markup, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    note: str = ""
+
+
+def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:
+    """Estimates with their cells, intervals and warnings.
+
+    Args:
+        estimates: In any order; the first 600 are shown.
+        results: The study they are of.
+    """
+    columns = [c for c in dict.fromkeys(c for one in estimates for c in one.cell)]
+    if len({one.measure for one in estimates}) > 1:
+        columns = ["measure", *columns]
+    rows = []
+    for one in estimates[:_MOST_ROWS]:
+        percent = percent_measure(one.measure)
+        value = escape("—") if one.value is None else number(one.value, percent)
+        remarks = [*([one.reason] if one.reason else []), *one.warnings]
+        cells = [one.measure if c == "measure" else one.cell.get(c, "") for c in columns]
+        rows.append((*cells, value, interval(one), str(one.n), "; ".join(remarks)))
+    at = len(columns)
+    left = len(estimates) - _MOST_ROWS
+    return Table(
+        (*columns, "value", _level(estimates), "n", "remarks"),
+        tuple(rows),
+        frozenset({at, at + 1, at + 2}),
+        f"{left} more rows are in estimates.csv." if left > 0 else "",
+    )
+
+
+def _level(estimates: Sequence[Estimate]) -> str:
+    levels = {one.confidence for one in estimates}
+    return f"{100 * levels.pop():g} % interval" if len(levels) == 1 else "interval"
+
+
+def undefined_table(results: Results) -> Table:
+    """What could not be measured and why, alike cells together."""
+    grouped: dict[tuple[str, str], list[Estimate]] = {}
+    for one in results.undefined:
+        grouped.setdefault((one.measure, one.reason or "no reason given"), []).append(one)
+    rows = []
+    for (measure, reason), some in grouped.items():
+        told = "; ".join(_cell(one) for one in some[:3]) + (" …" if len(some) > 3 else "")
+        rows.append((measure, reason, str(len(some)), told))
+    return Table(("measure", "reason", "estimates", "where"), tuple(rows), frozenset({2}))
+
+
+def _cell(one: Estimate) -> str:
+    return ", ".join(f"{column} {value}" for column, value in one.cell.items()) or "the whole study"
+
+
+def statuses(results: Results) -> Table:
+    """What became of the answers, by evaluator."""
+    frame = results.annotations
+    if frame.is_empty() or not {"evaluator", "status"} <= set(frame.columns):
+        return Table((), ())
+    counted = frame.group_by(pl.col("evaluator", "status").cast(pl.String)).len()
+    found = {(evaluator, status): count for evaluator, status, count in counted.iter_rows()}
+    known = [s for s in _STATUSES if any(status == s for _, status in found)]
+    rows = []
+    for evaluator in results.evaluators:
+        total = sum(count for (name, _), count in found.items() if name == evaluator)
+        rows.append((evaluator, f"{total:,}", *(f"{found.get((evaluator, s), 0):,}" for s in known)))
+    columns = ("evaluator", "answers", *(s.replace("_", " ") for s in known))
+    return Table(columns, tuple(rows), frozenset(range(1, len(columns))))
+
+
+_ANSWER = ("model", "variant", "decoding", "item", "repeat")
+
+
+def evaluators_agree(results: Results) -> Table:
+    """How often two evaluators read the same label from an answer that both read one from."""
+    frame = results.annotations
+    names = results.evaluators
+    if frame.is_empty() or len(names) < 2 or not {*_ANSWER, "evaluator", "label"} <= set(frame.columns):
+        return Table((), ())
+    labels = {
+        name: frame.filter(pl.col("evaluator").cast(pl.String) == name).select(
+            *_ANSWER, pl.col("label").cast(pl.String)
+        )
+        for name in names
+    }
+    rows = []
+    for at, one in enumerate(names):
+        for other in names[at + 1 :]:
+            both = labels[one].join(labels[other], on=_ANSWER, suffix="_other").drop_nulls(
+                ["label", "label_other"]
+            )
+            same = int((both["label"] == both["label_other"]).sum())
+            share = f"{same:,} of {both.height:,}" if both.height else "none"
+            rows.append((one, other, f"{both.height:,}", share))
+    columns = ("evaluator", "and", "answers that both labelled", "with the same label")
+    return Table(columns, tuple(rows), frozenset({2, 3}))
