@@ -79,6 +79,21 @@ class Forecast:
         known = [model.seconds for model in self.models]
         return None if None in known else max((s for s in known if s is not None), default=0.0)
 
+    def __str__(self) -> str:
+        """The plan, a line a model."""
+        lines = [
+            f"{self.items:,} items × {self.variants:,} variants × {self.decodings:,} decodings: "
+            f"{self.calls:,} calls, {self.stored:,} answered"
+        ]
+        for one in self.models:
+            time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
+            cost = "cost unknown" if one.cost is None else f"${one.cost:.2f}"
+            lines.append(
+                f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
+                f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
+            )
+        return "\n".join(lines)
+
 
 def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mapping[str, float]]) -> Forecast:
     """Reckon what a plan will take.

@@ -362,3 +362,12 @@ class Estimate:
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The number, its interval, and what it is about, on one line."""
+        about = ", ".join(f"{column} {level}" for column, level in self.cell.items())
+        name = f"{self.measure} ({about})" if about else self.measure
+        if self.value is None:
+            return f"{name}: undefined, {self.reason}"
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{name}: {self.value:.3f}{interval}, {self.n} {self.unit}{'s' * (self.n != 1)}"
