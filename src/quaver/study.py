@@ -293,7 +293,9 @@ class Study:
         Args:
             names: Only these; one that the file does not name is taken with its defaults.
         """
-        asked = [(("measures", index), one) for index, one in enumerate(self.spec.measures)]
+        asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
+            (("measures", index), one) for index, one in enumerate(self.spec.measures)
+        ]
         if names is not None:
             known = {one.use for _, one in asked}
             asked = [(loc, one) for loc, one in asked if one.use in names]
