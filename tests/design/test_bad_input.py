@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.studies import ITEMS, STUDY, resolved, written
 
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
-from tests.studies import ITEMS, STUDY, resolved, written
 
 
 def changed(old: str, new: str, text: str = STUDY) -> str:

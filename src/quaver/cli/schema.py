@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from quaver.design.spec import StudySpec
+from quaver.design.json_schema import json_schema
 
 
 def command() -> None:
     """Print the JSON Schema of the study file."""
-    print(json.dumps(StudySpec.model_json_schema(), indent=2))
+    print(json.dumps(json_schema(), indent=2))

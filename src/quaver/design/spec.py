@@ -8,7 +8,7 @@ writes it out with its defaults. ``read_study`` reads a file and turns what is w
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -57,6 +57,8 @@ class _Part(BaseModel):
         coerce_numbers_to_str=True,  # digits are common codes: 1 is the text "1"
         allow_inf_nan=False,
     )
+    bare: ClassVar[bool] = False
+    """Whether a bare name may stand for the whole part."""
 
     @model_validator(mode="before")
     @classmethod
@@ -66,6 +68,8 @@ class _Part(BaseModel):
 
 class LabelSpec(_Part):
     """A category. A bare string is its code and its name."""
+
+    bare = True
 
     code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
     name: str = Field("", description="How the prompt calls it; the code if left out.")
@@ -111,6 +115,8 @@ class TaskSpec(_Part):
 class GoldSpec(_Part):
     """Where the true labels are. A bare string is the column."""
 
+    bare = True
+
     column: Name = Field(description="The column that holds them; empty cells are unknown.")
     map: dict[str, str] = Field({}, description="From what the column holds to label codes.")
 
@@ -134,6 +140,7 @@ class ItemsSpec(_Part):
     text: dict[str, Text] = Field(
         description="Template of an item's text over its columns. Several, by name, make a factor `text`.",
         examples=["{{ text }}"],
+        json_schema_extra={"type": ["string", "object"]},
     )
     gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
     groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
@@ -178,6 +185,8 @@ class PromptSpec(_Part):
 
 class PluginSpec(_Part):
     """Something registered by name, with its options beside the name. A bare string is the name."""
+
+    bare = True
 
     model_config = ConfigDict(extra="allow")
 
@@ -232,6 +241,8 @@ class MeasureSpec(PluginSpec):
 
 class ModelSpec(PluginSpec):
     """A model: the engine's name and options, and the name under which the study knows it."""
+
+    bare = False  # it needs a name of its own
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
 
