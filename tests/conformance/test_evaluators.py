@@ -17,7 +17,7 @@ from quaver.score import Evaluator
 from quaver.score.annotate import read
 
 # What an evaluator needs to be made at all, where it has no default.
-OPTIONS: dict[str, dict[str, object]] = {}
+OPTIONS: dict[str, dict[str, object]] = {"pattern": {"pattern": r"(?i)label\W+(\w+)"}}
 
 
 def made(name: str) -> Evaluator:

@@ -81,6 +81,7 @@ def test_white_space_and_thinking_come_before_the_first_token() -> None:
         ((), "no log-probabilities of the answer's tokens"),
         ((Token("Dole", -0.1, ()),), "no log-probabilities of the likeliest tokens"),
         ((token("the", the=0.9),), "no label among the likeliest"),
+        ((token("Dole", Dole=0.9, Clinton=0.9),), "log-probabilities of more than 1 together"),
     ],
 )
 def test_without_what_it_reads_there_is_no_label(tokens: tuple[Token, ...], reason: str) -> None:

@@ -19,7 +19,10 @@ __all__ = ["Answer", "Evaluator", "Reader"]
 
 Reader = Callable[[Answer], Reading]
 """Reads one answer: pure, never raises, and its status is ``valid``, ``ambiguous`` or ``no_label``
-(``quaver.score.reading`` makes these). The marks and the other statuses are set elsewhere."""
+(``quaver.score.reading`` makes these). The marks and the other statuses are set elsewhere.
+
+A reader may have a method ``many``, that reads a list of answers into a list of readings: with it, a
+study's answers are read by the thousand."""
 
 
 class Evaluator(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,8 +74,9 @@ def annotate(
 def read(response: Response, evaluator: Evaluator, labels: LabelSet, variant: Variant) -> Reading:
     """Read one response with one evaluator, its status and marks included."""
     judged = Judge(labels, variant)(response)
-    reading = _read(judged, evaluator.reader(labels, variant), _reads_tokens(evaluator))
-    return replace(reading, truncated=judged.truncated, looping=judged.looping)
+    one = _Read(judged, [])
+    _fill([one], evaluator.reader(labels, variant), _reads_tokens(evaluator))
+    return replace(one.readings[0], truncated=judged.truncated, looping=judged.looping)
 
 
 class Annotator:
@@ -115,24 +117,24 @@ class Annotator:
             )
             for name, one in evaluators.items()
         ]
-        self._memory: dict[Any, tuple[Judged, list[Reading]]] = {}
+        self._memory: dict[Any, _Read] = {}
         extra = [name for name in (*self._of_condition, *self._of_item) if name not in ANNOTATION_COLUMNS]
         columns = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row]) -> pl.DataFrame:
         """The annotations of some responses: as many rows for each evaluator as there are responses."""
-        read = [self._read(condition, response) for condition, _, _, response in rows]
+        read = self._read([(self._variant[condition], response) for condition, _, _, response in rows])
         at_condition = pl.Series([row[0] for row in rows], dtype=pl.UInt32)
         at_item = pl.Series([row[1] for row in rows], dtype=pl.UInt32)
         shared = {name: column.gather(at_condition) for name, column in self._of_condition.items()}
         shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series([row[2] for row in rows], dtype=pl.Int32)
-        shared["truncated"] = pl.Series([judged.truncated for judged, _ in read], dtype=pl.Boolean)
-        shared["looping"] = pl.Series([judged.looping for judged, _ in read], dtype=pl.Boolean)
+        shared["truncated"] = pl.Series([one.judged.truncated for one in read], dtype=pl.Boolean)
+        shared["looping"] = pl.Series([one.judged.looping for one in read], dtype=pl.Boolean)
         frames = [
-            pl.DataFrame(shared | self._read_columns(one.name, [readings[at] for _, readings in read]))
-            for at, one in enumerate(self._evaluators)
+            pl.DataFrame(shared | self._read_columns(evaluator.name, [one.readings[at] for one in read]))
+            for at, evaluator in enumerate(self._evaluators)
         ]
         if not frames:
             return pl.DataFrame(schema=self.schema)
@@ -157,26 +159,36 @@ class Annotator:
             "mass_coverage": pl.Series([one.mass_coverage for one in readings], dtype=pl.Float64),
         }
 
-    def _read(self, condition: int, response: Response) -> tuple[Judged, list[Reading]]:
-        """What all evaluators make of a response; what was said before is remembered.
+    def _read(self, responses: Sequence[tuple[int, Response]]) -> list[_Read]:
+        """What all evaluators make of some responses, given with their variants' positions.
 
-        Small models say the same again and again. Answers with tokens are never the same, and long
-        ones hardly.
+        Small models say the same again and again, so what was read is remembered. Answers with
+        tokens are never the same, and long ones hardly.
         """
-        variant = self._variant[condition]
-        if response.tokens or len(response.text) > _LONGEST_REMEMBERED:
-            return self._judge_and_read(variant, response)
-        key = (variant, response.text, response.finish, response.error, response.thinking is None)
-        known = self._memory.get(key)
-        if known is None:
-            if len(self._memory) >= _REMEMBERED:
-                self._memory.clear()
-            known = self._memory[key] = self._judge_and_read(variant, response)
-        return known
+        read: list[_Read] = []
+        new: dict[int, list[_Read]] = defaultdict(list)
+        for variant, response in responses:
+            known = key = None
+            if not response.tokens and len(response.text) <= _LONGEST_REMEMBERED:
+                key = (variant, response.text, response.finish, response.error, response.thinking is None)
+                known = self._memory.get(key)
+            if known is None:
+                known = _Read(self._judges[variant](response), [])
+                new[variant].append(known)
+                if key is not None:
+                    if len(self._memory) >= _REMEMBERED:
+                        self._memory.clear()
+                    self._memory[key] = known
+            read.append(known)
+        for variant, some in new.items():
+            for evaluator in self._evaluators:
+                _fill(some, evaluator.readers[variant], evaluator.reads_tokens)
+        return read
 
-    def _judge_and_read(self, variant: int, response: Response) -> tuple[Judged, list[Reading]]:
-        judged = self._judges[variant](response)
-        return judged, [_read(judged, one.readers[variant], one.reads_tokens) for one in self._evaluators]
+
+class _Read(NamedTuple):
+    judged: Judged
+    readings: list[Reading]
 
 
 class _Evaluator(NamedTuple):
@@ -189,9 +201,17 @@ def _reads_tokens(evaluator: Evaluator) -> bool:
     return getattr(evaluator, "reads", "text") == "tokens"
 
 
-def _read(judged: Judged, reader: Reader, reads_tokens: bool) -> Reading:
-    reading = judged.tokens if reads_tokens else judged.text
-    return reader(judged.answer) if reading is None else reading
+def _fill(some: Sequence[_Read], reader: Reader, reads_tokens: bool) -> None:
+    """Add a reader's readings to what was read before."""
+    settled = [one.judged.tokens if reads_tokens else one.judged.text for one in some]
+    if many := getattr(reader, "many", None):
+        answers = [one.judged.answer for one, known in zip(some, settled, strict=True) if known is None]
+        readings = iter(many(answers))
+        for one, known in zip(some, settled, strict=True):
+            one.readings.append(next(readings) if known is None else known)
+        return
+    for one, known in zip(some, settled, strict=True):
+        one.readings.append(reader(one.judged.answer) if known is None else known)
 
 
 def _columns(

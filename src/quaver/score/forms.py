@@ -29,33 +29,24 @@ from __future__ import annotations
 import heapq
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from quaver.records import LabelSet, Variant
 from quaver.score.answer import Answer, fold, plain
+from quaver.score.finder import BEFORE, Finder, letter_patterns, word_pattern
 
-__all__ = ["Forms", "Mention", "forms_of"]
+__all__ = ["Forms", "Mention", "bare", "forms_of"]
 
 Codes = tuple[str, ...]
 
-# Combining marks by block: a vowel sign belongs to its word, as a letter does.
-_WORD = (
-    r"\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f"
-    r"\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd"
-)
-_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
-_NEGATIONS = (
-    *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than"),
-    *("instead of", "opposite of", "lack of", "far from", "no longer"),
-)
-_GAP = r"""[\s"'*_`(-]"""
-_BEFORE = 64
-_MOST = 10_000
-_BETWEEN = "an|a|the|be|really|very|quite|so|too|as|necessarily|clearly|particularly"
+_AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#$"
+_SETTING = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
+_BULLET = re.compile(r"^[-•–+]+\s+")
+_JOINT = re.compile(r"[\s\"'`*_)\]}>]*(?:\b(?:or|and|to)\b|[,/|&])[\s\"'`*_(\[{<]*", re.IGNORECASE)
+_LINE = 200
 
 
 class Mention(NamedTuple):
@@ -78,20 +69,24 @@ class Forms:
     Args:
         labels: The task's label set.
         answers: What the variant asks for, by label code: authoritative (rule 1).
+        longest: Leave out forms of more characters than this.
 
     Attributes:
         answers: Codes by folded answer, the variant's answers alone.
         table: Codes by folded form, all of them.
     """
 
-    def __init__(self, labels: LabelSet, answers: Mapping[str, str]) -> None:
+    def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
         self.answers = _claims((text, code) for code, text in answers.items() if code in labels.codes)
         others = ((text, x.code) for x in labels.labels for text in (x.name, x.code, *x.synonyms))
-        self.table = _claims(others) | self.answers
+        table = _claims(others) | self.answers
+        self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
+        self._longest = max(map(len, self.table), default=0)
         letters = sorted(form for form in self.table if _is_letter(form))
         words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
-        self._words = _Finder([_word(form) for form in words], str.lower) if words else None
-        self._letters = _Finder([p for x in letters for p in _letter(x)], str) if letters else None
+        self._words = Finder([word_pattern(form) for form in words], folded=True) if words else None
+        patterns = [pattern for letter in letters for pattern in letter_patterns(letter)]
+        self._letters = Finder(patterns, folded=False) if letters else None
         self._apart = not any(set(letters) & set(re.findall(r"\w+", word)) for word in words)
 
     def whole(self, text: str) -> Codes:
@@ -100,16 +95,54 @@ class Forms:
         Args:
             text: Without anything around the form.
         """
+        if len(text) > self._longest:
+            return ()
         text = fold(text)
         return self.table.get(text) or self.table.get(_SEPARATOR.sub(" ", text), ())
 
-    def mentions(self, answer: Answer) -> Iterator[Mention]:
-        """Where an answer writes a label, in order of place, negated ones included."""
-        words = self._found(self._words, answer.folded) if self._words else iter(())
-        letters = self._found(self._letters, answer.text) if self._letters else iter(())
+    def mentions(self, answer: Answer, start: int = 0) -> Iterator[Mention]:
+        """Where an answer writes a label, in order of place from a start, negated ones included."""
+        words = self._found(self._words, answer.folded, start) if self._words else iter(())
+        letters = self._found(self._letters, answer.text, start) if self._letters else iter(())
         if not self._letters:
             return words
         return _merged(words, letters) if self._words else letters
+
+    def given(self, answer: Answer, start: int) -> Codes:
+        """The codes of the label with which an answer goes on at a place, as behind "Answer:".
+
+        What sets a form off (white space, quotes, brackets, marks of emphasis) is passed over, a
+        letter may be small where it ends the line, and a form that is joined to another label's by
+        "or", "and", a comma or a slash is not given.
+        """
+        start = _SETTING.match(answer.text, start).end()  # type: ignore[union-attr]
+        mention = self._at(answer, start)
+        if mention is None:
+            line = answer.text[start : start + _LINE].partition("\n")[0]
+            return self.whole(bare(line))
+        joint = _JOINT.match(answer.text, mention.end)
+        other = self._at(answer, joint.end()) if joint else None
+        return mention.codes if other is None or other.codes == mention.codes else ()
+
+    def _at(self, answer: Answer, start: int) -> Mention | None:
+        found = [
+            Mention(match.start(), match.end(), self._codes(match[1]))
+            for finder, text in ((self._words, answer.folded), (self._letters, answer.text))
+            if finder and (match := finder.match(text, start))
+        ]
+        return max(found, key=lambda mention: mention.end) if found else None
+
+    def last(self, answer: Answer) -> Codes:
+        """The codes of the last label that an answer mentions; none where it mentions none."""
+        size, window = len(answer.text), 1000
+        while True:
+            # A form or a negation may be cut where the window begins: these places do not count.
+            start = max(0, size - window)
+            edge = start + BEFORE if start else 0
+            found = [m.codes for m in self.mentions(answer, start) if m.codes and m.start >= edge]
+            if found or not start:
+                return found[-1] if found else ()
+            window *= 4
 
     def first(self, answer: Answer) -> Codes:
         """The codes of the first label that an answer mentions; none where it mentions none."""
@@ -127,8 +160,11 @@ class Forms:
     def _codes(self, form: str) -> Codes:
         return self.table.get(form) or (self.whole(form) if form else ())
 
-    def _found(self, finder: _Finder, text: str) -> Iterator[Mention]:
-        return (Mention(match.start(), match.end(), self._codes(match[1])) for match in finder.matches(text))
+    def _found(self, finder: Finder, text: str, start: int) -> Iterator[Mention]:
+        return (
+            Mention(match.start(), match.end(), self._codes(match[1]))
+            for match in finder.matches(text, start)
+        )
 
 
 def _merged(words: Iterator[Mention], letters: Iterator[Mention]) -> Iterator[Mention]:
@@ -139,14 +175,33 @@ def _merged(words: Iterator[Mention], letters: Iterator[Mention]) -> Iterator[Me
             yield mention
 
 
-def forms_of(labels: LabelSet, variant: Variant) -> Forms:
-    """The forms of a task's labels under one variant, made once for all that share its answers."""
-    return _forms_of(labels, tuple(variant.answers.items()))
+def bare(text: str) -> str:
+    """A text without what sets an answer off: quotes, brackets, emphasis, bullets, stops.
+
+    >>> bare("- **(B).**")
+    'B'
+    """
+    return _BULLET.sub("", text.strip(_AROUND)).strip(_AROUND)
+
+
+def forms_of(labels: LabelSet, variant: Variant, *, longest: int | None = None) -> Forms:
+    """The forms of a task's labels under one variant, made once for all that share its answers.
+
+    Args:
+        labels: The task's label set.
+        variant: What was asked.
+        longest: Leave out forms of more characters than this.
+    """
+    return _forms_of(labels, tuple(variant.answers.items()), longest)
 
 
 @lru_cache(maxsize=256)
-def _forms_of(labels: LabelSet, answers: tuple[tuple[str, str], ...]) -> Forms:
-    return Forms(labels, dict(answers))
+def _forms_of(labels: LabelSet, answers: tuple[tuple[str, str], ...], longest: int | None) -> Forms:
+    return Forms(labels, dict(answers), longest)
+
+
+def _is_letter(form: str) -> bool:
+    return len(form) == 1 and form.upper() != form
 
 
 def _claims(pairs: Iterable[tuple[str, str]]) -> dict[str, Codes]:
@@ -157,77 +212,3 @@ def _claims(pairs: Iterable[tuple[str, str]]) -> dict[str, Codes]:
         if form:
             claims[form][code] = None
     return {form: tuple(codes) for form, codes in claims.items()}
-
-
-class _Finder:
-    """Finds the patterns in a text, as group 1, and the negations with one of them, without it.
-
-    Most answers of a long study hold one label or none. The patterns alone can be searched by the
-    letters that they begin with, many times faster than with the negations: so these come second,
-    and only from a little before the first place.
-    """
-
-    def __init__(self, patterns: list[str], cased: Callable[[str], str]) -> None:
-        forms = "|".join(patterns)
-        self._forms = re.compile(forms)
-        self._all = re.compile(rf"({forms})|{_negation(cased)}(?:{forms})")
-
-    def matches(self, text: str) -> Iterator[re.Match[str]]:
-        first = self._forms.search(text)
-        if not first:
-            return iter(())
-        return islice(self._all.finditer(text, max(0, first.start() - _BEFORE)), _MOST)
-
-    def texts(self, text: str) -> set[str]:
-        return {match[1] for match in self.matches(text)}
-
-
-def _negation(cased: Callable[[str], str]) -> str:
-    # Most characters begin no negation: one look at the first letter saves fifteen.
-    first = "".join(sorted({word[0] for word in _NEGATIONS}))
-    first += "" if cased is str.lower else first.upper()
-    nots = "|".join(rf"{word}(?<!\w{word})" for word in _NEGATIONS)
-    flags = "" if cased is str.lower else "i"
-    return rf"""(?=[{first}])(?{flags}:(?:{nots}|n't){_GAP}{{1,3}}(?:(?:{_BETWEEN})\s){{0,2}}){_GAP}{{0,2}}"""
-
-
-def _is_letter(form: str) -> bool:
-    return len(form) == 1 and form.upper() != form
-
-
-# What must not stand before a form is looked at behind it, where the form's length is known: a
-# pattern that begins with a letter is searched for by it.
-
-
-def _word(form: str) -> str:
-    """The pattern of a form in folded text (rules 2 to 4)."""
-    inner = range(1, len(form) - 1)
-    chars = [r"[\s_-]" if char == " " and at in inner else re.escape(char) for at, char in enumerate(form)]
-    written = "".join(chars)
-    pattern = written
-    if _has_edge(form[0]):
-        pattern += rf"(?<![{_WORD}]{written})"
-    if form[0].isdigit():
-        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})"
-    if form[-1].isdigit():
-        pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)"
-    if _has_edge(form[-1]):
-        pattern += rf"(?![{_WORD}])(?!'\w)"
-    return pattern
-
-
-def _has_edge(char: str) -> bool:
-    return (char.isalnum() or char == "_") and not _SPACELESS.match(char)
-
-
-def _letter(small: str) -> list[str]:
-    """The patterns of a letter in text as it is, for case tells a choice from an article (rule 5)."""
-    great = small.upper()
-    capital = rf"{great}(?<![{_WORD}]{great})(?![{_WORD}])(?!'\w)"
-    if great == "A":
-        capital += rf"(?:(?! [a-z])|(?<=[^.!?\s] {great}))"
-    if great == "I":
-        capital += r"(?! [a-z])"
-    alone = rf"{small}(?<![^\r\n]{small})(?=[.,;]?[ \t]*(?m:$))"
-    set_off = rf"""{small}(?<![^\s("'*`\[]{small})(?=[)\]:"*`]|'(?!\w))"""
-    return [capital, alone, set_off]

@@ -15,6 +15,7 @@ from quaver.score.reading import no_label
 
 __all__ = ["LogProb"]
 
+_MOST = 1.001  # servers round
 _SPACES = " \t\r\n▁ĠĊ"
 
 
@@ -55,17 +56,19 @@ class LogProb:
             if not token.top:
                 return no_label("no log-probabilities of the likeliest tokens")
             masses, shared = label_masses(token, answers)
+            if sum(masses.values()) + shared > _MOST:
+                return no_label("log-probabilities of more than 1 together")
             return self._reading(labels.codes, masses, shared)
 
         return read
 
     def _reading(self, codes: tuple[str, ...], masses: Mapping[str, float], shared: float) -> Reading:
-        total = sum(masses.values())
+        total = min(1.0, sum(masses.values()))
         if total <= 0:
             return no_label(
                 "only tokens that begin several answers" if shared else "no label among the likeliest"
             )
-        probabilities = {code: masses.get(code, 0.0) / total for code in codes}
+        probabilities = {code: masses.get(code, 0.0) / sum(masses.values()) for code in codes}
         ranked = sorted(masses.values(), reverse=True)
         lead = ranked[0] - (ranked[1] if len(ranked) > 1 else 0.0)
         coverage = len(masses) / len(codes), total
@@ -73,7 +76,7 @@ class LogProb:
             reason = "tokens that begin several answers decide" if shared else "a tie"
             return Reading(None, "ambiguous", reason, False, False, probabilities, None, *coverage)
         label = max(masses, key=lambda code: masses[code])
-        confidence = probabilities[label] if self._normalised else masses[label]
+        confidence = probabilities[label] if self._normalised else min(1.0, masses[label])
         return Reading(label, "valid", None, False, False, probabilities, confidence, *coverage)
 
 
@@ -142,7 +145,7 @@ def label_masses(token: Token, answers: Mapping[str, tuple[str, ...]]) -> tuple[
 def _spellings(token: Token) -> dict[str, float]:
     """The probability of each token, those that differ in white space and case taken together."""
     masses: dict[str, float] = defaultdict(float)
-    for text, logprob in dict((*token.top, (token.text, token.logprob))).items():
+    for text, logprob in dict(((token.text, token.logprob), *token.top)).items():
         spelling = fold(plain(text).strip(_SPACES))
         if spelling and logprob <= 0:
             masses[spelling] += math.exp(logprob)

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 from quaver.records import LabelSet, Reading, Response, Variant
 from quaver.score.answer import Answer
-from quaver.score.forms import Forms, forms_of
+from quaver.score.forms import Forms, bare, forms_of
 
 __all__ = ["DECLINES", "Judge", "Judged", "loops"]
 
@@ -65,7 +65,6 @@ _MARKER = re.compile(
     r"\b(?:answer|label|choice|vote|category|class|classification|rating|option|response)\b"
     r"(?:\s(?:would be|is|be))?\s?[:=]?\s?"
 )
-_AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#-"
 
 _LOOP_WINDOW, _LOOP_KEY, _LOOP_LEAST, _LOOP_COPIES, _LOOP_UNIT, _LOOP_LACKING = 2000, 6, 24, 4, 500, 2
 
@@ -153,12 +152,6 @@ def _declines(folded: str) -> bool:
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:
-    for line in answer.text.splitlines():
-        if forms.whole(line.strip(_AROUND)):
-            return True
-    for marker in _MARKER.finditer(answer.folded):
-        rest = answer.text[marker.end() : marker.end() + _OPENING]
-        sentence = re.split(r"[\n.!?;,](?:\s|\Z)", rest, maxsplit=1)[0]
-        if forms.whole(sentence.strip(_AROUND)):
-            return True
-    return False
+    if any(forms.whole(bare(line)) for line in answer.text.splitlines()):
+        return True
+    return any(forms.given(answer, marker.end()) for marker in _MARKER.finditer(answer.folded))
