@@ -95,7 +95,7 @@ def rows() -> list[dict[str, Any]]:
 def _worded(row: dict[str, Any]) -> dict[str, Any]:
     thousands, days = row["popul"], row["TVnews"]
     return row | {
-        "place": f"a place of about {thousands},000 people" if thousands else "the countryside",
+        "place": f"a place of about {thousands * 1000:,} people" if thousands else "the countryside",
         "news": "every day"
         if days == 7
         else "never"

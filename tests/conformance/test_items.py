@@ -1,0 +1,91 @@
+"""What every registered set of items keeps to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from quaver import registry
+from quaver.design.anes96 import rows
+from quaver.errors import ItemError
+
+SOURCES: dict[str, dict[str, Any] | None] = {
+    "anes96": {},
+    "hf": None,  # a dataset of one's own, below: nothing is fetched
+}
+
+
+def test_every_registered_source_is_here() -> None:
+    assert sorted(SOURCES) == registry.names("items")
+
+
+@pytest.mark.parametrize("name", [name for name, options in SOURCES.items() if options is not None])
+def test_rows_are_mappings_with_the_same_columns_and_the_same_each_time(name: str) -> None:
+    source, options = registry.load("items", name), SOURCES[name]
+    found = source(**options)
+    assert found
+    assert found == source(**options)
+    assert len({tuple(row) for row in found}) == 1
+    assert all(isinstance(column, str) for column in found[0])
+
+
+def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ItemError, match="not installed") as caught:
+        registry.load("items", "hf")(path="owner/name")
+    assert caught.value.fix == "pip install datasets"
+
+
+def test_voters_without_statsmodels_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
+    with pytest.raises(ItemError, match="not installed") as caught:
+        rows()
+    assert caught.value.fix == "pip install 'quaver[demo]'"
+
+
+def test_the_voters_of_1996() -> None:
+    found = rows()
+    assert len(found) == 944
+    # 551 meant to vote for Clinton (0) and 393 for Dole (1), as the codebook's table has it.
+    assert Counter(row["vote"] for row in found) == {0: 551, 1: 393}
+    assert [row["respondent"] for row in found] == list(range(1, 945))
+    assert all(isinstance(row[name], int) for row in found for name in ("PID", "selfLR", "age", "educ"))
+    assert {row["PID"] for row in found} == set(range(7))
+    assert len({row["party"] for row in found}) == 7
+    assert len({row["ideology"] for row in found}) == 7
+    assert len({row["education"] for row in found}) == 7
+    assert len({row["earnings"] for row in found}) == 24
+
+
+def test_the_words_of_the_first_voter() -> None:
+    # The first line of the data: popul 0, TVnews 7, selfLR 7, ClinLR 1, DoleLR 6, PID 6, age 36, educ 3,
+    # income 1, vote 1.
+    first = rows()[0]
+    assert {
+        name: first[name] for name in ("place", "news", "education", "earnings", "party", "ideology")
+    } == {
+        "place": "the countryside",
+        "news": "every day",
+        "education": "finished high school",
+        "earnings": "less than $3,000",
+        "party": "a strong Republican",
+        "ideology": "extremely conservative",
+    }
+    assert (first["age"], first["vote"]) == (36, 1)
+
+
+def test_words_follow_the_numbers() -> None:
+    by_days = {row["TVnews"]: row["news"] for row in rows()}
+    assert by_days[0] == "never"
+    assert by_days[1] == "on 1 day a week"
+    assert by_days[6] == "on 6 days a week"
+    assert {row["place"] for row in rows() if row["popul"] == 7300} == {"a place of about 7,300,000 people"}
+    strongest = [row for row in rows() if row["PID"] == 0]
+    assert {row["party"] for row in strongest} == {"a strong Democrat"}
+    assert sum(row["vote"] == 0 for row in strongest) / len(strongest) > 0.95

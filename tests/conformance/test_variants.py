@@ -1,0 +1,114 @@
+"""What every registered way to vary a prompt keeps to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver import registry
+from quaver.design.study_file import Source, bind
+from quaver.design.variants import ORIGINAL, VariantFamily, cross
+from quaver.records import Label, LabelSet, Variant
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+PROMPT = Variant(
+    id="",
+    factors={},
+    system="You code texts.",
+    layout="{{ text }}\n{{ instruction }}\n{{ postfix }}",
+    text="{{ text }}",
+    instruction="Is it positive or negative?",
+    postfix="Answer with one of: {{ answers | join(', ') }}.",
+    answers={"pos": "positive", "neg": "negative"},
+)
+
+FAMILIES: dict[str, dict[str, Any]] = {
+    "formats": {
+        "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
+        "original": True,
+    },
+    "wordings": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
+}
+"""Options for one family each, such that the original is one of the levels."""
+
+REWORDS = {"wordings"}
+"""Families that change what is asked, never the format of the answer."""
+
+
+def test_every_registered_family_is_here() -> None:
+    assert sorted(FAMILIES) == registry.names("variants")
+
+
+def family(name: str) -> VariantFamily:
+    plugin = registry.load("variants", name)
+    made: VariantFamily = plugin(**bind(plugin, FAMILIES[name], Source(None, {}), ("variants", 0)))
+    return made
+
+
+def variants(name: str, seed: int = 1) -> list[Variant]:
+    made = family(name)
+    return cross(PROMPT, {made.factor: made.levels(PROMPT, LABELS, seed)})
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+class TestFamily:
+    def test_the_original_comes_first_and_is_the_prompt_as_it_stands(self, name: str) -> None:
+        first = variants(name)[0]
+        assert first.factors == {family(name).factor: ORIGINAL}
+        for part in ("system", "layout", "text", "instruction", "postfix", "answers", "explains"):
+            assert getattr(first, part) == getattr(PROMPT, part)
+
+    def test_levels_have_names_of_their_own(self, name: str) -> None:
+        names = [level.name for level in family(name).levels(PROMPT, LABELS, 1)]
+        assert len(names) > 1
+        assert len(set(names)) == len(names)
+        assert all(names)
+
+    def test_levels_differ_in_what_they_make(self, name: str) -> None:
+        made = {(v.system, v.layout, v.instruction, v.postfix, str(v.answers)) for v in variants(name)}
+        assert len(made) == len(variants(name))
+
+    def test_the_same_seed_gives_the_same_levels(self, name: str) -> None:
+        assert variants(name, 7) == variants(name, 7)
+
+    def test_an_edit_is_pure(self, name: str) -> None:
+        before = repr(PROMPT)
+        for level in family(name).levels(PROMPT, LABELS, 1):
+            assert level.edit(PROMPT) == level.edit(PROMPT)
+        assert repr(PROMPT) == before
+
+    def test_every_label_keeps_an_answer(self, name: str) -> None:
+        for variant in variants(name):
+            assert set(variant.answers) == set(LABELS.codes)
+            assert len(set(variant.answers.values())) == len(LABELS.codes)
+
+    def test_every_level_says_where_it_came_from(self, name: str) -> None:
+        for variant in variants(name):
+            assert variant.origin[family(name).factor]["family"] == name
+
+    def test_a_rewording_leaves_the_format_alone(self, name: str) -> None:
+        for variant in variants(name):
+            if name in REWORDS:
+                assert (variant.postfix, variant.answers) == (PROMPT.postfix, PROMPT.answers)
+            else:
+                assert variant.instruction == PROMPT.instruction
+
+
+def test_families_are_crossed_in_full_in_either_order() -> None:
+    found = {name: family(name) for name in ("wordings", "formats")}
+    one = cross(PROMPT, {f.factor: f.levels(PROMPT, LABELS, 1) for f in found.values()})
+    other = cross(PROMPT, {f.factor: f.levels(PROMPT, LABELS, 1) for f in reversed(found.values())})
+    assert len(one) == len(other) == 6
+    assert one[0].id == "wording=original,format=original"
+    assert one[-1].id == "wording=polite,format=digits"
+
+    def made(variants: list[Variant]) -> set[tuple[str, str, str]]:
+        return {(v.instruction, v.postfix, str(v.answers)) for v in variants}
+
+    assert made(one) == made(other)
+
+
+def test_nothing_varied_is_one_variant() -> None:
+    (only,) = cross(PROMPT, {})
+    assert (only.id, only.factors) == (ORIGINAL, {})
