@@ -42,6 +42,7 @@ def annotations(items=12, variants=3, repeats=3, *, seed=1, missing=0.1, labels=
         looping=pl.lit(False),
         confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
         probabilities=pl.lit(None, pl.List(pl.Float64)),
+        mass_coverage=pl.lit(0.9),
     )
 
 
