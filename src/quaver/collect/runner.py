@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, Queue
@@ -127,23 +127,30 @@ class _Worker(threading.Thread):
         super().__init__(name=f"quaver-{name}", daemon=True)
         self._model_name, self._model = name, model
         self._requests, self._answers = requests, answers
+        self._held: list[Answered] = []
+        self._holding = threading.Lock()
 
     def run(self) -> None:
-        held: list[Answered] = []
         since = time.monotonic()
+        end: BaseException | None = None
         try:
             for answered in self._model.answer(self._requests):
-                held.append(answered)
+                with self._holding:
+                    self._held.append(answered)
                 now = time.monotonic()
-                if len(held) >= _BUNDLE or now - since > _HOLD:
-                    self._answers.put((self._model_name, held))
-                    held, since = [], now
+                if len(self._held) >= _BUNDLE or now - since > _HOLD:
+                    self._answers.put(self.hand_over())
+                    since = now
         except BaseException as error:  # carried to the thread that waits for it
-            self._answers.put((self._model_name, held))
-            self._answers.put(error)
-        else:
-            self._answers.put((self._model_name, held))
-            self._answers.put(None)
+            end = error
+        self._answers.put(self.hand_over())
+        self._answers.put(end)
+
+    def hand_over(self) -> tuple[str, list[Answered]]:
+        """The model's name and what it answered since the last time; from any thread."""
+        with self._holding:
+            held, self._held = self._held, []
+        return self._model_name, held
 
 
 def collect(
@@ -185,8 +192,10 @@ def collect(
         worker.start()
     writer = _Writer(store, progress, sources, watch)
     with _interrupts(tap):
-        failure = _listen(answers, len(workers), writer, tap)
-        writer.flush()
+        try:
+            failure = _listen(answers, workers, writer, tap)
+        finally:  # also after a second Ctrl-C: what came in is kept
+            writer.flush()
     if failure or store.full:
         raise failure or store.full  # type: ignore[misc]
     return Outcome(
@@ -218,9 +227,12 @@ def _interrupts(tap: _Tap) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _listen(answers: Queue[object], running: int, writer: _Writer, tap: _Tap) -> Exception | None:
+def _listen(
+    answers: Queue[object], workers: Sequence[_Worker], writer: _Writer, tap: _Tap
+) -> Exception | None:
     """Take answers in until every worker has ended; the first failure, if there was one."""
     failure: Exception | None = None
+    running = len(workers)
     while running:
         try:
             message = answers.get(timeout=max(0.01, writer.due - time.monotonic()))
@@ -236,6 +248,8 @@ def _listen(answers: Queue[object], running: int, writer: _Writer, tap: _Tap) ->
         elif message:
             writer.take(*message)  # type: ignore[misc]
         if writer.is_due():
+            for worker in workers:  # a slow one may hold an answer while it works on the next
+                writer.take(*worker.hand_over())
             try:
                 writer.flush()
             except QuaverError as error:  # the answers stay with the writer for a last try

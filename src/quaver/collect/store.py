@@ -99,6 +99,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ballast = path.with_suffix(".reserve")
+        self._has_ballast = False
         self._reading = threading.Lock()
         self.full: StoreError | None = None
         """Set when the disk is full: what was answered has still been written, no more can be."""
@@ -125,8 +126,9 @@ class Store:
         """Close the file."""
         self._look_up.close()
         self._db.close()
-        with suppress(OSError):
-            self._ballast.unlink(missing_ok=True)
+        if self._has_ballast:  # another process that only looks must leave it
+            with suppress(OSError):
+                self._ballast.unlink(missing_ok=True)
 
     # ------------------------------------------------------------------- writing
 
@@ -152,6 +154,7 @@ class Store:
     def reserve(self) -> None:
         """Set space aside for the day when the disk is full."""
         with self._translated():
+            self._has_ballast = True
             self._ballast.write_bytes(bytes(_BALLAST))
 
     def write(self, answered: Sequence[tuple[Answered, int]]) -> None:
