@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quaver.records import Estimate
@@ -27,6 +27,7 @@ class Figure:
     Attributes:
         name: Its file's name, without an ending.
         measure: The measure that it shows.
+        section: Where in the report it stands.
         title: What it shows.
         subtitle: What the marks mean.
         draw: Makes the chart, given ``width``, ``title`` and ``subtitle``.
@@ -36,6 +37,7 @@ class Figure:
 
     name: str
     measure: str
+    section: str
     title: str
     subtitle: str
     draw: Callable[..., Any]
@@ -51,15 +53,35 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
         moved: What `movement` found in it.
     """
     factor = strongest_factor([one for one in moved if one.cell.get("factor") in results.factors])
-    found = [_shares(results, moved, factor), _levels(results, moved)]
-    for measure in ("intra_pss", "inter_pss"):
-        found.append(_scores(results, measure, factor, stability_chart))
-    found += [_scores(results, measure, factor) for measure in ("sensitivity", "consistency")]
-    found.append(_scores(results, "accuracy", factor, accuracy_chart))
-    found.append(_valid(results, factor))
-    known = {"label_shares", "intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "valid_rate"}
-    found += [_scores(results, measure, factor) for measure in results.measures if measure not in known]
+    models = results.models[:_MOST_MODELS] or [""]
+    found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]
+    found.append(_levels(results, moved))
+    for measure, section in _SECTIONS.items():
+        if measure == "valid_rate":
+            found.append(_valid(results, factor))
+        elif measure in _CHARTS:
+            found.append(_scores(results, measure, factor, section, _CHARTS[measure]))
+    others = [measure for measure in results.measures if measure not in (*_SECTIONS, "label_shares")]
+    found += [_scores(results, measure, factor, "more", score_chart) for measure in others]
     return _named_apart([figure for figure in found if figure])
+
+
+_MOST_MODELS = 8
+_SECTIONS = {
+    "intra_pss": "stability",
+    "inter_pss": "stability",
+    "sensitivity": "sensitivity",
+    "consistency": "sensitivity",
+    "accuracy": "accuracy",
+    "valid_rate": "answers",
+}
+_CHARTS: dict[str, Callable[..., Any]] = {
+    "intra_pss": stability_chart,
+    "inter_pss": stability_chart,
+    "sensitivity": score_chart,
+    "consistency": score_chart,
+    "accuracy": accuracy_chart,
+}
 
 
 def _named_apart(some: list[Figure]) -> list[Figure]:
@@ -68,26 +90,28 @@ def _named_apart(some: list[Figure]) -> list[Figure]:
     for one in some:
         seen[one.name] = seen.get(one.name, 0) + 1
         name = one.name if seen[one.name] == 1 else f"{one.name}-{seen[one.name]}"
-        apart.append(
-            Figure(name, one.measure, one.title, one.subtitle, one.draw, one.estimates, one.alternative)
-        )
+        apart.append(replace(one, name=name))
     return apart
 
 
-def _shares(results: Results, moved: Sequence[Estimate], factor: str | None) -> Figure | None:
-    shown = shares_shown(results, factor)
+def _shares(
+    results: Results, moved: Sequence[Estimate], factor: str | None, model: str, first: bool
+) -> Figure | None:
+    shown = shares_shown(results, factor, model)
     if not shown:
         return None
     several = len({one.cell["variant"] for one in shown}) > 1
     grouped = f", by {factor}" if factor else ""
     title = f"How often each label is given{grouped}" if several else "How often each label is given"
+    title += f": {model}" if len(results.models) > 1 else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
     return Figure(
-        "finding",
+        "finding" if first else f"label-shares-{slug(model)}",
         "label_shares",
+        "finding" if first else "factors",
         title,
         f"Share of each label among all answers of a prompt. {_BARS}{gold}",
-        lambda **how: label_share_chart(results, moved, factor=factor, **how),
+        lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
         shown,
         f"{title}. {_spoken(shown)}",
     )
@@ -107,6 +131,7 @@ def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
     return Figure(
         "factors",
         "level_shares",
+        "factors",
         title,
         "A dot for each level, all else averaged; the named ones are the lowest and the highest.",
         lambda **how: level_chart(results, moved, label, **how),
@@ -116,7 +141,7 @@ def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
 
 
 def _scores(
-    results: Results, measure: str, factor: str | None, draw: Callable[..., Any] = score_chart
+    results: Results, measure: str, factor: str | None, section: str, draw: Callable[..., Any]
 ) -> Figure | None:
     some = results.main(measure)
     if not any(one.value is not None for one in some):
@@ -128,6 +153,7 @@ def _scores(
     return Figure(
         slug(measure),
         measure,
+        section,
         title,
         f"{_capital(AXES.get(measure, measure))}. {_BARS}{cut}",
         lambda **how: draw(some, results, factor=grouped, **how),
@@ -146,6 +172,7 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
     return Figure(
         "valid-rate",
         "valid_rate",
+        "answers",
         title if several else _TITLES["valid_rate"],
         f"Share of answers from which a label was read. {_BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),

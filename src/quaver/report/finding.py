@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from quaver.records import Estimate
-from quaver.report.numbers import number, value_and_interval
+from quaver.report.numbers import number, points, value_and_interval
 from quaver.report.results import NO_LABEL, Results
 
 __all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
@@ -18,6 +18,7 @@ STABLE = 0.8
 
 _CLEAR = 0.2
 _SLIGHT = 0.1
+_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,7 @@ def strongest_factor(moved: Sequence[Estimate]) -> str | None:
     return max(spans, key=lambda one: one.value or 0.0).cell["factor"] if spans else None
 
 
-def _headline(
-    results: Results, moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]
-) -> Markup:
+def _headline(results: Results, moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]) -> Markup:
     span = spans[top].value or 0.0
     items = _item_span(moved, spans[top].cell["label"])
     parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
@@ -82,8 +81,12 @@ def _headline(
         own, other = span, items
     if span < _SLIGHT:
         return Markup("How the question is asked hardly moves the labels.")
+    if span >= _CLEAR and other < _SLIGHT:
+        return Markup("The labels follow the {}, not the items.").format(top)
     if span >= _CLEAR and own >= 2 * other:
-        return Markup("The labels follow the {} more than the items that they are meant to describe.").format(top)
+        return Markup("The labels follow the {} more than the items that they are meant to describe.").format(
+            top
+        )
     if own > other:
         return Markup("The labels depend more on the {} than on the items.").format(top)
     return Markup("The labels follow the items, but the {} moves them too.").format(top)
@@ -119,23 +122,10 @@ def _named(results: Results, label: str) -> Markup:
     return escape("no label") if label == NO_LABEL else Markup("“{}”").format(results.label_name(label))
 
 
-def _moves(
-    results: Results, moved: Sequence[Estimate], top: str, asked: dict[str, Estimate]
-) -> list[Markup]:
+def _moves(results: Results, moved: Sequence[Estimate], top: str, asked: dict[str, Estimate]) -> list[Markup]:
     label = asked[top].cell["label"]
     shares = _level_shares(moved, top, label)
-    low, high = shares[0], shares[-1]
-    said = Markup(
-        "From one {} to another, the share of {} among all answers goes from {} ({}) to {} ({})."
-    ).format(
-        top,
-        _named(results, label),
-        number(low.value or 0.0, percent=True),
-        low.cell["level"],
-        number(high.value or 0.0, percent=True),
-        high.cell["level"],
-    )
-    sentences = [said]
+    sentences = [_by_level(results, shares, top, label)]
     gold = _level_shares(moved, "gold", label)
     if len(gold) > 1:
         sentences.append(_by_gold(results, gold, label))
@@ -143,30 +133,43 @@ def _moves(
         sentences += _by_variation(parts, top)
     others = sorted((one for f, one in asked.items() if f != top), key=lambda one: -(one.value or 0.0))
     if others:
-        told = [
-            Markup("{} {}").format(one.cell["factor"], number(one.value or 0.0, percent=True)) for one in others
-        ]
-        sentences.append(Markup("What else moves a label, at most by: {}.").format(Markup(", ").join(told)))
+        told = [Markup("{} {}").format(one.cell["factor"], points(one.value or 0.0)) for one in others]
+        said = Markup("The most that anything else moves a label’s share: {}.")
+        sentences.append(said.format(Markup(", ").join(told)))
     return sentences
+
+
+def _by_level(results: Results, shares: Sequence[Estimate], top: str, label: str) -> Markup:
+    """The label's share at every level, or at the lowest and the highest of many."""
+    told = [
+        Markup("{} ({})").format(number(one.value or 0.0, percent=True), one.cell["level"]) for one in shares
+    ]
+    if len(told) > _LISTED:
+        said = Markup("From one {} to another, the share of {} among all answers goes from {} to {}.")
+        return said.format(top, _named(results, label), told[0], told[-1])
+    said = Markup("By {}, the share of {} among all answers is {} and {}.")
+    return said.format(top, _named(results, label), Markup(", ").join(told[:-1]), told[-1])
 
 
 def _by_gold(results: Results, gold: Sequence[Estimate], label: str) -> Markup:
     own = [one for one in gold if one.cell["level"] == label]
     told = own + [one for one in reversed(gold) if one not in own][: 3 - len(own)]
     parts = [
-        Markup("{} among items that truly are {}").format(
+        Markup("{} for items whose gold label is {}").format(
             number(one.value or 0.0, percent=True), _named(results, one.cell["level"])
         )
         for one in told
     ]
-    return Markup("With the items it goes from {}.").format(Markup(" to ").join(parts))
+    return Markup("It is {}.").format(Markup(", ").join(parts))
 
 
 def _by_variation(parts: dict[str, Estimate], top: str) -> list[Markup]:
     if top not in parts or "item" not in parts:
         return []
     return [
-        Markup("Taken alone, the {} accounts for {} of the labels’ variation; which item it is, for {}.").format(
+        Markup(
+            "Taken alone, the {} accounts for {} of the labels’ variation; which item it is, for {}."
+        ).format(
             top,
             number(parts[top].value or 0.0, percent=True),
             number(parts["item"].value or 0.0, percent=True),
@@ -188,8 +191,8 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
 def _stability(results: Results) -> list[Markup]:
     told = []
     for measure, words in (
-        ("intra_pss", "asked again in the same words, the model agrees with itself at α = {}"),
-        ("inter_pss", "asked in another way, at α = {}"),
+        ("intra_pss", "Asked again in the same words, the model agrees with itself at α = {}"),
+        ("inter_pss", "Asked in other ways, at α = {}"),
     ):
         known = [one for one in results.main(measure) if one.value is not None]
         if known:
@@ -197,20 +200,19 @@ def _stability(results: Results) -> list[Markup]:
             told.append(Markup(words).format(_span([one for one in known if len(one.cell) == coarsest])))
     if not told:
         return []
-    text = Markup("; ").join(told)
-    bar = "1 is perfect, 0 is chance; below {} is not safe to build on."
-    return [Markup("{}{} ({})").format(text[:1].upper(), text[1:], Markup(bar).format(STABLE))]
+    scale = Markup("Here 1 is perfect, 0 is chance, and below {} is not safe to build on.").format(STABLE)
+    return [Markup("{}. {}").format(Markup(". ").join(told), scale)]
 
 
 def _accuracy(results: Results) -> list[Markup]:
     known = [one for one in results.main("accuracy") if one.value is not None]
     if not known:
         return []
-    told = Markup("Accuracy: {}").format(_span(known))
+    told = Markup("Accuracy is {}").format(_span(known))
     details = known[0].details
     majority, chance = details.get("majority"), details.get("chance")
     if isinstance(majority, float) and isinstance(chance, float):
-        told += Markup("; always answering {} would reach {}, guessing {}").format(
+        told += Markup("; always answering {} would be right in {}, guessing in {}").format(
             _named(results, str(details.get("majority_label", "the commonest label"))),
             number(majority, percent=True),
             number(chance, percent=True),

@@ -6,7 +6,7 @@ from collections import Counter
 
 from quaver.report.results import Results
 
-__all__ = ["left_out", "method_paragraph"]
+__all__ = ["left_out", "measured", "method_paragraph"]
 
 
 def method_paragraph(results: Results) -> str:
@@ -33,13 +33,16 @@ def method_paragraph(results: Results) -> str:
             else "."
         ),
     ]
-    methods = list(dict.fromkeys(f"{one.measure}: {one.method}" for one in results.estimates if one.method))
-    seen: dict[str, str] = {}
-    for method in methods:
-        seen.setdefault(method.split(":")[0], method)
-    if seen:
-        parts.append("Estimates: " + ". ".join(seen.values()) + ".")
     return " ".join(parts)
+
+
+def measured(results: Results) -> dict[str, str]:
+    """How each measure was computed, and where it is defined."""
+    found: dict[str, str] = {}
+    for one in results.estimates:
+        if one.method and (one.measure not in found or one.value is not None):
+            found[one.measure] = one.method + (f". {one.reference}" if one.reference else "")
+    return found
 
 
 def _count(n: int, noun: str) -> str:

@@ -60,7 +60,9 @@ def movement(results: Results, resamples: int = _RESAMPLES) -> list[Estimate]:
         counted = _count(frame, factor, levels, labels)
         found += _shares(counted, resamples, results.seed)
         found.append(_variation(factor, counted.counts.sum(0), counted.counts.shape[0]))
-    by_item = frame.group_by("item").agg((pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(labels))
+    by_item = frame.group_by("item").agg(
+        (pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(labels)
+    )
     found.append(_variation("item", by_item.drop("item").to_numpy().astype(float), by_item.height))
     return found
 
@@ -197,7 +199,7 @@ def _variation(factor: str, counts: Floats, items: int) -> Estimate:
         value,
         n=items,
         cell={"factor": factor},
-        method="adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor taken alone",
+        method="adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor",
         reference=_TAU,
         reason=None if value is not None else "no variation, or no more answers than levels",
     )

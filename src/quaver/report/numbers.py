@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from quaver.records import Estimate
 
-__all__ = ["SHARES", "interval", "number", "percent_measure", "printed", "value_and_interval"]
+__all__ = ["SHARES", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
 
 SHARES = frozenset({"accuracy", "label_shares", "valid_rate", "level_shares", "label_range", "variation"})
 """Measures that are shares of answers, printed as percents."""
@@ -22,7 +22,7 @@ def percent_measure(measure: str) -> bool:
 
 
 def printed(value: float, percent: bool = False) -> str:
-    """A number as it is read: whole percents, or two decimals (three figures where these say nothing).
+    r"""A number as it is read: whole percents, or two decimals (three figures where these say nothing).
 
     What is not exactly 0 or 100 % is never printed so.
 
@@ -53,6 +53,18 @@ def _percent(value: float) -> str:
 def number(value: float, percent: bool = False) -> Markup:
     """The number as HTML: what is printed, and what it is."""
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+
+
+def points(value: float) -> Markup:
+    """A difference of shares, in points of a hundred.
+
+    >>> points(0.4810).striptags()
+    '48 points'
+    """
+    rounded = f"{100 * value:.0f}".replace("-", "−")
+    return Markup('<data value="{}">{}</data> {}').format(
+        repr(float(value)), rounded, "point" if rounded == "1" else "points"
+    )
 
 
 def interval(estimate: Estimate) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from quaver.report.charts.svg import inline_svg
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figures import Figure, figures
 from quaver.report.finding import STABLE, finding
-from quaver.report.method import left_out, method_paragraph
+from quaver.report.method import left_out, measured, method_paragraph
 from quaver.report.movement import movement
 from quaver.report.results import Results
 from quaver.report.tables import estimates_table, evaluators_agree, statuses, undefined_table
@@ -66,7 +67,10 @@ def write_report(
         part.replace(path)
     except OSError as error:
         raise StoreError(
-            "the report cannot be written", where=str(folder), found=str(error), fix="make room, then report again"
+            "the report cannot be written",
+            where=str(folder),
+            found=str(error),
+            fix="make room, then report again",
         ) from error
     return path
 
@@ -86,34 +90,28 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["warnings"] = _warnings
     return environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
         finding=finding(results, moved),
-        figures={figure.measure: _shown(figure, results) for figure in drawn},
-        known=_KNOWN,
+        figures=_by_section(drawn, results),
         statuses=statuses(results),
         agreement=evaluators_agree(results),
         undefined=undefined_table(results),
         left_out=left_out(results),
         method=method_paragraph(results),
+        measured=measured(results),
         stable=STABLE,
     )
 
 
-_KNOWN = frozenset(
-    {
-        "label_shares",
-        "level_shares",
-        "intra_pss",
-        "inter_pss",
-        "sensitivity",
-        "consistency",
-        "accuracy",
-        "valid_rate",
+def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str, dict[str, Any]]]:
+    sections: dict[str, dict[str, dict[str, Any]]] = {
+        name: {} for name in ("finding", "factors", "stability", "sensitivity", "accuracy", "answers", "more")
     }
-)
+    for figure in drawn:
+        sections[figure.section][figure.name] = _shown(figure, results)
+    return sections
 
 
 def _shown(figure: Figure, results: Results) -> dict[str, Any]:
@@ -130,16 +128,18 @@ def _shown(figure: Figure, results: Results) -> dict[str, Any]:
     }
 
 
+_DIGITS = re.compile(r"\d[\d.,e]*")
+
+
 def _warnings(estimates: Sequence[Estimate]) -> list[Markup]:
-    """The warnings of some estimates, each once, with how many have it."""
-    counts: dict[str, int] = {}
+    """The warnings of some estimates: those that differ in numbers only are told once."""
+    alike: dict[str, list[str]] = {}
     for one in estimates:
         for warning in one.warnings:
-            counts[warning] = counts.get(warning, 0) + 1
-    told = [
-        Markup("{} ({} of {} estimates)").format(warning, count, len(estimates))
-        for warning, count in sorted(counts.items(), key=lambda pair: -pair[1])[:3]
-    ]
-    if len(counts) > 3:
-        told.append(Markup("and {} other warnings, in the table").format(len(counts) - 3))
+            alike.setdefault(_DIGITS.sub("#", warning), []).append(warning)
+    told = []
+    for warnings in sorted(alike.values(), key=len, reverse=True):
+        several = len(set(warnings)) > 1
+        how = "{} of {} estimates, for instance: {}" if several else "{} of {} estimates: {}"
+        told.append(Markup(how).format(len(warnings), len(estimates), warnings[0]))
     return told

@@ -9,9 +9,9 @@ __all__ = ["one_line", "shortened", "slug"]
 
 
 def one_line(text: object) -> str:
-    """The text on one line, without what cannot be printed (or be in XML at all).
+    r"""The text on one line, without what cannot be printed (or be in XML at all).
 
-    >>> one_line("a\\x00b\\n  c")
+    >>> one_line("a\x00b\n  c")
     'ab c'
     """
     kept = (c if not unicodedata.category(c).startswith("C") or c.isspace() else "" for c in str(text))

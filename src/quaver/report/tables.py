@@ -42,7 +42,7 @@ def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:
         estimates: In any order; the first 600 are shown.
         results: The study they are of.
     """
-    columns = [c for c in dict.fromkeys(c for one in estimates for c in one.cell)]
+    columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
     rows = []
@@ -74,13 +74,17 @@ def undefined_table(results: Results) -> Table:
         grouped.setdefault((one.measure, one.reason or "no reason given"), []).append(one)
     rows = []
     for (measure, reason), some in grouped.items():
-        told = "; ".join(_cell(one) for one in some[:3]) + (" …" if len(some) > 3 else "")
-        rows.append((measure, reason, str(len(some)), told))
+        rows.append((measure, reason, str(len(some)), _where(some)))
     return Table(("measure", "reason", "estimates", "where"), tuple(rows), frozenset({2}))
 
 
-def _cell(one: Estimate) -> str:
-    return ", ".join(f"{column} {value}" for column, value in one.cell.items()) or "the whole study"
+def _where(some: Sequence[Estimate]) -> str:
+    """What the cells of some estimates have in common, and how many values of the rest there are."""
+    told = []
+    for column in dict.fromkeys(column for one in some for column in one.cell):
+        values = list(dict.fromkeys(one.cell.get(column, "all") for one in some))
+        told.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
+    return ", ".join(told) or "the whole study"
 
 
 def statuses(results: Results) -> Table:
@@ -117,8 +121,10 @@ def evaluators_agree(results: Results) -> Table:
     rows = []
     for at, one in enumerate(names):
         for other in names[at + 1 :]:
-            both = labels[one].join(labels[other], on=_ANSWER, suffix="_other").drop_nulls(
-                ["label", "label_other"]
+            both = (
+                labels[one]
+                .join(labels[other], on=_ANSWER, suffix="_other")
+                .drop_nulls(["label", "label_other"])
             )
             same = int((both["label"] == both["label_other"]).sum())
             share = f"{same:,} of {both.height:,}" if both.height else "none"

@@ -15,15 +15,20 @@ from quaver.report.charts.theme import (
     SHAPES,
     SOFT,
     finished,
+    fitted,
     inline,
     text_width,
 )
-from quaver.report.plain_text import one_line, shortened
+from quaver.report.plain_text import one_line
 
 __all__ = ["Forest", "Mark", "Reference", "draw"]
 
 _GAP = 14
-_NARROWEST = 62
+_NARROWEST = 56
+_PAD = 16
+_PHONE = 480
+_INDENT = 8
+_SPACE = 0.45  # of a row, above a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,12 @@ class Forest:
 class _Lines:
     """Where rows and group headings stand, from the top."""
 
-    rows: dict[tuple[str, str], int]
-    headings: dict[str, int]
-
-    @property
-    def count(self) -> int:
-        return len(self.rows) + len(self.headings)
+    rows: dict[tuple[str, str], float]
+    headings: dict[str, float]
+    count: float
 
 
-def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "") -> alt.VConcatChart:
+def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "") -> Any:
     """Draw it.
 
     Args:
@@ -96,42 +98,48 @@ def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "
     panels = list(dict.fromkeys(mark.panel for mark in forest.marks)) or [""]
     series = list(dict.fromkeys(mark.series for mark in forest.marks)) or [""]
     left = _left(lines, width)
-    fit = max(1, int((width - left - 24) // (_NARROWEST + _GAP)))
+    gap = _GAP if width >= _PHONE else 9
+    fit = max(1, int((width - left - _PAD) // (_NARROWEST + gap)))
     step = _step(lines.count, len(series))
     across = [panels[at : at + fit] for at in range(0, len(panels), fit)]
     blocks: list[Any] = []
     if len(series) > 1:
         blocks.append(_legend(series, forest.colour == "series", width))
     for some in across:
-        each = (width - left - 24) / min(fit, len(panels)) - _GAP
+        each = (width - left - _PAD) / min(fit, len(panels)) - gap
         parts: list[Any] = [_names(lines, left, step)]
         parts += [_panel(forest, lines, panel, panels.index(panel), series, each, step) for panel in some]
-        blocks.append(alt.hconcat(*parts, spacing=_GAP, bounds="flush"))
+        blocks.append(alt.hconcat(*parts, spacing=gap, bounds="flush"))
     whole = alt.vconcat(*blocks, spacing=8)
     return finished(whole, width=width, title=title, subtitle=subtitle)
 
 
 def _lines(marks: Sequence[Mark]) -> _Lines:
-    rows: dict[tuple[str, str], int] = {}
-    headings: dict[str, int] = {}
-    at = 0
+    rows: dict[tuple[str, str], float] = {}
+    headings: dict[str, float] = {}
+    at = 0.0
     for group in dict.fromkeys(mark.group for mark in marks):
         if group:
+            at += _SPACE if headings else 0.0
             headings[group] = at
             at += 1
         for row in dict.fromkeys(mark.row for mark in marks if mark.group == group):
             rows[group, row] = at
             at += 1
-    return _Lines(rows, headings)
+    return _Lines(rows, headings, at)
 
 
 def _left(lines: _Lines, width: int) -> float:
-    texts = [one_line(row) for _, row in lines.rows] + [one_line(group) for group in lines.headings]
-    widest = max((text_width(text) for text in texts), default=0.0) + 14
-    return min(widest, 0.42 * width)
+    """Room for the names. On a phone, headings run on over the panels, which hold nothing beside them."""
+    widest = max((text_width(one_line(row)) for _, row in lines.rows), default=0.0)
+    if lines.headings:
+        widest += _INDENT
+        if width >= _PHONE:
+            widest = max(widest, *(1.1 * text_width(one_line(group)) for group in lines.headings))
+    return min(widest + 6, 0.42 * width)
 
 
-def _step(lines: int, series: int) -> float:
+def _step(lines: float, series: int) -> float:
     roomy = 17 if lines <= 30 else 14 if lines <= 70 else 11.5
     return max(roomy, 7.0 * series + 3)
 
@@ -141,12 +149,12 @@ def _scale(lines: _Lines) -> alt.Scale:
 
 
 def _names(lines: _Lines, left: float, step: float) -> Any:
-    fit = int(left / 5.9)
-    indent = 10 if lines.headings else 0
-    texts = [
-        {"y": at, "x": indent, "text": shortened(row, fit), "bold": 0} for (_, row), at in lines.rows.items()
+    indent = _INDENT if lines.headings else 0
+    texts: list[dict[str, Any]] = [
+        {"y": at, "x": indent, "text": fitted(row, left - indent), "bold": 0}
+        for (_, row), at in lines.rows.items()
     ]
-    texts += [{"y": at, "x": 0, "text": shortened(g, fit), "bold": 1} for g, at in lines.headings.items()]
+    texts += [{"y": at, "x": 0, "text": fitted(g, 1.6 * left), "bold": 1} for g, at in lines.headings.items()]
     base = (
         alt.Chart(inline(texts))
         .encode(
@@ -175,19 +183,24 @@ def _domain(forest: Forest) -> tuple[float, float]:
     return low - pad, high + pad
 
 
+def _ticks(forest: Forest, width: float) -> dict[str, Any]:
+    if forest.percent and forest.domain == (0.0, 1.0):
+        steps = 2 if width < 200 else 4 if width < 420 else 5
+        return {"values": [step / steps for step in range(steps + 1)], "format": "%"}
+    return {"tickCount": 3 if width < 110 else 5, "format": "%" if forest.percent else ""}
+
+
 def _panel(
     forest: Forest, lines: _Lines, panel: str, at: int, series: Sequence[str], width: float, step: float
 ) -> Any:
     low, high = _domain(forest)
-    ticks = 3 if width < 110 else 5
     x = alt.X(
         "value:Q",
         scale=alt.Scale(domain=[low, high], nice=False, zero=False),
         axis=alt.Axis(
             title=forest.axis if at == 0 and width >= 110 else None,
             titleAnchor="start",
-            tickCount=ticks,
-            format="%" if forest.percent else "",
+            **_ticks(forest, width),
             grid=True,
             labelFlush=True,
         ),
@@ -201,7 +214,9 @@ def _panel(
         lined = alt.Chart(inline([{"value": r.value} for r in known]))
         layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x))
     layers.append(
-        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q")
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.6)
+        .encode(x=alt.X("low:Q"), x2="high:Q")
     )
     layers.append(
         base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
@@ -210,17 +225,22 @@ def _panel(
             fill=alt.Fill("fill:N", scale=None),
         )
     )
-    name = forest.names.get(panel, panel)
-    heading = alt.TitleParams(
-        text=shortened(name, max(6, int(width / 6.2))) if name else "",
-        subtitle=[shortened(r.text, max(8, int(width / 5.6))) for r in known if r.text],
-        anchor="start",
+    heading = _heading(forest.names.get(panel, panel), [r.text for r in known if r.text], width)
+    return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
+
+
+def _heading(name: str, references: Sequence[str], width: float) -> alt.TitleParams:
+    common: dict[str, Any] = {"anchor": "start", "offset": 4, "color": INK}
+    if not name:
+        text = fitted(", ".join(references), width, 10.5) or "\u00a0"
+        return alt.TitleParams(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
+    return alt.TitleParams(
+        text=fitted(name, width, 12.5),
+        subtitle=fitted(", ".join(references), width + 8, 10) or "\u00a0",
         fontSize=11.5,
         subtitleFontSize=10,
-        offset=4,
-        color=INK,
+        **common,
     )
-    return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
 
 
 def _rows(
@@ -250,7 +270,7 @@ def _rows(
 def _legend(series: Sequence[str], coloured: bool, width: int) -> Any:
     rows, x, y = [], 6.0, 0
     for place, name in enumerate(series):
-        text = shortened(name, 40)
+        text = fitted(name, 240)
         wide = text_width(text) + 34
         if x + wide > width and x > 6:
             x, y = 6.0, y + 1
@@ -274,5 +294,3 @@ def _legend(series: Sequence[str], coloured: bool, width: int) -> Any:
         shape=alt.Shape("shape:N", scale=None),
     )
     return points + base.mark_text(align="left", dx=9, fontSize=11, color=INK).encode(text="text:N")
-
-

@@ -1,4 +1,4 @@
-"""How far each factor moves one label's share: a dot for each level, a line from the lowest to the highest."""
+"""How far each factor moves one label's share: a dot for each level, a line between the ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import altair as alt
 
 from quaver.records import Estimate
-from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, finished, inline, text_width
-from quaver.report.plain_text import shortened
+from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, finished, fitted, inline, text_width
 from quaver.report.results import Results
 
 __all__ = ["level_chart"]
@@ -43,11 +42,13 @@ def level_chart(
     if not rows:
         return None
     names = [str(span["factor"]) for span in spans]
-    left = min(0.3 * width, max(text_width(name) for name in names) + 12)
+    left = min(0.33 * width, 1.1 * max(text_width(name) for name in names) + 6)
     x = alt.X(
         "value:Q",
         scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True),
+        axis=alt.Axis(
+            format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True
+        ),
     )
     y = alt.Y("y:Q", scale=alt.Scale(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
     size = {"width": width - left - 40, "height": _STEP * len(spans)}
@@ -58,18 +59,20 @@ def level_chart(
     )
     texts = [
         base.transform_filter(f"datum.place == '{place}'")
-        .mark_text(align=align, dy=-11, dx=dx, fontSize=10.5, color=INK)
+        .mark_text(align="right" if place == "high" else "left", dy=-11, dx=dx, fontSize=10.5, color=INK)
         .encode(text="text:N")
-        for place, align, dx in (("low", "left", -4), ("high", "right", 4), ("only", "left", -4))
+        for place, dx in (("low", -4), ("high", 4))
     ]
-    left_texts = [{"y": at, "text": shortened(name, int(left / 5.9))} for at, name in enumerate(names)]
+    left_texts = [{"y": at, "text": fitted(name, left, 12)} for at, name in enumerate(names)]
     headings = (
         alt.Chart(inline(left_texts))
         .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
         .encode(y=y, x=alt.value(0), text="text:N")
         .properties(width=left, height=size["height"])
     )
-    chart = alt.hconcat(headings, alt.layer(line, dots, *texts).properties(**size), spacing=10, bounds="flush")
+    chart = alt.hconcat(
+        headings, alt.layer(line, dots, *texts).properties(**size), spacing=10, bounds="flush"
+    )
     return finished(chart, width=width, title=title, subtitle=subtitle)
 
 
@@ -93,23 +96,25 @@ def _rows(
         low, high = levels[0].value or 0.0, levels[-1].value or 0.0
         name = "items, by gold label" if factor == "gold" else factor
         spans.append({"y": at, "value": low, "high": high, "factor": name})
+        codes = [one.cell["level"] for one in levels]
+        names = [results.label_name(code) for code in codes] if factor == "gold" else codes
         for place, one in enumerate(levels):
-            text = results.label_name(one.cell["level"]) if factor == "gold" else one.cell["level"]
             where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
+            text, where = _told(names, place, where, close=(high - low) * width < 130)
             rows.append(
                 {
                     "y": at,
                     "value": one.value,
-                    "text": shortened(text, max(6, int(width / 26))),
-                    "place": _apart(where, low, high, width),
+                    "text": fitted(text, width / 3.5),
+                    "place": where,
                     "fill": PAPER if factor == "gold" else DATA[0],
                 }
             )
     return rows, spans
 
 
-def _apart(where: str, low: float, high: float, width: int) -> str:
-    """Names of the ends are written only where they do not run into each other."""
-    if where == "between" or (high - low) * width >= 120:
-        return where
-    return "none"
+def _told(names: Sequence[str], place: int, where: str, *, close: bool) -> tuple[str, str]:
+    """What is written at a dot, and how: where the ends are close, one text stands for both."""
+    if not close or where == "between":
+        return names[place], where
+    return " – ".join(dict.fromkeys((names[0], names[-1]))), where if where == "low" else "none"

@@ -61,6 +61,8 @@ def score_chart(
     series = "decoding" if "decoding" in columns and "variant" in columns else None
     if panel is None and "model" in columns:
         panel = "model"
+    if domain is None and known[0].measure in ("sensitivity", "consistency"):
+        domain = (0.0, 1.0)
     told = [c for c in columns if c not in (series, panel)]
     marks = [_mark(results, one, told, factor, series, panel) for one in _drawn(known, results, factor)]
     forest = Forest(
@@ -141,9 +143,9 @@ def stability_chart(
 def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: Any) -> Any:
     """Accuracy beside guessing and the commonest label. Options are those of `score_chart`."""
     references = []
-    for key, text in (("chance", "guessing"), ("majority", "commonest label")):
+    for key, text in (("chance", "dashed: guessing"), ("majority", "the commonest label")):
         found = [one.details[key] for one in estimates if isinstance(one.details.get(key), float)]
         if found:
             middle = median(found)
-            references.append(Reference(middle, f"dashed: {text} {printed(middle, percent=True)}"))
+            references.append(Reference(middle, f"{text} {printed(middle, percent=True)}"))
     return score_chart(estimates, results, references=references, domain=(0.0, 1.0), **options)

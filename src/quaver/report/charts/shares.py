@@ -19,18 +19,19 @@ _MOST_LABELS = 6
 _MOST_SERIES = 3
 
 
-def shares_shown(results: Results, factor: str | None = None) -> list[Estimate]:
+def shares_shown(results: Results, factor: str | None = None, model: str = "") -> list[Estimate]:
     """The estimates that the chart draws: label shares from the first evaluator.
 
-    Where a study has several models, the first one's; several decodings, the first three. Labels beyond
-    six are left to the table: those that are commonest somewhere are kept.
+    Of several decodings, the first three. Labels beyond six are left to the CSV: those that are commonest
+    somewhere are kept.
 
     Args:
         results: The study.
         factor: The factor whose levels group the rows.
+        model: Only this model's; by default the study's first.
     """
+    model = model or next(iter(results.models), "")
     known = [one for one in results.main("label_shares") if one.value is not None and "variant" in one.cell]
-    models = [m for m in results.models if any(one.cell.get("model", m) == m for one in known)][:1]
     decodings = results.decodings[:_MOST_SERIES]
     peaks: dict[str, float] = {}
     for one in known:
@@ -55,7 +56,7 @@ def shares_shown(results: Results, factor: str | None = None) -> list[Estimate]:
     shown = [
         one
         for one in known
-        if one.cell.get("model", "") in ("", *models)
+        if one.cell.get("model", model) == model
         and one.cell.get("decoding", "") in ("", *decodings)
         and one.cell.get("label", "") in kept
     ]
@@ -67,6 +68,7 @@ def label_share_chart(
     moved: Sequence[Estimate] = (),
     *,
     factor: str | None = None,
+    model: str = "",
     width: int = 720,
     title: str = "",
     subtitle: str = "",
@@ -77,6 +79,7 @@ def label_share_chart(
         results: The study.
         moved: What `movement` found; its level shares stand in for variants that are too many to draw.
         factor: The factor whose levels group the rows: the one that moves the labels most.
+        model: Only this model's; by default the study's first.
         width: Of the whole, in pixels.
         title: Its title; none where the page says it.
         subtitle: What the marks mean.
@@ -84,7 +87,7 @@ def label_share_chart(
     Returns:
         An ``altair`` chart, or None where there are no label shares.
     """
-    shown = shares_shown(results, factor)
+    shown = shares_shown(results, factor, model)
     if len({one.cell["variant"] for one in shown}) > MOST_MARKS and moved:
         marks = _level_marks(results, moved)
     else:

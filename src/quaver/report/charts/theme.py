@@ -1,5 +1,8 @@
-"""Colours and type. Data colours are of Okabe & Ito's set, told apart by the colour-blind; what they say
-is always said by position, shape or words too."""
+"""Colours and type.
+
+Data colours are of Okabe & Ito's set, which the colour-blind can tell apart; what they say is always said
+by position, shape or words too.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,22 @@ from typing import Any, Final
 
 import altair as alt
 
-__all__ = ["DATA", "FONT", "INK", "PAPER", "RULE", "SHAPES", "SOFT", "finished", "inline", "text_width", "wrapped"]
+from quaver.report.plain_text import one_line, shortened
+
+__all__ = [
+    "DATA",
+    "FONT",
+    "INK",
+    "PAPER",
+    "RULE",
+    "SHAPES",
+    "SOFT",
+    "finished",
+    "fitted",
+    "inline",
+    "text_width",
+    "wrapped",
+]
 
 INK: Final = "#1b1b1b"
 SOFT: Final = "#5f5f5f"
@@ -20,13 +38,23 @@ FONT: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
 def inline(rows: list[dict[str, Any]]) -> alt.InlineData:
-    """Rows as a chart's own data, of any number."""
-    return alt.InlineData(values=rows)
+    """Rows as a chart's own data, of any number.
+
+    A tuple, since Altair copies lists through and through for every layer and every concatenation.
+    """
+    return alt.InlineData(values=tuple(rows))
 
 
 def text_width(text: str, size: float = 11) -> float:
     """About how wide a line is in print, in pixels."""
     return sum(0.3 if c in " .,'|il:;!()[]fjt·" else 0.85 if c in "MWmw@%—…" else 0.57 for c in text) * size
+
+
+def fitted(text: object, width: float, size: float = 11) -> str:
+    """A text on one line of a width, in pixels, cut in the middle where it is too long."""
+    line = one_line(text)
+    wide = text_width(line, size)
+    return line if wide <= width else shortened(line, max(4, int(len(line) * width / wide)))
 
 
 def wrapped(text: str, width: float, size: float = 11) -> list[str]:
@@ -62,11 +90,13 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
                 offset=14,
             )
         )
-    return (
-        chart.configure(font=FONT, background=PAPER, padding=4 if not title else 14)
-        .configure_view(stroke=None)
-        .configure_title(color=INK, subtitleColor=SOFT, fontWeight=600)
-        .configure_axis(
+    return chart.configure(
+        font=FONT,
+        background=PAPER,
+        padding=14 if title else 4,
+        view=alt.ViewConfig(stroke=None),
+        title=alt.TitleConfig(color=INK, subtitleColor=SOFT, fontWeight=600),
+        axis=alt.AxisConfig(
             labelColor=SOFT,
             titleColor=SOFT,
             gridColor=RULE,
@@ -75,5 +105,5 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
             labelFontSize=11,
             titleFontSize=11,
             titleFontWeight="normal",
-        )
+        ),
     )
