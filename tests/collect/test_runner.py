@@ -1,0 +1,232 @@
+"""The runner: what is asked, in which groups it is stored, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.collect.fakes import answers, echo, fake, opened, request, run
+from tests.collect.test_store import disk_full
+
+from quaver.collect.runner import Progress, collect
+from quaver.collect.store import Store
+from quaver.errors import ModelError, StoreError
+from quaver.records import Call, Request, Response
+
+
+def test_everything_is_asked_once_and_stored(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=1200, repeats=2), fake()
+    seen: list[int] = []
+    outcome = run(
+        store,
+        model,
+        (request(item, (0, 1)) for item in range(1200)),
+        total=2400,
+        watch=lambda progress: seen.append(progress.done),
+    )
+    assert (outcome.ended, outcome.done, outcome.missing, outcome.errors) == ("finished", 2400, 0, 0)
+    assert len(model.asked) == len(set(model.asked)) == 2400
+    assert {place: response.text for place, response in answers(store).items()} == {
+        (0, item, repeat): f"{item}.{repeat}" for item in range(1200) for repeat in (0, 1)
+    }
+    assert seen == sorted(seen)
+    assert seen[-1] == 2400
+
+
+def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    write = Store.write
+
+    def counted(self: Store, answered: Any) -> None:
+        sizes.append(sum(len(responses) for (_, responses), _ in answered))
+        write(self, answered)
+
+    monkeypatch.setattr(Store, "write", counted)
+    store = opened(tmp_path, items=3000)
+    run(store, fake(), map(request, range(3000)), total=3000)
+    assert sum(sizes) == 3000
+    assert max(sizes) < 500 + 64 * 2, "a group is at most 500 and what came in together with the last"
+    assert len(sizes) <= 20
+
+
+def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=2)
+    second = threading.Event()
+
+    def slow(asked: Request, call: Call) -> Response:
+        if call.item == 1:
+            assert second.wait(30)
+        return echo(asked, call)
+
+    def seen(progress: Progress) -> None:
+        if progress.done == 1:
+            second.set()
+
+    outcome = run(store, fake(slow), map(request, range(2)), total=2, watch=seen)
+    assert outcome.done == 2
+    assert second.is_set()
+
+
+def test_errors_are_counted_and_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+
+    def broken(asked: Request, call: Call) -> Response:
+        return Response("", finish="error", error="too long") if call.item == 1 else echo(asked, call)
+
+    outcome = run(store, fake(broken), map(request, range(3)), total=3)
+    assert (outcome.done, outcome.errors) == (3, 1)
+    assert answers(store)[0, 1, 0].error == "too long"
+
+
+@pytest.mark.parametrize(("calls", "asked"), [(0, 0), (1, 0), (2, 2), (5, 4), (6, 6), (7, 6)])
+def test_a_budget_of_calls_is_kept(tmp_path: Path, calls: int, asked: int) -> None:
+    store, model = opened(tmp_path, repeats=2), fake()
+    outcome = run(store, model, (request(item, (0, 1)) for item in range(3)), total=6, calls=calls)
+    assert len(model.asked) == outcome.done == asked
+    assert outcome.ended == ("finished" if asked == 6 else "calls")
+    assert outcome.missing == 6 - asked
+
+
+def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
+    def endless() -> Iterator[Request]:
+        item = 0
+        while True:
+            yield request(item)
+            item += 1
+
+    store, model = opened(tmp_path), fake()
+    outcome = run(store, model, endless(), total=10**9, seconds=0.05)
+    assert outcome.ended == "seconds"
+    with Store(tmp_path / "responses.db")._db as db:
+        assert db.execute("SELECT count(*) FROM responses").fetchone()[0] == len(model.asked) == outcome.done
+
+
+def test_several_models_work_side_by_side(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    meeting = threading.Barrier(2, timeout=30)
+
+    def meets(asked: Request, call: Call) -> Response:
+        meeting.wait()
+        return echo(asked, call)
+
+    requests = {name: iter([request(item, condition=item)]) for item, name in enumerate("ab")}
+    models = {name: fake(meets) for name in "ab"}
+    outcome = collect(requests, models, store, Progress(2, 0))
+    assert outcome.done == 2
+
+
+def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=60)
+
+    def breaks(asked: Request, call: Call) -> Response:
+        if call.item == 10:
+            raise ModelError("the server is gone")
+        return echo(asked, call)
+
+    requests = {"bad": map(request, range(20)), "good": map(request, range(20, 60))}
+    models = {"bad": fake(breaks), "good": fake()}
+    with pytest.raises(ModelError, match="the server is gone"):
+        collect(requests, models, store, Progress(60, 0))
+    assert {item for _, item, _ in answers(store)} == {*range(10), *range(20, 60)}
+
+
+@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError])
+def test_whatever_a_model_raises_what_it_answered_is_stored(
+    tmp_path: Path, stop: type[BaseException]
+) -> None:
+    store = opened(tmp_path, items=20)
+
+    def stops(asked: Request, call: Call) -> Response:
+        if call.item == 10:
+            raise stop
+        return echo(asked, call)
+
+    with pytest.raises(stop):
+        run(store, fake(stops), map(request, range(20)), total=20)
+    assert len(answers(store)) == 10
+
+
+def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=100, repeats=3)
+
+    def interrupted(asked: Request, call: Call) -> Response:
+        if (call.item, call.repeat) == (5, 0):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert stopped.wait(30)
+        return echo(asked, call)
+
+    stopped = threading.Event()
+    handler = signal.getsignal(signal.SIGINT)
+    model = fake(interrupted)
+
+    def requests() -> Iterator[Request]:
+        for item in range(100):
+            yield request(item, (0, 1, 2))
+
+    def seen(progress: Progress) -> None:
+        stopped.set()  # called by the main thread after the signal at the latest twice a second
+
+    outcome = run(store, model, requests(), total=300, watch=seen)
+    assert outcome.ended == "interrupted"
+    assert signal.getsignal(signal.SIGINT) == handler
+    assert len(answers(store)) == outcome.done == len(model.asked)
+    assert outcome.done % 3 == 0
+    assert 18 <= outcome.done < 300
+
+
+def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=100)
+    never = threading.Event()
+
+    def stuck(asked: Request, call: Call) -> Response:
+        if call.item == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            never.wait(1)
+            os.kill(os.getpid(), signal.SIGINT)
+            never.wait(30)
+        return echo(asked, call)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(store, fake(stuck), map(request, range(100)), total=100)
+    never.set()
+    assert {item for _, item, _ in answers(store)} >= set(range(5))
+
+
+def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    with disk_full(store, times=1), pytest.raises(StoreError, match="the disk is full"):
+        run(store, model, map(request, range(2000)), total=2000)
+    assert len(answers(store)) == len(model.asked)
+
+
+def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    with disk_full(store, times=2), pytest.raises(StoreError) as caught:
+        run(store, model, map(request, range(2000)), total=2000)
+    assert "full" in str(caught.value)
+    assert "free some space and run again" in str(caught.value)
+    assert len(answers(store)) == len(model.asked) < 2000
+
+
+def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    run(store, model, map(request, range(100)), total=2000)
+    with disk_full(store, times=99), pytest.raises(StoreError):
+        run(store, fake(), map(request, range(100, 2000)), total=2000)
+    assert {item for _, item, _ in answers(store)} == set(range(100))
+    outcome = run(store, fake(), map(request, range(100, 2000)), total=2000)
+    assert outcome.done == 1900
+
+
+def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
+    before = threading.active_count()
+    run(opened(tmp_path), fake(), map(request, range(3)), total=3)
+    for thread in threading.enumerate():
+        if thread.name.startswith("quaver-"):
+            thread.join(30)
+    assert threading.active_count() == before

@@ -1,0 +1,271 @@
+"""The store: all or none, errors give way to answers alone, and no text is too odd."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.collect.fakes import answers, key, opened, request
+
+from quaver.collect.store import Counts, Store
+from quaver.errors import StoreError
+from quaver.records import Condition, Message, Prompt, Response, Token
+
+FULL = "database or disk is full"
+
+
+def stored_by(store: Store, item: int, response: Response) -> None:
+    source = store.register("m", "fake", {})
+    store.write([((request(item), [response]), source)])
+
+
+WHOLE = Response(
+    text="zwölf 🙂\x00\n",
+    finish="length",
+    error=None,
+    thinking="hm",
+    tokens=(Token("z", -0.1, (("z", -0.1), ("y", -2.5))), Token("wölf", -1e-9, ())),
+    prompt_tokens=12,
+    cached_tokens=3,
+    completion_tokens=2,
+    latency=0.25,
+    raw={"id": "x", "nested": {"a": [1, None]}},
+)
+
+
+def test_a_response_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 1, WHOLE)
+    assert answers(store) == {(0, 1, 0): WHOLE}
+    store.close()
+    assert answers(Store(tmp_path / "responses.db")) == {(0, 1, 0): WHOLE}
+
+
+@given(text=st.text(), logprob=st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=50, deadline=None)
+def test_any_text_and_number_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, text: str, logprob: float
+) -> None:
+    store = opened(tmp_path_factory.mktemp("store"))
+    response = Response(text, tokens=(Token(text, logprob, ((text, logprob),)),))
+    stored_by(store, 0, response)
+    assert answers(store)[0, 0, 0] == response
+    store.close()
+
+
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 0, Response("a\ud800b", error="\udfff", thinking="\ud800"))
+    assert answers(store)[0, 0, 0] == Response("a\\ud800b", error="\\udfff", thinking="\\ud800")
+
+
+def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    first, second = Response("", finish="error", error="1"), Response("", finish="error", error="2")
+    stored_by(store, 0, first)
+    stored_by(store, 0, second)
+    assert answers(store)[0, 0, 0] == first
+    stored_by(store, 0, Response("yes"))
+    assert answers(store)[0, 0, 0] == Response("yes")
+    stored_by(store, 0, Response("no"))
+    stored_by(store, 0, first)
+    assert answers(store)[0, 0, 0] == Response("yes")
+    assert store.counts() == Counts(answered=1, errors=0, unplaced=0)
+
+
+def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 0, Response("yes"))
+    stored_by(store, 1, Response("", finish="error", error="x"))
+    asked = [key(item) for item in range(1200)]
+    assert set(store.answered(asked)) == {key(0), key(1)}
+    assert set(store.answered(asked, errors=False)) == {key(0)}
+    assert store.counts() == Counts(answered=2, errors=1, unplaced=0)
+
+
+def test_requests_are_written_all_or_none(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=3, repeats=2)
+    source = store.register("m", "fake", {})
+    good = (request(0, (0, 1)), [Response("a"), Response("b")])
+    short = (request(1, (0, 1)), [Response("c")])
+    with pytest.raises(ValueError, match="shorter"):
+        store.write([(good, source), (short, source)])
+    assert answers(store) == {}
+    store.write([(good, source)])
+    assert len(answers(store)) == 2
+
+
+def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
+    store = opened(tmp_path, repeats=5)
+    source = store.register("m", "fake", {})
+    store.write([((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        assert db.execute("SELECT seed FROM responses ORDER BY id").fetchall() == [(102,), (103,)]
+
+
+def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    first = request(0)
+    second = replace(request(1), prompt=first.prompt)
+    store.write([((one, [Response("x")]), source) for one in (first, second, request(2))])
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        messages = db.execute("SELECT messages FROM answers ORDER BY item").fetchall()
+        assert messages == [('[["user", "text 0"]]',), ('[["user", "text 0"]]',), ('[["user", "text 2"]]',)]
+        assert db.execute("SELECT count(*) FROM prompts").fetchone() == (2,)
+
+
+def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
+    store.write([((odd, [Response("x")]), source)])
+    assert len(answers(store)) == 1
+
+
+def test_everything_can_be_read_without_quaver(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 1, Response("yes"))
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        names = "model, variant, decoding, item, repeat, text, finish, messages, key"
+        assert db.execute(f"SELECT {names} FROM answers").fetchall() == [
+            ("m", "v", "greedy", "1", 0, "yes", "stop", '[["user", "text 1"]]', key(1).hex().upper())
+        ]
+
+
+def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=4)
+    for item in range(3):
+        stored_by(store, item, Response(str(item)))
+    moved = [request(2).calls[0]._replace(item=0), request(0).calls[0]._replace(item=1)]
+    store.place("new", [Condition("m", "w", "greedy", 1)], ["c", "a", "new"], moved)
+    assert store.placed("new")
+    assert not store.placed("f")
+    assert store.counts() == Counts(answered=2, errors=0, unplaced=1)
+    assert {place: response.text for place, response in answers(store).items()} == {
+        (0, 0, 0): "2",
+        (0, 1, 0): "0",
+    }
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        assert set(db.execute("SELECT item, variant, text FROM answers")) == {
+            ("c", "w", "2"),
+            ("a", "w", "0"),
+        }
+
+
+def test_a_source_is_noted_once(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    one = store.register("m", "i", {"version": "1"})
+    assert store.register("m", "i", {"version": "1"}) == one
+    other = store.register("m", "i", {"version": "2"})
+    assert other != one
+    store.write([((request(0), [Response("x")]), one)])
+    assert [(s["version"], s["responses"]) for s in store.sources()] == [("1", 1), ("2", 0)]
+
+
+def test_usage_adds_up(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    one = Response("x", prompt_tokens=10, cached_tokens=4, completion_tokens=1, latency=0.5)
+    stored_by(store, 0, one)
+    stored_by(store, 1, one)
+    assert store.usage() == {
+        "m": {
+            "calls": 2,
+            "prompt_tokens": 20,
+            "new_prompt_tokens": 12,
+            "completion_tokens": 2,
+            "seconds": 1.0,
+        }
+    }
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "responses.db"
+    path.write_text("This is a diary, and none of your business. " * 100)
+    with pytest.raises(StoreError) as caught:
+        Store(path)
+    assert caught.value.where == str(path)
+    assert "move the file away" in str(caught.value)
+    assert path.read_text().startswith("This is a diary")
+
+
+def test_a_database_of_a_newer_quaver(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="another version") as caught:
+        Store(tmp_path / "responses.db")
+    assert caught.value.found == "format 99"
+
+
+def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
+    (tmp_path / "responses.db").mkdir()
+    with pytest.raises(StoreError, match="cannot be read or written"):
+        Store(tmp_path / "responses.db")
+
+
+# ------------------------------------------------------------------------- a full disk
+
+
+class Failing:
+    """A database connection whose next inserts of responses fail."""
+
+    def __init__(self, db: Any, times: int) -> None:
+        self._db, self.times = db, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def executemany(self, sql: str, rows: Any) -> Any:
+        if "INTO responses" in sql and self.times:
+            self.times -= 1
+            raise sqlite3.OperationalError(FULL)
+        return self._db.executemany(sql, rows)
+
+
+@contextmanager
+def disk_full(store: Store, times: int) -> Iterator[None]:
+    db = store._db
+    store._db = Failing(db, times)  # type: ignore[assignment]
+    yield
+    store._db = db
+
+
+def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    assert (tmp_path / "responses.reserve").stat().st_size > 2**20
+    with disk_full(store, times=1):
+        stored_by(store, 0, Response("x"))
+    assert answers(store) == {(0, 0, 0): Response("x")}
+    assert isinstance(store.full, StoreError)
+    assert "all that were answered are stored" in str(store.full)
+    assert not (tmp_path / "responses.reserve").exists()
+
+
+def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    stored_by(store, 0, Response("x"))
+    with disk_full(store, times=2), pytest.raises(StoreError, match="cannot be read or written") as caught:
+        stored_by(store, 1, Response("y"))
+    assert caught.value.fix == "free some space and run again"
+    assert answers(store) == {(0, 0, 0): Response("x")}
+    stored_by(store, 1, Response("y"))
+    assert len(answers(store)) == 2
+
+
+def test_the_reserve_is_gone_when_the_store_is_closed_and_not_by_who_looks(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    Store(tmp_path / "responses.db").close()
+    assert (tmp_path / "responses.reserve").exists()
+    store.close()
+    assert not (tmp_path / "responses.reserve").exists()
