@@ -12,9 +12,9 @@ import numpy as np
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Draws, Floats, Resampling, bootstrap
 from quaver.measure.disagreement import REFERENCE, Disagreement
-from quaver.measure.intervals import Claim, Interval, estimate, undefined
+from quaver.measure.intervals import Claim, estimate, undefined
 from quaver.measure.ratings import label_set_of, read_ratings
-from quaver.measure.stability import alpha_spread, scaled
+from quaver.measure.stability import alpha_loss, scaled, spread_of
 from quaver.measure.table import Cell, Missing, label_counts
 from quaver.records import Estimate, LabelSet, Level
 from quaver.seeds import derive
@@ -138,17 +138,9 @@ def alpha_of(
     draws = bootstrap(model.alphas, units, resampling)
     if resample == "rows":
         draws = Draws(draws.point, _rows(cell, level, values, resampling), draws.jackknife[:0])
-    ends, value = alpha_spread(model, 0, level, values), float(draws.point[0])
-    claim = _with_spread(claim, value, ends)
+    claim = replace(claim, spread=spread_of(float(draws.point[0]), [alpha_loss(model, 0, level)]))
     found = estimate(claim, draws, units, resampling)
     return found if resample == "items" else _of_rows(found)
-
-
-def _with_spread(claim: Claim, value: float, ends: Interval) -> Claim:
-    def spread(share: float) -> Interval:
-        return Interval(max(-1.0, value - share * ends.low), min(1.0, value + share * ends.high))
-
-    return replace(claim, spread=spread)
 
 
 def _of_rows(found: Estimate) -> Estimate:

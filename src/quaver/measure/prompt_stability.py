@@ -7,20 +7,26 @@ Language Models, arXiv:2407.02039, sections 3.1 (intra) and 3.2 (inter).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
+from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling
-from quaver.measure.intervals import Claim
-from quaver.measure.stability import mean_alpha, scaled
-from quaver.measure.table import Columns, Missing, cells
+from quaver.measure.intervals import percentile
+from quaver.measure.random_wordings import two_way_alphas
+from quaver.measure.stability import Setting, mean_alpha
+from quaver.measure.table import Cell, Columns, Missing
 from quaver.records import Estimate, LabelSet, Level
 
-__all__ = ["PAPER", "inter_pss", "intra_pss"]
+__all__ = ["CONDITION", "PAPER", "WITHIN_REPEAT", "inter_model", "inter_pss", "intra_pss", "pooled_pss"]
 
 PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 
 CONDITION = ("model", "variant", "decoding")
+WITHIN_REPEAT = ("model", "decoding", "repeat")
+
+FEW_WORDINGS = 10
 
 
 def intra_pss(
@@ -70,28 +76,12 @@ def intra_pss(
     0.444444
     """
     resampling = Resampling(confidence, resamples, seed, interval)
-    found = []
-    for cell in cells(
-        annotations,
-        raters=("repeat",),
-        within=CONDITION,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-    ):
-        of, values = scaled(cell.labels, level, labels, missing)
-        claim = Claim(
-            "intra_pss",
-            "Krippendorff's alpha, repeats as raters, mean over conditions",
-            PAPER,
-            cell=cell.where,
-            excluded=cell.counted if missing == "drop" else {},
-            details={"repeats": len(cell.raters), "wordings": "fixed"},
-        )
-        found.append(mean_alpha(claim, cell.counts(), cell.units, resampling, of, values, "condition"))
-    return found
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    method = "Krippendorff's alpha, repeats as raters, mean over conditions"
+    return [
+        _alpha(setting, cell, "intra_pss", method, "condition", repeats=len(cell.raters))
+        for cell in setting.cells(("repeat",), CONDITION)
+    ]
 
 
 def inter_pss(
@@ -104,6 +94,7 @@ def inter_pss(
     seed: int = 0,
     level: Level | None = None,
     missing: Missing = "drop",
+    wordings: Literal["fixed", "random"] = "fixed",
     columns: Columns | None = None,
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
@@ -111,8 +102,10 @@ def inter_pss(
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
     Computed across variants within each repeat (of each model and decoding) and averaged over those.
-    Undefined where alpha is in every one of them. The interval resamples items, with the wordings as they
-    are: it says nothing about the next wording.
+    Undefined where alpha is in every one of them. Two intervals: with the wordings fixed, items alone are
+    resampled, and it says nothing about the next wording; with the wordings random, both are
+    (`quaver.measure.random_wordings`). Both are in ``details``, as ``wordings_fixed`` and
+    ``wordings_random``.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
@@ -123,9 +116,10 @@ def inter_pss(
         seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        wordings: Which of the two intervals the estimate gives.
         columns: Other names for the frame's columns: ``{"variant": "wording"}`` takes wordings as raters.
         group: The column whose groups of items are resampled.
-        interval: Which interval is given.
+        interval: How the interval with the wordings fixed is made; the other is a percentile interval.
 
     Returns:
         An estimate for each cell.
@@ -139,26 +133,165 @@ def inter_pss(
     >>> round(inter_pss(frame)[0].value, 6)
     0.444444
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found = []
-    for cell in cells(
-        annotations,
-        raters=("variant",),
-        within=("model", "decoding", "repeat"),
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-    ):
-        of, values = scaled(cell.labels, level, labels, missing)
-        claim = Claim(
-            "inter_pss",
-            "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats",
-            PAPER,
-            cell=cell.where,
-            excluded=cell.counted if missing == "drop" else {},
-            details={"variants": len(cell.raters), "wordings": "fixed"},
+    if wordings not in ("fixed", "random"):
+        raise MeasureError(
+            "unknown choice", where="wordings", expected="fixed or random", found=repr(wordings)
         )
-        found.append(mean_alpha(claim, cell.counts(), cell.units, resampling, of, values, "repeat"))
+    resampling = Resampling(confidence, resamples, seed, interval)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
+    found = []
+    for cell in setting.cells(("variant",), WITHIN_REPEAT):
+        fixed = _alpha(setting, cell, "inter_pss", method, "repeat", variants=len(cell.raters))
+        found.append(_both(setting, cell, fixed, wordings))
+    return found
+
+
+def _alpha(setting: Setting, cell: Cell, measure: str, method: str, strata: str, **details: int) -> Estimate:
+    level, values = setting.scaled(cell)
+    claim = setting.claim(measure, method, PAPER, cell, **details)
+    return mean_alpha(claim, cell.counts(), cell.units, setting.resampling, level, values, strata)
+
+
+def _both(setting: Setting, cell: Cell, fixed: Estimate, wordings: str) -> Estimate:
+    """Put the interval with random wordings beside the one with fixed ones."""
+    if fixed.value is None or not setting.resampling.resamples:
+        return fixed
+    level, values = setting.scaled(cell)
+    draws = two_way_alphas(cell.codes, len(cell.labels), cell.units, setting.resampling, level, values)
+    ends = percentile(draws, setting.resampling.tail)
+    ends = None if ends is None or ends.high - ends.low <= 1e-12 else ends
+    plain = None if fixed.low is None else (fixed.low, fixed.high)
+    details = {**fixed.details, "wordings_fixed": plain, "wordings_random": ends and tuple(ends)}
+    if wordings == "fixed":
+        return replace(fixed, details=details)
+    warnings = fixed.warnings
+    if len(cell.raters) < FEW_WORDINGS:
+        warnings += (f"{len(cell.raters)} wordings say little about others: the interval is rough",)
+    if ends is None:
+        return replace(
+            fixed,
+            low=None,
+            high=None,
+            details=details,
+            warnings=(*warnings, "no draw of wordings differs, so there is no interval for other wordings"),
+        )
+    point = fixed.value
+    method = fixed.method.partition(";")[0]
+    return replace(
+        fixed,
+        low=min(ends.low, point),
+        high=max(ends.high, point),
+        unit=f"{fixed.unit} and variant",
+        method=f"{method}; percentile interval, {setting.resampling.resamples} resamples of both",
+        details=details,
+        warnings=warnings,
+    )
+
+
+def pooled_pss(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: Level | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Pooled prompt stability: alpha with every variant in every repeat as a rater of its own.
+
+    Pairs of repeats of one wording are among its pairs, so it lies between the intra- and the
+    inter-prompt score and is neither. Computed within each model and decoding and averaged over those.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        level: Level of measurement; by default the label set's, nominal without one.
+        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    Three raters, one pair of which differs on one of two items: D = 2, N = (2, 4), alpha = 1 − 5·2/16:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2] * 3, "variant": list("vvvvww"), "repeat": [0, 0, 1, 1, 0, 0],
+    ...                       "label": list("abbbab")})
+    >>> pooled_pss(frame)[0].value
+    0.375
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    method = "Krippendorff's alpha, every variant and repeat a rater, pooled"
+    return [
+        _alpha(setting, cell, "pooled_pss", method, "model and decoding", columns=len(cell.raters))
+        for cell in setting.cells(("variant", "repeat"), ("model", "decoding"))
+    ]
+
+
+def inter_model(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: Level | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Inter-model agreement: Krippendorff's alpha with the models as raters.
+
+    Computed within each variant, decoding and repeat and averaged over those. Undefined with one model.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        level: Level of measurement; by default the label set's, nominal without one.
+        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "model": list("pppqqq"), "label": list("aababb")})
+    >>> round(inter_model(frame)[0].value, 6)
+    0.444444
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    method = "Krippendorff's alpha, models as raters, mean over variants, decodings and repeats"
+    found = []
+    for cell in setting.cells(("model",), ("variant", "decoding", "repeat")):
+        estimate = _alpha(setting, cell, "inter_model", method, "prompt", models=len(cell.raters))
+        alone = estimate.value is None and len(cell.raters) == 1
+        found.append(replace(estimate, reason="fewer than two models") if alone else estimate)
     return found

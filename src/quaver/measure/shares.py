@@ -15,7 +15,7 @@ from quaver.measure.means import differing, ratio
 from quaver.measure.table import Cell, Columns, Missing, cells
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["ASKING", "label_shares", "valid_rate"]
+__all__ = ["ASKING", "distinct_annotations", "label_shares", "valid_rate"]
 
 ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
@@ -169,4 +169,63 @@ def valid_rate(
             spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
         )
         found.append(estimate(claim, draws, units, resampling))
+    return found
+
+
+def distinct_annotations(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+) -> list[Estimate]:
+    """The number of distinct labels among a cell's annotations.
+
+    By repeat or by the paraphrases' temperature it shows where a model leaves its label set, most of all on
+    labels that are the answers as they were written. A count of what is there, without an interval.
+    Undefined where no answer has a label. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set: labels outside it do not count. Leave it out to count whatever was written.
+        by: Columns that make the cells, for instance ``["repeat"]``.
+        confidence: Of no effect.
+        resamples: Of no effect.
+        seed: Of no effect.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are counted as the units.
+
+    Returns:
+        An estimate for each cell; ``details["given"]`` has each label's count.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "label": list("aaab")})
+    >>> [(e.cell["repeat"], e.value) for e in distinct_annotations(frame, by=["repeat"])]
+    [('0', 1.0), ('1', 2.0)]
+    """
+    resampling = Resampling(confidence, resamples, seed)
+    found = []
+    for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
+        tally = np.bincount(cell.codes[cell.codes >= 0], minlength=len(cell.labels))
+        given = {cell.labels[code]: int(tally[code]) for code in np.flatnonzero(tally)}
+        claim = Claim(
+            "distinct_annotations",
+            "number of distinct labels",
+            "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039",
+            cell=cell.where,
+            excluded=cell.counted,
+            details={"given": given},
+        )
+        if not given:
+            why = "no answer has a label" if cell.items else "no annotations"
+            found.append(undefined(claim, cell.units, resampling, why))
+            continue
+        found.append(replace(undefined(claim, cell.units, resampling), value=float(len(given)), reason=None))
     return found

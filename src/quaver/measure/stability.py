@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,51 @@ from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.disagreement import Disagreement, scale
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Missing
+from quaver.measure.table import Cell, Columns, Missing, cells
 from quaver.records import Estimate, LabelSet, Level
 
-__all__ = ["alpha_spread", "mean_alpha", "scaled"]
+__all__ = ["Setting", "alpha_loss", "mean_alpha", "scaled", "spread_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the stability scores are asked with: their options, once for all of them."""
+
+    annotations: Any
+    resampling: Resampling
+    labels: LabelSet | None = None
+    by: Sequence[str] = ()
+    level: Level | None = None
+    missing: Missing = "drop"
+    columns: Columns | None = None
+    group: str | None = None
+
+    def cells(self, raters: Sequence[str], within: Sequence[str]) -> list[Cell]:
+        """The annotations, arranged."""
+        return cells(
+            self.annotations,
+            raters=raters,
+            within=within,
+            by=self.by,
+            labels=self.labels,
+            columns=self.columns,
+            group=self.group,
+            missing=self.missing,
+        )
+
+    def scaled(self, cell: Cell) -> tuple[Level, Floats | None]:
+        """The level of measurement and the labels' numbers."""
+        return scaled(cell.labels, self.level, self.labels, self.missing)
+
+    def claim(self, measure: str, method: str, reference: str, cell: Cell, **details: Any) -> Claim:
+        """What every stability score says of itself."""
+        excluded = cell.counted if self.missing == "drop" else {}
+        return Claim(measure, method, reference, cell=cell.where, excluded=excluded, details=details)
+
+    def column(self, role: str) -> str:
+        """The one column that plays a role."""
+        name = (self.columns or {}).get(role, role)
+        return name if isinstance(name, str) else name[0]
 
 
 def scaled(
@@ -38,7 +80,7 @@ def scaled(
     return level, scale(labels, level, label_set)
 
 
-def alpha_spread(model: Disagreement, stratum: int, level: Level, values: Floats | None) -> Interval:
+def alpha_loss(model: Disagreement, stratum: int, level: Level) -> Interval:
     """What alpha loses and gains, at most, for each unit of share of further items that differ.
 
     The loss is that of an item whose raters split evenly over the labels in use (or over the scale's
@@ -57,6 +99,17 @@ def alpha_spread(model: Disagreement, stratum: int, level: Level, values: Floats
         # Over a whole scale no split is further apart than half of the items at either end.
         worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
     return Interval(worst / expected, d / n / expected)
+
+
+def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
+    """Where a mean of alphas may lie, as a function of the share of further items that may differ."""
+    loss = float(np.mean([end.low for end in ends])) if ends else 2.0
+    gain = float(np.mean([end.high for end in ends])) if ends else 2.0
+
+    def spread(share: float) -> Interval:
+        return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
+
+    return spread
 
 
 def mean_alpha(
@@ -99,16 +152,10 @@ def mean_alpha(
         warnings.append(f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})")
         model = Disagreement(counts[:, kept], level, values)
     draws = bootstrap(over_strata(model.alphas), units, resampling)
-    value = float(draws.point[0])
-    ends = [alpha_spread(model, stratum, level, values) for stratum in range(len(kept))]
-    loss, gain = np.mean([end.low for end in ends]), np.mean([end.high for end in ends])
-
-    def spread(share: float) -> Interval:
-        return Interval(max(-1.0, value - share * float(loss)), min(1.0, value + share * float(gain)))
-
+    ends = [alpha_loss(model, stratum, level) for stratum in range(len(kept))]
     claim = replace(
         claim,
-        spread=spread,
+        spread=spread_of(float(draws.point[0]), ends),
         warnings=tuple(warnings),
         excluded={**(claim.excluded or {}), **{f"{strata}: {why}": k for why, k in lost.items()}},
         details={**(claim.details or {}), "level": level, "strata": len(kept)},

@@ -1,0 +1,194 @@
+"""The wordings one by one: how stable each is, and how far it agrees with the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from quaver.errors import MeasureError
+from quaver.measure import Frame
+from quaver.measure.bootstrap import Resampling
+from quaver.measure.intervals import Claim, undefined
+from quaver.measure.prompt_stability import PAPER, WITHIN_REPEAT, intra_pss
+from quaver.measure.stability import Setting, mean_alpha
+from quaver.measure.table import Cell, Columns, Missing, frame_of
+from quaver.records import Estimate, LabelSet, Level
+
+__all__ = ["original_agreement", "wording_stability"]
+
+
+def wording_stability(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: Level | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Each wording's own stability: `intra_pss` of every variant apart.
+
+    Krippendorff's alpha with the repeats as raters, within each model and decoding, averaged over those.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        level: Level of measurement; by default the label set's, nominal without one.
+        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell and variant; the cell holds the variant.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "repeat": [0] * 3 + [1] * 3, "label": list("aababb")})
+    >>> [(e.cell, round(e.value, 3)) for e in wording_stability(frame.with_columns(variant=pl.lit("v")))]
+    [({'variant': 'v'}, 0.444)]
+    """
+    frame = frame_of(annotations)
+    role = (columns or {}).get("variant", "variant")
+    names = [role] if isinstance(role, str) else list(role)
+    more = [name for name in names if name not in by and (name in frame.columns or role != "variant")]
+    found = intra_pss(
+        frame,
+        labels=labels,
+        by=(*by, *more),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+        missing=missing,
+        columns=columns,
+        group=group,
+        interval=interval,
+    )
+    if not found:
+        empty = Claim("wording_stability", "Krippendorff's alpha, repeats as raters", PAPER)
+        setting = Setting(frame, Resampling(confidence, resamples, seed, interval))
+        return [
+            undefined(replace(empty, cell=cell.where, n=0), cell.units, setting.resampling, "no annotations")
+            for cell in replace(setting, by=by, columns=columns).cells(("repeat",), ())
+        ]
+    return [replace(one, measure="wording_stability") for one in found]
+
+
+def original_agreement(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: Level | None = None,
+    missing: Missing = "drop",
+    original: str | None = None,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Agreement of each wording with the original one: their alpha, as two raters.
+
+    Computed within each repeat (of each model and decoding) and averaged over those. ``details`` has the
+    share of answers on which the two agree. Undefined where no original is known.
+
+    Args:
+        annotations: A row an annotation; see `quaver.measure.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        level: Level of measurement; by default the label set's, nominal without one.
+        missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        original: The original variant; without it, the one that a Boolean column ``original`` marks.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell and variant but the original; the cell holds the variant.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "variant": list("ooowww"), "label": list("aababb")})
+    >>> [(e.cell, round(e.value, 3)) for e in original_agreement(frame, original="o")]
+    [({'variant': 'w'}, 0.444)]
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    original = original or _marked(setting)
+    found: list[Estimate] = []
+    for cell in setting.cells(("variant",), WITHIN_REPEAT):
+        found += _with_original(setting, cell, original)
+    return found
+
+
+def _marked(setting: Setting) -> str | None:
+    """The variant that the column ``original`` marks as such; None where there is no such column."""
+    frame = frame_of(setting.annotations)
+    variant = setting.column("variant")
+    if "original" not in frame.columns or variant not in frame.columns:
+        return None
+    marks = frame["original"].cast(pl.String).str.to_lowercase().is_in(["true", "1"])
+    names = frame.filter(marks)[variant].cast(pl.String).unique().to_list()
+    if len(names) > 1:
+        raise MeasureError(
+            "several variants are marked as the original",
+            where="annotations['original']",
+            expected="one",
+            found=", ".join(sorted(names)),
+            fix="name it: original=…",
+        )
+    return names[0] if names else None
+
+
+def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[Estimate]:
+    level, values = setting.scaled(cell)
+    base = setting.claim(
+        "original_agreement",
+        "Krippendorff's alpha of a variant and the original, mean over repeats",
+        PAPER,
+        cell,
+    )
+    if original is None or original not in cell.raters:
+        why = "no original wording is named" if original is None else f"no answers to {original!r}"
+        why = why if cell.items else "no annotations"
+        return [undefined(replace(base, n=0), cell.units, setting.resampling, why)]
+    first = cell.codes[:, :, cell.raters.index(original)]
+    found = []
+    for index, name in enumerate(cell.raters):
+        if name == original:
+            continue
+        second = cell.codes[:, :, index]
+        counts = np.zeros((*first.shape, len(cell.labels)))
+        for codes in (first, second):
+            where = np.nonzero(codes >= 0)
+            counts[(*where, codes[where])] += 1
+        both = (first >= 0) & (second >= 0)
+        details: dict[str, Any] = {"original": original}
+        if both.any():
+            details["same"] = float((first == second)[both].mean())
+        claim = replace(base, cell={**cell.where, "variant": name}, details=details)
+        found.append(mean_alpha(claim, counts, cell.units, setting.resampling, level, values, "repeat"))
+    if not found:
+        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other wording")]
+    return found
