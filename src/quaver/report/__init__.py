@@ -9,7 +9,16 @@ from __future__ import annotations
 from quaver.report.figures import Figure, figures
 from quaver.report.finding import Finding, finding
 from quaver.report.movement import movement
-from quaver.report.page import write_report
+from quaver.report.page import finding_picture, write_report
 from quaver.report.results import Results
 
-__all__ = ["Figure", "Finding", "Results", "figures", "finding", "movement", "write_report"]
+__all__ = [
+    "Figure",
+    "Finding",
+    "Results",
+    "figures",
+    "finding",
+    "finding_picture",
+    "movement",
+    "write_report",
+]

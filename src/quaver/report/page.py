@@ -20,10 +20,11 @@ from quaver.report.figures import Figure, figures
 from quaver.report.finding import STABLE, finding
 from quaver.report.method import left_out, measured, method_paragraph
 from quaver.report.movement import movement
+from quaver.report.plain_text import visible
 from quaver.report.results import Results
-from quaver.report.tables import estimates_table, evaluators_agree, statuses, undefined_table
+from quaver.report.tables import estimates_table, evaluators_agree, noise_table, statuses, undefined_table
 
-__all__ = ["write_report"]
+__all__ = ["finding_picture", "write_report"]
 
 _WIDE = 720
 _NARROW = 344
@@ -75,6 +76,39 @@ def write_report(
     return path
 
 
+def finding_picture(
+    path: Path,
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    width: int = 760,
+) -> str | None:
+    """Write the report's first chart as a picture to show elsewhere, with the finding as its title.
+
+    Args:
+        path: Where it goes; ``.svg`` and ``.png`` are put at its end.
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame.
+        estimates: Label shares among them.
+        width: In pixels; the PNG has twice as many.
+
+    Returns:
+        What it shows, in words; None where there is nothing to draw.
+    """
+    results = Results(lock, annotations, estimates)
+    moved = movement(results)
+    first = next((one for one in figures(results, moved) if one.name == "finding"), None)
+    if first is None:
+        return None
+    title = finding(results, moved).headline.striptags()
+    chart = first.draw(width=width, title=title, subtitle=f"{results.name}. {first.subtitle}").to_dict()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
+    path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+    return f"{title} {first.alternative}"
+
+
 def _write_figure(figure: Figure, folder: Path) -> None:
     chart = figure.draw(width=_WIDE, title=figure.title, subtitle=figure.subtitle).to_dict()
     (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
@@ -90,19 +124,21 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html").render(
+    text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
         finding=finding(results, moved),
         figures=_by_section(drawn, results),
         statuses=statuses(results),
         agreement=evaluators_agree(results),
+        noise=noise_table(results),
         undefined=undefined_table(results),
         left_out=left_out(results),
         method=method_paragraph(results),
         measured=measured(results),
         stable=STABLE,
     )
+    return visible(text)
 
 
 def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str, dict[str, Any]]]:

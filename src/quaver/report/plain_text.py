@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["one_line", "shortened", "slug"]
+__all__ = ["one_line", "shortened", "slug", "visible"]
+
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+_TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def one_line(text: object) -> str:
@@ -40,3 +43,12 @@ def slug(text: object) -> str:
     """
     ascii_text = unicodedata.normalize("NFKD", str(text)).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:60] or "figure"
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters, and those that turn the reading order, made visible.
+
+    >>> visible("a\x00b\u202e")
+    'a␀b⟨U+202E⟩'
+    """
+    return text.translate(_CONTROLS | _TURNS)

@@ -12,7 +12,7 @@ from quaver.records import Estimate
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = ["Table", "estimates_table", "evaluators_agree", "statuses", "undefined_table"]
+__all__ = ["Table", "estimates_table", "evaluators_agree", "noise_table", "statuses", "undefined_table"]
 
 _MOST_ROWS = 600
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
@@ -131,3 +131,37 @@ def evaluators_agree(results: Results) -> Table:
             rows.append((one, other, f"{both.height:,}", share))
     columns = ("evaluator", "and", "answers that both labelled", "with the same label")
     return Table(columns, tuple(rows), frozenset({2, 3}))
+
+
+_WAYS = {
+    "again": "again, from its cache",
+    "reordered": "in another order",
+    "together": "several at a time",
+}
+
+
+def noise_table(results: Results) -> Table:
+    """How the engine's answers differ from those of a freshly started one."""
+    rows = []
+    for model, found in results.noise.items():
+        for one in found:
+            counts = (one.get(key) for key in ("answers", "other_text", "other_top", "identical"))
+            largest = one.get("largest")
+            rows.append(
+                (
+                    model,
+                    _WAYS.get(str(one.get("way")), str(one.get("way"))),
+                    *("—" if count is None else str(count) for count in counts),
+                    "—" if largest is None else f"{largest:.3g}",
+                )
+            )
+    columns = (
+        "model",
+        "asked",
+        "answers",
+        "another text",
+        "another likeliest token",
+        "identical to the last bit",
+        "largest difference of a log-probability",
+    )
+    return Table(columns, tuple(rows), frozenset(range(2, 7)))

@@ -1,0 +1,129 @@
+"""Whatever names and texts hold, they come out as text: in the page, in pictures, in the CSV, in paths."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quaver.records import Estimate
+from quaver.report import write_report
+from quaver.report.estimates_csv import safe_cell, write_estimates
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "{{ 7 * 7 }}{% for x in y %}",
+    "../../../etc/passwd",
+    '=HYPERLINK("http://example.invalid")',
+    "+1+cmd|' /C calc'!A0",
+    "a\x00b\x1b[31m\u202e\n\ttab",
+    "]]></svg><svg onload=alert(3)>",
+    'datum.y + alert(4) "\\',
+    "${alert(5)}",
+    "javascript:alert(6)",
+)
+
+
+def hostile_study(make: Any) -> Any:
+    study = make(
+        name="</title></style><script>alert(0)</script>",
+        wordings=HOSTILE,
+        layouts=("{{ lock }}", "</pre><script>alert(7)</script>"),
+        evaluators=("<b>one</b>", "=two"),
+        models=("<svg onload=alert(8)>",),
+        label_names=("<i>A</i>", "=B()"),
+        answer=lambda item, wording, layout, repeat: "b" if layout.startswith("{{") else "a",
+        items=2,
+        repeats=1,
+    )
+    for variant in study.lock["variants"]:
+        variant["example"] = [["user", text] for text in HOSTILE]
+        variant["answers"] = {"a": "</p><script>alert(9)</script>", "b": "{{ 1 }}"}
+    study.lock["evaluators"] = dict.fromkeys(("<b>one</b>", "=two"), "Rule: <script>alert(10)</script>")
+    study.lock["models"] = {"<svg onload=alert(8)>": {"<k>": "</dd><script>alert(11)</script>"}}
+    study.noise = {"<svg onload=alert(8)>": [{"way": "<u>odd</u>", "answers": 1, "other_text": 0}]}
+    study.estimates += [
+        Estimate(
+            "../<b>measure</b>", 0.25, n=1, cell={"=cell": "@x"}, warnings=("<script>alert(12)</script>",)
+        ),
+        Estimate("={evil}", None, n=1, reason="<script>alert(13)</script>"),
+    ]
+    return study
+
+
+@pytest.fixture(scope="module")
+def report(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("hostile") / "study", **hostile_study(make).inputs())
+
+
+def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> None:
+    page = browser.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    assert (said, asked) == ([], [report.as_uri()])
+    assert (
+        page.locator("script, img, iframe, object, [onload], [onerror], b:not(figcaption b), i, u").count()
+        == 0
+    )
+    hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
+    assert all(href.startswith(("#", "figures/", "estimates.csv")) for href in hrefs)
+    page.close()
+
+
+def test_texts_are_shown_as_they_are(browser: Any, report: Path) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    shown = page.locator("#prompts details").first.locator("pre").all_text_contents()
+    for text, seen in zip(HOSTILE, shown, strict=True):
+        assert seen == text.replace("\x00", "␀").replace("\x1b", "␛").replace("\u202e", "⟨U+202E⟩")
+    assert page.title() == "</title></style><script>alert(0)</script> · Quaver report"
+    page.close()
+
+
+def test_pictures_are_well_formed_and_inert(report: Path) -> None:
+    for path in (report.parent / "figures").glob("*.svg"):
+        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(path.read_bytes()).iter()}
+        assert not tags & {"script", "image", "foreignObject", "a"}
+
+
+def test_nothing_is_written_outside_the_folder(report: Path) -> None:
+    assert {path.name for path in report.parent.parent.iterdir()} == {"study"}
+    assert {path.name for path in report.parent.iterdir()} == {"report.html", "estimates.csv", "figures"}
+
+
+def test_no_cell_of_the_csv_is_a_formula(report: Path) -> None:
+    with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert len({len(row) for row in rows}) == 1
+    for cell in (cell for row in rows for cell in row):
+        if cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n"):
+            float(cell)
+
+
+@pytest.mark.parametrize(
+    "text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", "-1-1", "+1+1", "--1", "-", "＝1"]
+)
+def test_what_starts_a_formula_is_made_text(text: str) -> None:
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["-1", "+0.5", "-1e-9", "1=1", "a", "", "-.5"])
+def test_numbers_and_plain_text_stay(text: str) -> None:
+    assert safe_cell(text) == text
+
+
+def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
+    estimate = Estimate("alpha", 1 / 3, -2 / 3, 0.1 + 0.2, n=5, cell={"value": "x", "model": "m"})
+    write_estimates([estimate], tmp_path / "e.csv")
+    with (tmp_path / "e.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (float(row["value"]), float(row["low"]), float(row["high"])) == (1 / 3, -2 / 3, 0.1 + 0.2)
+    assert (row["cell.value"], row["model"]) == ("x", "m")  # a cell's column never takes another's name
