@@ -10,6 +10,7 @@ cache.) ``fast`` leaves these out. ``quaver doctor`` measures what either does t
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -85,8 +86,7 @@ class LlamaCpp:
 
     def provenance(self) -> Mapping[str, Any]:
         """File, hash, library version and settings."""
-        import xllamacpp
-
+        xllamacpp = _library()
         return {
             "engine": "llamacpp",
             "model": self._name,
@@ -189,8 +189,7 @@ class LlamaCpp:
     def _load(self) -> None:
         if self._server is not None:
             return
-        import xllamacpp
-
+        xllamacpp = _library()
         repeatable = self._setting == "repeatable"
         flash = xllamacpp.llama_flash_attn_type
         params = xllamacpp.CommonParams()
@@ -225,6 +224,18 @@ class LlamaCpp:
         head = {"Content-Type": "application/json"}
         with urlopen(HttpRequest(url, json.dumps(body).encode(), head)) as reply:
             return json.load(reply)  # type: ignore[no-any-return]
+
+
+def _library() -> Any:
+    """The bindings, with threads that sleep while they wait for each other.
+
+    By default they spin, and where something else runs on one of the cores, every step then waits for
+    a whole time slice: on two busy cores the model is five times slower. Heeded when first imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import xllamacpp
+
+    return xllamacpp
 
 
 def _plain(messages: Sequence[Message]) -> str:
