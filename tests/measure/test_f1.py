@@ -1,0 +1,62 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quaver.measure.f1 import f1
+from quaver.records import Label, LabelSet
+
+LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
+
+
+def frame_of(gold, given):
+    schema = {"item": pl.Int64, "gold": pl.String, "label": pl.String}
+    return pl.DataFrame({"item": range(len(gold)), "gold": list(gold), "label": list(given)}, schema=schema)
+
+
+def direct(gold, given):
+    """Each label's F1 from precision and recall, and the macro mean over labels that occur."""
+    each = {}
+    for label in sorted({*gold, *(g for g in given if g)}):
+        right = sum(a == b == label for a, b in zip(gold, given, strict=True))
+        precision = right / given.count(label) if label in given else 0
+        recall = right / gold.count(label) if label in gold else 0
+        each[label] = 2 * precision * recall / (precision + recall) if right else 0.0
+    return each, float(np.mean(list(each.values())))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["a", "b", "c", None])), min_size=1))
+def test_equals_its_definition(pairs):
+    gold, given = [g for g, _ in pairs], [a for _, a in pairs]
+    found = {(e.measure, e.cell.get("label")): e for e in f1(frame_of(gold, given), resamples=0)}
+    each, macro = direct(gold, given)
+    assert found["f1_macro", None].value == pytest.approx(macro)
+    for label, value in each.items():
+        assert found["f1_label", label].value == pytest.approx(value)
+
+
+def test_micro_is_accuracy_where_all_is_answered_and_not_otherwise():
+    assert f1(frame_of("aabb", "abbb"))[1].value == pytest.approx(0.75)
+    frame = frame_of(list("aabb"), ["a", "b", None, "b"])
+    # TP 2, answers 3, gold labels 4: 2·2 / 7; left out: 2 of 3
+    assert f1(frame)[1].value == pytest.approx(4 / 7)
+    assert f1(frame, missing="drop")[1].value == pytest.approx(2 / 3)
+
+
+def test_labels_that_do_not_occur_have_no_f1_and_do_not_count():
+    found = f1(frame_of("aabb", "abbb"), labels=LABELS)
+    assert found[0].value == pytest.approx((2 / 3 + 4 / 5) / 2)
+    assert found[-1].cell == {"label": "c"}
+    assert found[-1].reason == "the label does not occur"
+    assert found[0].details["labels"] == 2
+
+
+def test_the_majority_baseline():
+    # always b of a b b b: F1(b) = 2·3 / (4 + 3) = 6/7, F1(a) = 0
+    assert f1(frame_of("abbb", "abbb"))[0].details["majority"] == pytest.approx(3 / 7)
+
+
+def test_without_gold_it_is_undefined():
+    found = f1(frame_of([None, None], ["a", "b"]))
+    assert [one.reason for one in found] == ["no gold labels"] * 2
