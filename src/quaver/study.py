@@ -105,8 +105,11 @@ class Study:
             options: dict[str, Any] = asked.options
             if asked.use == "function":
                 options = {**options, "annotate": self._function(asked.name, loc)}
-            models[asked.name] = plugin(**bind(plugin, options, self._source, loc))
-        check_abilities(models, self.experiment.decodings, self.experiment.variants)
+            checked = bind(plugin, options, self._source, loc, beside=("use", "name"))
+            with self._source.locating(*loc):
+                models[asked.name] = plugin(**checked)
+        with self._source.locating():
+            check_abilities(models, self.experiment.decodings, self.experiment.variants)
         return models
 
     def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
@@ -191,7 +194,7 @@ class Study:
         """What is stored, and how many calls the study has. May be asked while it runs."""
         if not self._responses.exists():
             return Counts(0, 0, 0), self.experiment.calls
-        with self._store() as store:
+        with self._answers() as store:
             return store.counts(), self.experiment.calls
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
@@ -207,6 +210,11 @@ class Study:
         document = {name: [asdict(row) for row in rows] for name, rows in found.items()}
         self._noise_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         return found
+
+    @property
+    def noise_is_known(self) -> bool:
+        """Whether the engines' own noise has been measured for this study."""
+        return self._noise_file.exists()
 
     def _spread_requests(self, model: str, prompts: int) -> list[Request]:
         first = next(iter(self.spec.decoding))
@@ -351,7 +359,7 @@ class Study:
         """
         from quaver.report import write_report  # the charts' libraries are slow to load
 
-        noise = json.loads(self._noise_file.read_text(encoding="utf-8")) if self._noise_file.exists() else {}
+        noise = json.loads(self._noise_file.read_text(encoding="utf-8")) if self.noise_is_known else {}
         return write_report(
             self.folder,
             lock=self._lock(),

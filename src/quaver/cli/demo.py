@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from quaver.cli.screen import screen, show_outcome, watching
-from quaver.cli.tables import estimates_tables
+from quaver.cli.screen import screen, show_outcome, table, watching
+from quaver.cli.tables import numbers, short
 from quaver.records import Estimate
 from quaver.study import Study
 
-_SHOWN = ("label_shares", "inter_pss", "accuracy")
 _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
 
@@ -32,15 +32,41 @@ def command(
     show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
-    study.noise(prompts=4)
+    if not study.noise_is_known:
+        study.noise(prompts=4)
     report = study.report()
-    for one in estimates_tables(_headline(study.estimates(_SHOWN))):
-        screen.print(one)
-        screen.print()
+    screen.print(_table(study))
+    screen.print(_agreement(study))
     screen.print(f"The report: {report.resolve()}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _headline(estimates: list[Estimate]) -> list[Estimate]:
-    """What the table on the terminal shows: one reading of the answers, and what has a value."""
-    first = estimates[0].cell["evaluator"]
-    return [one for one in estimates if one.cell["evaluator"] == first and one.value is not None]
+def _table(study: Study) -> Table:
+    """One row a variant, as the greedy model answers: how often the first label, how good."""
+    reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
+    shown = {"label_shares": f"says {label.name}", "valid_rate": "readable", "accuracy": "right"}
+    rows: dict[str, dict[str, str]] = {}
+    for one in study.estimates(list(shown)):
+        wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
+        if all(one.cell.get(column, level) == level for column, level in wanted.items()):
+            rows.setdefault(one.cell["variant"], {})[one.measure] = _percent(one)
+    cells = [
+        (short(variant), *(found.get(measure, "") for measure in shown))
+        for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
+    ]
+    return table(("asked", *shown.values()), cells, "Greedy answers, with 95 % intervals:")
+
+
+def _agreement(study: Study) -> Table:
+    """Krippendorff's alpha between the ways of asking, as far as the items' text is the same."""
+    rows = [
+        (one.cell["decoding"], one.cell["text"], *numbers(one))
+        for one in study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
+    ]
+    heads = ("decoding", "text", "alpha", "95 % interval")
+    return table(heads, rows, "Agreement between the ways of asking (1 is perfect, 0 is chance):")
+
+
+def _percent(one: Estimate) -> str:
+    if one.value is None or one.low is None or one.high is None:
+        return one.reason or ""
+    return f"{one.value:4.0%} [{one.low * 100:.0f}, {one.high * 100:.0f}]"

@@ -11,7 +11,7 @@ from rich.table import Table
 from quaver.cli.screen import table
 from quaver.records import Estimate
 
-__all__ = ["estimates_tables"]
+__all__ = ["estimates_tables", "numbers", "short"]
 
 
 def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Table]:
@@ -24,21 +24,22 @@ def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Table]:
         rows = list(group)
         shared = {c: rows[0].cell[c] for c in columns if len({row.cell[c] for row in rows}) == 1}
         differing = [column for column in columns if column not in shared]
-        title = ", ".join([measure, *(f"{column} {_short(value)}" for column, value in shared.items())])
+        title = ", ".join([measure, *(f"{column} {short(value)}" for column, value in shared.items())])
         cells = [
-            (*(_short(row.cell[column]) for column in differing), *_numbers(row), row.n, row.unit)
+            (*(short(row.cell[column]) for column in differing), *numbers(row), row.n, row.unit)
             for row in rows
         ]
         yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
 
 
-def _short(value: str) -> str:
+def short(value: str) -> str:
     """A variant by its levels alone: ``text=full,format=digits`` is ``full · digits``."""
     parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
     return " · ".join(parts) if parts else value
 
 
-def _numbers(estimate: Estimate) -> tuple[str, str]:
+def numbers(estimate: Estimate) -> tuple[str, str]:
+    """Value and interval, or why there is none."""
     if estimate.value is None:
         return "undefined", estimate.reason or ""
     if estimate.low is None or estimate.high is None:
