@@ -1,8 +1,7 @@
 """Consistency: how alike a prompt's rewordings treat the items of one class.
 
 Two items of the same true class have the consistency 1 − TVD of their label distributions over the
-rewordings. A sum over all pairs needs no pairs: with the items sorted by p(v), Σ_ij |p_i(v) − p_j(v)| is
-a sum over the gaps between neighbouring values, each counted once for every pair that it lies between.
+rewordings; `quaver.measure.pairs` sums them without going through the pairs.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
 and Consistency to Prompt Engineering, NAACL 2025, section 3.
@@ -12,112 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quaver.errors import MeasureError
 from quaver.measure import Frame
-from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
+from quaver.measure.pairs import Pairs
 from quaver.measure.sensitivity import PAPER, STRATA, Convention, check_convention, mean_defined, unequal
 from quaver.measure.table import Cell, Columns, Missing, cells
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["Pairs", "consistency"]
-
-
-class Pairs:
-    """The within-class pairs of one stratum's items, as functions of item weights.
-
-    Args:
-        counts: Label counts, shape (items, labels). Items without any do not take part.
-        classes: Each item's class, -1 for none.
-        self_pairs: Whether an item is paired with itself.
-        pooled: Whether all pairs have equal weight, or all classes.
-    """
-
-    def __init__(
-        self,
-        counts: Floats,
-        classes: NDArray[np.integer[Any]],
-        *,
-        self_pairs: bool = False,
-        pooled: bool = False,
-    ) -> None:
-        predictions = counts.sum(1)
-        takes_part = (predictions > 0) & (classes >= 0)
-        self.shares = counts / np.maximum(predictions, 1)[:, None]
-        self.classes = {
-            int(code): np.flatnonzero(takes_part & (classes == code))
-            for code in np.unique(classes[takes_part])
-        }
-        self._self_pairs, self._pooled = self_pairs, pooled
-        self._sorted = {code: self._sort(items) for code, items in self.classes.items()}
-
-    def _sort(self, items: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
-        """For each label: the items in order of p, the last place of each value but the top, the gaps."""
-        found = []
-        for p in self.shares[items].T:
-            order = np.argsort(p, kind="stable")
-            ends = np.flatnonzero(np.diff(p[order]) > 0)
-            if ends.size:
-                found.append((items[order], ends, p[order][ends + 1] - p[order][ends]))
-        return found
-
-    def _sums(self, code: int, weights: Floats) -> tuple[Floats, Floats]:
-        """Σ of consistencies and number of (ordered) pairs in one class, for each sample."""
-        own = weights[:, self.classes[code]]
-        total = own.sum(1)
-        # Copies of one item in a bootstrap sample are not a pair: they would be consistent by birth.
-        pairs = total**2 - (own**2).sum(1) + (total if self._self_pairs else 0)
-        distance = np.zeros(len(weights))
-        for order, ends, gaps in self._sorted[code]:
-            below = np.cumsum(weights[:, order], 1)[:, ends]
-            distance += (below * (total[:, None] - below)) @ gaps
-        return pairs - distance, pairs
-
-    def by_class(self, weights: Floats) -> Floats:
-        """Each class's consistency, shape (samples, classes); NaN where it has no pair."""
-        found = [self._sums(code, weights) for code in self.classes]
-        columns = [np.where(n > 0, s / np.where(n > 0, n, 1), np.nan) for s, n in found]
-        return np.stack(columns, 1) if columns else np.empty((len(weights), 0))
-
-    def overall(self, weights: Floats) -> Floats:
-        """Consistency over all classes, shape (samples, 1); NaN where there is no pair."""
-        if not self._pooled:
-            return over_strata(self.by_class)(weights)
-        total, pairs = np.zeros(len(weights)), np.zeros(len(weights))
-        for code in self.classes:
-            more, n = self._sums(code, weights)
-            total, pairs = total + more, pairs + n
-        return np.asarray(np.where(pairs > 0, total / np.where(pairs > 0, pairs, 1), np.nan)[:, None])
-
-    def per_item(self) -> Floats:
-        """Each item's mean consistency with the others of its class; NaN where there are none."""
-        found = np.full(len(self.shares), np.nan)
-        for items in self.classes.values():
-            size = items.size
-            if size + self._self_pairs < 2:
-                continue
-            distance = np.zeros(size)
-            for p in self.shares[items].T:
-                order = np.argsort(p, kind="stable")
-                below = np.cumsum(p[order]) - p[order]
-                place = np.arange(size)
-                # Σ_j |p_i − p_j| from the sums below and above the i-th in order.
-                distance[order] += p[order] * (2 * place + 1 - size) + p.sum() - p[order] - 2 * below
-            found[items] = 1 - distance / 2 / (size - (not self._self_pairs))
-        return found
-
-    def matrix(self, code: int) -> Floats:
-        """The consistency of every pair of items of a class, shape (items, items), in memory at once."""
-        p = self.shares[self.classes[code]]
-        distance = np.zeros((len(p), len(p)))
-        for column in p.T:
-            distance += np.abs(column[:, None] - column)
-        return np.asarray(1 - distance / 2)
+__all__ = ["Similarity", "consistency", "consistency_matrix"]
 
 
 def consistency(
@@ -132,6 +41,7 @@ def consistency(
     missing: Missing | None = None,
     self_pairs: bool | None = None,
     pooled: bool | None = None,
+    classes: bool = False,
     columns: Columns | None = None,
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
@@ -156,6 +66,8 @@ def consistency(
         missing: ``"drop"`` (the default) or ``"category"``.
         self_pairs: Whether an item is paired with itself; by default as the convention says.
         pooled: Whether all pairs weigh the same, or all classes; by default as the convention says.
+        classes: Whether each class gets an estimate of its own after the overall one, with its label under
+            ``"class"`` in the cell.
         columns: Other names for the frame's columns.
         group: The column whose groups of items are resampled.
         interval: Which interval is given.
@@ -192,10 +104,12 @@ def consistency(
         missing=missing,
         gold=True,
     )
-    return unequal([_consistency(cell, resampling, missing, pairing) for cell in found])
+    return unequal([e for cell in found for e in _consistency(cell, resampling, missing, pairing, classes)])
 
 
-def _consistency(cell: Cell, resampling: Resampling, missing: Missing, pairing: dict[str, bool]) -> Estimate:
+def _consistency(
+    cell: Cell, resampling: Resampling, missing: Missing, pairing: dict[str, bool], classes: bool
+) -> list[Estimate]:
     units = cell.units
     counts = cell.counts()
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
@@ -204,29 +118,37 @@ def _consistency(cell: Cell, resampling: Resampling, missing: Missing, pairing: 
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
     if not codes:
         why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
-        return undefined(claim, units, resampling, why if cell.items else "no annotations")
-
-    def statistic(weights: Floats) -> Floats:
-        return np.concatenate([part.overall(weights) for part in pairs], 1)
-
-    draws = bootstrap(over_strata(statistic), units, resampling)
-    value = float(draws.point[0])
+        return [undefined(claim, units, resampling, why if cell.items else "no annotations")]
     item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
     q = counts.sum(2)[gold >= 0]
     q = q[q > 0]
-    claim = replace(
-        claim,
-        n=units.touched(np.isfinite(item)),
-        spread=lambda share: _spread(value, share),
-        details={
-            "by_class": _by_class(pairs, cell.labels),
-            "sd": float(np.nanstd(item, ddof=1)),
-            "labels": len(cell.labels),
-            "predictions": (float(q.min()), float(q.max())),
-            **pairing,
-        },
-    )
-    return estimate(claim, draws, units, resampling)
+    base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
+
+    def overall(weights: Floats) -> Floats:
+        return np.concatenate([part.overall(weights) for part in pairs], 1)
+
+    def one(claim: Claim, statistic: Statistic, items: Floats, **details: Any) -> Estimate:
+        draws = bootstrap(over_strata(statistic), units, resampling)
+        value = float(draws.point[0])
+        known = items[np.isfinite(items)]
+        claim = replace(
+            claim,
+            n=units.touched(np.isfinite(items)),
+            spread=lambda share: _spread(value, share),
+            details={"sd": float(known.std(ddof=1)) if known.size > 1 else None, **base, **details},
+        )
+        return estimate(claim, draws, units, resampling)
+
+    found = [one(claim, overall, item, by_class=_by_class(pairs, cell.labels))]
+    for code in codes if classes else ():
+        own = replace(claim, cell={**cell.where, "class": cell.labels[code]})
+        found.append(one(own, _of_class(pairs, code), np.where(gold == code, item, np.nan)))
+    return found
+
+
+def _of_class(pairs: list[Pairs], code: int) -> Statistic:
+    having = [part for part in pairs if code in part.classes]
+    return lambda weights: np.stack([part.of_class(code, weights) for part in having], 1)
 
 
 def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:
@@ -258,3 +180,74 @@ def _spread(value: float, share: float) -> Interval:
     # A pair is touched where either of its items is.
     pairs = 1 - (1 - share) ** 2
     return Interval(value * (1 - pairs), value + pairs * (1 - value))
+
+
+class Similarity(NamedTuple):
+    """The pairs of items of one class.
+
+    Attributes:
+        items: Their ids.
+        matrix: Consistency of each pair, shape (items, items), 1 on the diagonal; mean over repeats.
+        edges: The histogram's edges, from 0 to 1.
+        counts: How many pairs of two different items lie between them (the last edge included).
+    """
+
+    items: tuple[str, ...]
+    matrix: Floats
+    edges: Floats
+    counts: NDArray[np.int64]
+
+
+def consistency_matrix(
+    annotations: Frame,
+    of: str,
+    *,
+    bins: int = 20,
+    labels: LabelSet | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+) -> Similarity:
+    """The consistency of every pair of items of one class, and its histogram.
+
+    Args:
+        annotations: A row an annotation, with a ``gold`` column, of one cell of interest.
+        of: The gold label whose items are compared.
+        bins: Bins of the histogram.
+        labels: The label set.
+        missing: ``"drop"`` or ``"category"``.
+        columns: Other names for the frame's columns.
+
+    Raises:
+        MeasureError: The frame cannot be used, or no item has that gold label and an answer.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> consistency_matrix(frame, "a").matrix.tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    if bins < 1:
+        raise MeasureError("not a number of bins", where="bins", expected="1 or more", found=repr(bins))
+    (cell,) = cells(
+        annotations,
+        raters=("variant",),
+        within=STRATA,
+        labels=labels,
+        columns=columns,
+        missing=check_convention("recommended", missing),
+        gold=True,
+    )
+    if cell.gold is None or of not in cell.labels:
+        known = "no gold labels" if cell.gold is None else ", ".join(cell.labels)
+        raise MeasureError("no such class", where="of", expected=known, found=repr(of))
+    code, counts = cell.labels.index(of), cell.counts()
+    members = np.flatnonzero((cell.gold == code) & (counts.sum(2) > 0).all(1))
+    if not members.size:
+        raise MeasureError("no items of this class", where="of", expected="a gold label with items", found=of)
+    gold = np.zeros(members.size, np.int64)
+    layers = [Pairs(counts[members, s], gold).matrix(0) for s in range(counts.shape[1])]
+    matrix = np.mean(layers, 0)
+    # Sums of shares may pass 1 by a rounding.
+    values = np.clip(matrix[np.triu_indices(members.size, 1)], 0, 1)
+    heights, edges = np.histogram(values, bins=bins, range=(0.0, 1.0))
+    return Similarity(tuple(cell.items[i] for i in members), matrix, edges, heights)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
 from quaver.measure import Frame
@@ -55,6 +56,13 @@ class Entropies:
         plain = np.where(enough, entropy(counts) / norm, np.nan)
         return cls(plain, np.where(enough, jackknifed_entropy(counts) / norm, np.nan), predictions)
 
+    def only(self, items: NDArray[np.bool_]) -> Entropies:
+        """Those of some items; the others have none."""
+        keep = items[:, None]
+        return Entropies(
+            *(np.where(keep, part, np.nan) for part in (self.plain, self.corrected, self.predictions))
+        )
+
     @property
     def items(self) -> Floats:
         """Each item's sensitivity, the mean over the strata where it has one."""
@@ -78,6 +86,7 @@ def sensitivity(
     seed: int = 0,
     convention: Convention = "recommended",
     missing: Missing | None = None,
+    classes: bool = False,
     columns: Columns | None = None,
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
@@ -102,6 +111,8 @@ def sensitivity(
         seed: Root seed.
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.
         missing: ``"drop"`` (the default) or ``"category"``.
+        classes: Whether each gold label's items get an estimate of their own after the overall one, with the
+            label under ``"class"`` in the cell.
         columns: Other names for the frame's columns.
         group: The column whose groups of items are resampled.
         interval: Which interval is given.
@@ -133,7 +144,15 @@ def sensitivity(
         missing=missing,
         gold=True,
     )
-    return unequal([_sensitivity(cell, resampling, missing, convention) for cell in found])
+    asked: list[Estimate] = []
+    for cell in found:
+        values = Entropies.of(cell.counts())
+        asked.append(_sensitivity(cell, values, resampling, missing, convention))
+        gold = np.full(len(cell.items), -1) if cell.gold is None or not classes else cell.gold
+        for code in np.unique(gold[gold >= 0]).tolist():
+            own = replace(cell, where={**cell.where, "class": cell.labels[code]})
+            asked.append(_sensitivity(own, values.only(gold == code), resampling, missing, convention))
+    return unequal(asked)
 
 
 def check_convention(convention: Convention, missing: Missing | None) -> Missing:
@@ -182,13 +201,14 @@ def unequal(estimates: list[Estimate]) -> list[Estimate]:
     return [replace(e, warnings=(*e.warnings, warning)) if e.value is not None else e for e in estimates]
 
 
-def _sensitivity(cell: Cell, resampling: Resampling, missing: Missing, convention: Convention) -> Estimate:
+def _sensitivity(
+    cell: Cell, found: Entropies, resampling: Resampling, missing: Missing, convention: Convention
+) -> Estimate:
     units = cell.units
-    found = Entropies.of(cell.counts())
     known = np.isfinite(found.plain)
     n = units.touched(np.asarray(known.any(1)))
     excluded = dict(cell.counted) if missing == "drop" else {}
-    if lost := int((~known.any(1)).sum()):
+    if lost := int((found.predictions < 2).all(1).sum()):
         excluded["item with fewer than two predictions"] = lost
     treated = "no answer is a label" if missing == "category" else "no answer is left out"
     claim = Claim(
