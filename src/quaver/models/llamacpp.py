@@ -119,7 +119,7 @@ class LlamaCpp:
         counts = []
         for prompt in prompts:
             if self._prompt == "chat":
-                asked = {"messages": [message._asdict() for message in prompt]}
+                asked = {"messages": [_as_json(message) for message in prompt]}
                 text = self._http("/apply-template", asked)["prompt"]
             else:
                 text = _plain(prompt)
@@ -176,7 +176,7 @@ class LlamaCpp:
         body = {"id_slot": 0, "cache_prompt": True, "stream": False} | body
         try:
             if self._prompt == "chat":
-                body["messages"] = [message._asdict() for message in messages]
+                body["messages"] = [_as_json(message) for message in messages]
                 return self._server.handle_chat_completions(body)  # type: ignore[no-any-return]
             if body.pop("logprobs", False):
                 body["logprobs"] = body.pop("top_logprobs")
@@ -222,8 +222,11 @@ class LlamaCpp:
         self._load()
         url = self._server.listening_address + path
         head = {"Content-Type": "application/json"}
-        with urlopen(HttpRequest(url, json.dumps(body).encode(), head)) as reply:
-            return json.load(reply)  # type: ignore[no-any-return]
+        try:
+            with urlopen(HttpRequest(url, json.dumps(body).encode(), head)) as reply:
+                return json.load(reply)  # type: ignore[no-any-return]
+        except OSError as error:
+            raise ModelError("llama.cpp's own server does not answer", where=url, found=str(error)) from error
 
 
 def _library() -> Any:
@@ -239,7 +242,16 @@ def _library() -> Any:
 
 
 def _plain(messages: Sequence[Message]) -> str:
-    return "\n\n".join(content for _, content in messages)
+    return "\n\n".join(_clean(content) for _, content in messages)
+
+
+def _as_json(message: Message) -> dict[str, str]:
+    return {"role": message.role, "content": _clean(message.content)}
+
+
+def _clean(text: str) -> str:
+    """The engine reads UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _decoding(request: Request) -> dict[str, Any]:

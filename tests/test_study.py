@@ -1,0 +1,230 @@
+"""A study from its file to its stored answers: what is kept, reused and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import ITEMS, STUDY, written
+
+from quaver.errors import ModelError, SpecError, StoreError, Unavailable
+from quaver.study import Study
+
+VARIED = STUDY + "variants:\n  - use: wordings\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
+
+
+def same(text: str, prompt: str) -> str:
+    return "positive" if "like" in text else "negative"
+
+
+def opened(path: Path, function: Any = same) -> Study:
+    return Study.open(path, functions={"fake": function})
+
+
+class Counted:
+    """A function that counts its calls, and fails where it is told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.failing = False
+
+    def __call__(self, text: str, prompt: str) -> str:
+        self.calls.append(text)
+        if self.failing:
+            raise ValueError("no")
+        return same(text, prompt)
+
+
+def test_a_finished_study_asks_nothing(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    first = opened(path, counted).run()
+    assert (first.ended, first.total, first.done, first.before) == ("finished", 12, 12, 0)
+    second = opened(path, counted).run()
+    assert (second.ended, second.done, second.before, second.missing) == ("finished", 0, 12, 0)
+    assert len(counted.calls) == 12
+
+
+def test_a_budget_is_for_all_runs_together(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED + "budget: {calls: 5}\n"), Counted()
+    first = opened(path, counted).run()
+    assert (first.ended, first.done, first.missing) == ("calls", 4, 8)
+    assert opened(path, counted).run().done == 0
+    path.write_text(VARIED)
+    assert opened(path, counted).run().done == 8
+    assert len(counted.calls) == 12
+
+
+def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    opened(path, counted).run()
+    written(tmp_path, VARIED.replace("Good or bad?", "Nice or not?").replace("repeats: 2", "repeats: 3"))
+    edited = opened(path, counted)
+    counts, total = edited.status()
+    assert (counts.answered, counts.unplaced, total) == (6, 6, 18)
+    outcome = edited.run()
+    assert (outcome.before, outcome.done) == (6, 12)
+    assert len(counted.calls) == 24
+    written(tmp_path, VARIED)
+    assert opened(path, counted).run().done == 0
+    assert opened(path, counted).status()[0].unplaced == 12
+
+
+def test_renaming_asks_nothing(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    opened(path, counted).run()
+    renamed = VARIED.replace("name: fake", "name: other").replace("plain:", "short:")
+    written(tmp_path, renamed.replace("truth", "gold"), ITEMS.replace("truth", "gold"))
+    study = Study.open(path, functions={"other": counted})
+    assert study.run().done == 0
+    assert set(study.annotations()["model"]) == {"other"}
+    assert set(study.annotations()["wording"]) == {"original", "short"}
+
+
+def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
+    path, counted = written(tmp_path), Counted()
+    counted.failing = True
+    first = opened(path, counted).run()
+    assert (first.done, first.errors) == (3, 3)
+    counted.failing = False
+    assert opened(path, counted).run().done == 0
+    again = opened(path, counted).run(retry_errors=True)
+    assert (again.done, again.errors, again.missing) == (3, 0, 0)
+    assert opened(path, counted).status()[0].errors == 0
+    assert opened(path, counted).run(retry_errors=True).done == 0
+
+
+def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
+    items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
+    path, counted = written(tmp_path, STUDY, items), Counted()
+    counted.failing = True
+    with pytest.raises(ModelError, match="failed 20 times in a row"):
+        opened(path, counted).run()
+    assert opened(path, counted).status()[0].errors == 20
+
+
+def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
+    locks = []
+    for name in ("one", "two"):
+        opened(written(tmp_path / name, VARIED)).run()
+        locks.append((tmp_path / name / "study.lock.json").read_text())
+    assert locks[0] == locks[1]
+    lock = json.loads(locks[0])
+    assert lock["calls"] == 12
+    assert [variant["id"] for variant in lock["variants"]] == ["wording=original", "wording=plain"]
+    assert lock["items"]["gold"] == {"positive": 1, "negative": 1}
+    assert str(tmp_path) not in locks[0]
+
+
+def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED)
+    before = opened(path).plan()
+    assert (before.calls, before.stored, before.seconds) == (12, 0, None)
+    after = opened(path).plan(pilot=2)
+    assert after.stored == 4
+    assert after.seconds is not None
+
+
+def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
+    study = STUDY.replace("{name: fake, use: function}", "{name: m, use: llamacpp, model: none.gguf}")
+    with pytest.raises(Unavailable) as caught:
+        Study.open(written(tmp_path, study)).plan()
+    assert str(caught.value).startswith("study.yaml:11: models[0]: there is no such model file")
+    assert caught.value.found == "none.gguf"
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "problem"),
+    [
+        ("{name: m, use: llamacpp, modell: x}", "models[0].modell", "did you mean 'model'?"),
+        ("{name: m, use: llamacp}", "models[0]", "did you mean 'llamacpp'?"),
+        ("{name: m, use: llamacpp, model: x, setting: quick}", "models[0].setting", "'repeatable' or 'fast'"),
+        ("{name: fake, use: function, version: [1]}", "models[0].version", "found: [1]"),
+    ],
+)
+def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, problem: str) -> None:
+    study = STUDY.replace("{name: fake, use: function}", line)
+    with pytest.raises(Exception, match="study") as caught:
+        opened(written(tmp_path, study)).plan()
+    assert str(caught.value).startswith(f"study.yaml:11: {where}: ")
+    assert problem in str(caught.value)
+
+
+def test_a_function_that_was_not_given(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="was not given") as caught:
+        Study.open(written(tmp_path)).plan()
+    assert "--function fake=module:annotate" in str(caught.value)
+
+
+def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY + "decoding: {greedy: {logprobs: 5}}\n")
+    with pytest.raises(SpecError, match="cannot give 5 log-probabilities") as caught:
+        opened(path).plan()
+    assert str(caught.value).startswith("study.yaml")
+    assert "decoding.greedy" in str(caught.value)
+
+
+def test_a_study_may_be_a_mapping(tmp_path: Path) -> None:
+    written(tmp_path)
+    study = Study.open(
+        {
+            "task": {"labels": [1, 0]},
+            "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
+            "prompt": {"instruction": "1 or 0?"},
+            "models": [{"name": "fake", "use": "function"}],
+        },
+        folder=tmp_path / "out",
+        functions={"fake": lambda text, prompt: "1"},
+    )
+    assert study.run().done == 3
+    assert study.annotations()["label"].to_list() == ["1", "1", "1"]
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from quaver.collect.sole_writer import sole_writer
+with sole_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(StoreError, match="another process is collecting") as caught:
+        opened(path).run()
+    assert caught.value.found == f"process {holder.pid}"
+    assert caught.value.where == str(tmp_path)
+    holder.communicate("")
+    assert opened(path).run().done == 3
+    assert not (tmp_path / ".run.pid").exists()
+
+
+def test_a_process_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    holder.kill()
+    holder.communicate()
+    assert opened(path).run().done == 3
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "responses.db").mkdir()
+    with pytest.raises(StoreError) as caught:
+        opened(path).run()
+    assert os.fspath(tmp_path / "responses.db") in str(caught.value)
