@@ -18,7 +18,7 @@ _WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating
 _IS = r"(?:\s(?:is|would be|should be|must be|=)\b|[\s\"'`*_]{0,4}[:=])"
 
 MARKERS: tuple[str, ...] = (
-    rf"final {_WHAT}{_IS}",
+    rf"final(?: {_WHAT})?{_IS}",
     r"\\boxed\{(?:\\text\{)?",
     rf"(?:correct|right|best|most likely) {_WHAT}{_IS}",
     rf"(?:the|my) {_WHAT}{_IS}",
@@ -39,8 +39,8 @@ class AnswerMarkers:
 
     The words, tried in this order, and of each the last place that a label follows:
 
-    1. *final answer:* or *final answer is* (or *label*, *option*, *choice*, *classification*,
-       *category*, *class*, *vote*, *rating*, here and below);
+    1. *final:*, *final answer:* or *final answer is* (or *label*, *option*, *choice*,
+       *classification*, *category*, *class*, *vote*, *rating*, here and below);
     2. ``\boxed{…}``;
     3. *correct answer is* (or *right*, *best*, *most likely*);
     4. *the answer is*, *my answer is*;
@@ -51,7 +51,7 @@ class AnswerMarkers:
     joined by "or", "and", "to", a comma or a slash, is passed over; of each the last 1,000 count.
 
     Else the last choice that stands as a word of its own: a form of a label by the rules of
-    ``quaver.score.forms``, of one character where there are such. Else the rule of
+    ``quaver.score.forms``, of one character where the variant asks for such. Else the rule of
     ``first_character``.
     """
 

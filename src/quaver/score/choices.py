@@ -15,15 +15,14 @@ _LIST_NUMBER = r"(?:\d{1,3}[.)]\s[\W_]*)?"
 
 
 class Choices:
-    """The forms of one character, among a variant's answers or else among names and codes.
+    """The answers of one character that a variant asks for.
 
     Attributes:
         codes: Label codes by choice, folded.
     """
 
     def __init__(self, forms: Forms) -> None:
-        single = {form: codes for form, codes in forms.answers.items() if len(form) == 1}
-        self.codes = single or {form: codes for form, codes in forms.table.items() if len(form) == 1}
+        self.codes = {form: codes for form, codes in forms.answers.items() if len(form) == 1}
         numbered = "" if any(form.isdigit() for form in self.codes) else _LIST_NUMBER
         self._leading = re.compile(_LEADING + numbered)
         written = "".join(re.escape(char) for form in self.codes for char in {form, form.upper()[:1]})

@@ -12,10 +12,11 @@ from itertools import islice
 __all__ = ["BEFORE", "Finder", "letter_patterns", "word_pattern"]
 
 # Combining marks by block: a vowel sign belongs to its word, as a letter does.
-_WORD = (
-    r"\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f"
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f"
     r"\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd"
 )
+_RIGHT_EDGE = rf"(?![^\W_]|[{_MARKS}]|'\w)"
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _NEGATIONS = (
     *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than"),
@@ -25,7 +26,11 @@ _GAP = r"""[\s"'*_`(-]"""
 BEFORE = 64
 """How far before a form what bears on it can begin, a negation with the words between."""
 _MOST = 10_000
-_BETWEEN = "an|a|the|be|really|very|quite|so|too|as|necessarily|clearly|particularly"
+_AFTER_CHOICE = "or|and|but|is|was|would|seems|looks|because|since|as"
+_BETWEEN = (
+    "an|a|the|any|either|be|contain|have|express|show|really|very|quite|so|too|as|entirely|completely|overly"
+    "|necessarily|clearly|particularly"
+)
 
 
 class Finder:
@@ -43,7 +48,8 @@ class Finder:
     def __init__(self, patterns: list[str], *, folded: bool) -> None:
         forms = "|".join(patterns)
         self._forms = re.compile(forms)
-        self._all = re.compile(rf"({forms})|{_negation(folded)}(?:{forms})")
+        negated = rf"{_negation(folded)}(?:{forms})(?:\s(?:or|nor)\s(?:{forms})){{0,3}}"
+        self._all = re.compile(rf"({forms})|{negated}")
 
     def matches(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
         """The first 10,000 places from a start on, in order."""
@@ -82,26 +88,26 @@ def word_pattern(form: str) -> str:
     written = "".join(chars)
     pattern = written
     if _has_edge(form[0]):
-        pattern += rf"(?<![{_WORD}]{written})"
+        pattern += rf"(?<![^\W_]{written})(?<![{_MARKS}]{written})"
     if form[0].isdigit():
         pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})"
     if form[-1].isdigit():
         pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)"
     if _has_edge(form[-1]):
-        pattern += rf"(?![{_WORD}])(?!'\w)"
+        pattern += _RIGHT_EDGE
     return pattern
 
 
 def _has_edge(char: str) -> bool:
-    return (char.isalnum() or char == "_") and not _SPACELESS.match(char)
+    return char.isalnum() and not _SPACELESS.match(char)
 
 
 def letter_patterns(small: str) -> list[str]:
     """The patterns of a letter in text as it is, for case tells a choice from an article (rule 5)."""
     great = small.upper()
-    capital = rf"{great}(?<![{_WORD}]{great})(?![{_WORD}])(?!'\w)"
+    capital = rf"{great}(?<![^\W_]{great})(?<![{_MARKS}]{great}){_RIGHT_EDGE}"
     if great == "A":
-        capital += rf"(?:(?! [a-z])|(?<=[^.!?\s] {great}))"
+        capital += rf"(?!(?<=[\"'`]{great}) \w)(?:(?! (?!(?:{_AFTER_CHOICE})\b)[a-z])|(?<=[^.!?\s] {great}))"
     if great == "I":
         capital += r"(?! [a-z])"
     alone = rf"{small}(?<![^\r\n]{small})(?=[.,;]?[ \t]*(?m:$))"

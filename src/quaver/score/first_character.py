@@ -19,8 +19,7 @@ class FirstCharacter:
     B); a small letter only where it does not. Else the last line that is a choice alone
     (punctuation apart). Else no label, with the first character as the reason.
 
-    Choices are the variant's answers of one character or, where it has none, the names, codes and
-    synonyms of one character.
+    Choices are the variant's answers of one character; where it asks for none, no label is read.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

@@ -8,19 +8,23 @@ The rules, for every evaluator that looks for labels in text:
    finding it is ambiguous; so is an answer that two labels share.
 2. Case does not count, except for one-letter forms (rule 5). White space, a hyphen or an underscore
    inside a form may each stand for the other.
-3. A form is found as a whole word: no letter, digit, underscore or combining mark touches it where
-   its own edge is one. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao,
+3. A form is found as a whole word: no letter, digit or combining mark touches it where its own
+   edge is a letter or digit. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao,
    Khmer, Burmese) have no such edges. Where two forms begin at one place the longest is found, and
    what lies inside a form that was found is not found again: "very positive" is not "positive".
 4. A number is found as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
    percentage or in a range (``1-5``).
 5. One letter is found where it is a capital, else only where it has a line to itself or is set off
    as a choice (``a)``, ``a:``, ``(a]``, ``"a"``). ``A`` that begins a sentence and is followed by a
-   word in lower case is an article; ``I`` followed by such a word or an apostrophe is a pronoun.
+   word in lower case is an article (but before or, and, but, is, was, would, seems, looks, because,
+   since, as), and so is one right behind a quote and before a word; ``I`` followed by a word in
+   lower case or an apostrophe is a pronoun.
 6. A form behind a negation is no mention of its label. Negations are not, n't, cannot, never,
    neither, nor, non, no, without, than, instead of, opposite of, lack of, far from, no longer; up to
-   two of a, an, the, be, really, very, quite, so, too, as, necessarily, clearly, particularly may
-   stand between. (A form that begins with a negation, such as "not relevant", is found first.)
+   two of a, an, the, any, either, be, contain, have, express, show, really, very, quite, so, too,
+   as, entirely, completely, overly, necessarily, clearly, particularly may stand between, and what
+   "or" and "nor" join to the form is negated too. (A form that begins with a negation, such as "not
+   relevant", is found first.)
 7. The first 10,000 places of an answer count.
 """
 

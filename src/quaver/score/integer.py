@@ -16,7 +16,7 @@ _NUMBER = re.compile(
     r"(?![\w%]|[.,]\d|\s?%|[-–−]\d|\sto\s\d)"
 )
 # What a number may stand behind that makes it the end of a range or a total, not an answer.
-_NOT_BEFORE = re.compile(r"(?:\d[-–−]|/|\bout of\s|\bto\s|\bof\s)\Z")
+_NOT_BEFORE = re.compile(r"(?:\d[-–−]|/|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
 _LOOK_BACK = 8
 _MOST = 10_000
 
@@ -28,7 +28,7 @@ class Integer:
     a whole number. Numbers in the answer are whole numbers in digits, with or without a sign,
     thousands commas and a decimal part of zeros: ``3``, ``-1``, ``1,000``, ``4.0``; no percentages,
     other decimals, ends of ranges (``1-5``, ``1 to 5``) or totals (the 5 in ``4/5``, ``4 out of 5``,
-    ``4 of 5``). Numbers that are no label's do not count. Two labels' numbers are ambiguous. The
+    ``4 of 5``, ``4 in 5``). Numbers that are no label's do not count. Two labels' numbers are ambiguous. The
     first 10,000 numbers count.
     """
 

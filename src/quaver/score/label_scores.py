@@ -15,9 +15,9 @@ from quaver.score.reading import ambiguous, no_label
 
 __all__ = ["LabelScores"]
 
-# A score is a whole number or a decimal with a point; one that is part of a longer number, signed,
-# or a percentage is none. Possessive, so that a run of digits is looked at once.
-_SCORE = re.compile(r"(?<![\w.,%+−-])(?:\d++(?:\.\d++)?|\.\d++)(?![\w%]|[.,]\d|\s?%)")
+# Possessive, so that a run of digits is looked at once.
+_SCORE = re.compile(r"(?<![\w.,%+−-])(?:[01](?:\.\d++)?|\.\d++)(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\d)")
+_AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
 _MOST = 1000
 
 
@@ -25,11 +25,11 @@ class LabelScores:
     """Labels and scores between 0 and 1, paired in their order; the label with the highest score.
 
     The labels are those that the answer names, each once, in order of their first place (rules of
-    ``quaver.score.forms``); the scores are its numbers from 0 to 1 (not percentages, signed numbers
-    or numbers with a comma; a number that is itself a label's form is none). The first label has
-    the first score and so on. Valid where at least one label is named, each has a score, and these
-    sum to 0.99 to 1.01; ambiguous where two share the highest score. ``probabilities`` are the
-    scores over their sum, ``confidence`` is the highest score as it was given.
+    ``quaver.score.forms``). The scores are its numbers from 0 to 1: not percentages, signed numbers,
+    numbers with a comma, parts of a range, a ratio or a list marker, nor a number that is a label's
+    form. The first label has the first score and so on. Valid where at least one label is named,
+    each has a score, and these sum to 0.99 to 1.01; ambiguous where two share the highest score.
+    ``probabilities`` are the scores over their sum, ``confidence`` is the highest score as given.
 
     With two labels, an answer that names neither and holds exactly one number from 0 to 1 is
     the score of one of them: that label from the threshold on, else the other.
@@ -94,11 +94,17 @@ def _first_places(mentions: list[Mention]) -> dict[str, None]:
 def _scores(text: str, mentions: list[Mention]) -> Iterator[float]:
     named = {mention.start for mention in mentions}
     for number in islice(_SCORE.finditer(text), _MOST):
-        if number.start() not in named:
-            # A longer number is out of range anyhow, and costs more than linear time to read.
-            value = float(number[0][:100])
-            if value <= 1:
-                yield value
+        if number.start() in named or _is_list_marker(text, number):
+            continue
+        # A number of more digits is as large, and costs more than linear time to read.
+        value = float(number[0][:100])
+        if value <= 1:
+            yield value
+
+
+def _is_list_marker(text: str, number: re.Match[str]) -> bool:
+    begins_line = number.start() == 0 or text[number.start() - 1] == "\n"
+    return begins_line and _AFTER_LIST_NUMBER.match(text, number.end()) is not None
 
 
 def _paired(scores: Mapping[str, float], codes: tuple[str, ...]) -> Reading:

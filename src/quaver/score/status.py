@@ -44,7 +44,9 @@ DECLINES: Final[tuple[str, ...]] = (
     r"|take|access|support)",
     r"(?:i'm|i am) (?:unable|not able|not comfortable|not allowed|not permitted|not going to)",
     r"(?:i'm|i am) (?:only |just )?an (?:ai|artificial)",
-    r"i (?:must|have to|need to|would|respectfully)?\s?(?:respectfully )?(?:decline|refuse|rather not)",
+    r"i (?:must|have to|need to|would|respectfully)?\s?(?:respectfully )?(?:decline|refuse)\b",
+    r"i(?:'d| would) rather not"
+    r"(?: (?:say|answer|guess|comment|choose|decide|speculate|give|judge)\b|[.,!]|\Z)",
     r"i (?:do not|don't) feel comfortable",
     r"i (?:do not|don't) have (?:personal |political |any |an? )*(?:opinion|belief|view|preference)",
     r"as an? (?:ai|artificial intelligence|large language model|language model|responsible)",

@@ -1,0 +1,52 @@
+"""The outputs in the two data files, and what each evaluator is to read in them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+
+from quaver.records import Response
+
+TEXT_EVALUATORS = (
+    "answer_markers",
+    "exact",
+    "final_line",
+    "first_character",
+    "first_label",
+    "integer",
+    "json_field",
+    "label_match",
+    "label_scores",
+)
+_SEARCH = ("first_label", "label_match", "answer_markers")
+_SHORT = {"all": TEXT_EVALUATORS, "search": _SEARCH, "whole": (*_SEARCH, "exact")}
+_ABOUT = {"task", "text", "times", "finish", "marks"}
+
+
+class Output(NamedTuple):
+    task: str
+    response: Response
+    marks: frozenset[str]
+    readings: dict[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.task}: {self.response.text[:40]!r}"
+
+
+@cache
+def outputs(name: str) -> list[Output]:
+    path = Path(__file__).with_name(f"outputs.{name}.yaml")
+    return [_output(entry) for entry in YAML(typ="safe").load(path)]
+
+
+def _output(entry: dict[str, Any]) -> Output:
+    readings = dict.fromkeys(TEXT_EVALUATORS, "no_label")
+    for reading, evaluators in entry.items():
+        if reading not in _ABOUT:
+            named = [one for word in evaluators.split() for one in _SHORT.get(word, (word,))]
+            readings.update(dict.fromkeys(named, reading))
+    response = Response(entry["text"] * entry.get("times", 1), entry.get("finish", "stop"))
+    return Output(entry["task"], response, frozenset(entry.get("marks", "").split()), readings)

@@ -1,0 +1,31 @@
+import pytest
+from tests.score.outputs import TEXT_EVALUATORS, Output, outputs
+from tests.score.tasks import TASKS
+
+from quaver import registry
+from quaver.score.annotate import read
+
+ALL = [*outputs("hostile"), *outputs("real")]
+
+
+@pytest.mark.parametrize("output", ALL, ids=str)
+def test_the_right_reading_for_every_evaluator(output: Output) -> None:
+    labels, variant = TASKS[output.task]
+    read_as, marks = {}, set()
+    for name in TEXT_EVALUATORS:
+        reading = read(output.response, registry.load("evaluators", name)(), labels, variant)
+        read_as[name] = reading.label or reading.status
+        marks = {mark for mark in ("truncated", "looping") if getattr(reading, mark)}
+    assert read_as == output.readings
+    assert marks == output.marks
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(outputs("hostile")) >= 200
+    assert len(outputs("real")) >= 100
+
+
+def test_every_evaluator_of_text_has_its_readings_here() -> None:
+    others = {"logprob", "pattern"}  # the one reads no text, the other has no rule until it is given one
+    builtin = {name for name in registry.names("evaluators") if name not in others}
+    assert set(TEXT_EVALUATORS) <= builtin
