@@ -103,7 +103,7 @@ def _shares(
     several = len({one.cell["variant"] for one in shown}) > 1
     grouped = f", by {factor}" if factor else ""
     title = f"How often each label is given{grouped}" if several else "How often each label is given"
-    title += f": {model}" if len(results.models) > 1 else ""
+    title += f" (model {model})" if len(results.models) > 1 else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
     return Figure(
         "finding" if first else f"label-shares-{slug(model)}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from quaver.records import Estimate
-from quaver.report.numbers import number, points, value_and_interval
+from quaver.report.numbers import number, percent_measure, points, printed, value_and_interval
 from quaver.report.results import NO_LABEL, Results
 
 __all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
@@ -154,13 +154,11 @@ def _by_level(results: Results, shares: Sequence[Estimate], top: str, label: str
 def _by_gold(results: Results, gold: Sequence[Estimate], label: str) -> Markup:
     own = [one for one in gold if one.cell["level"] == label]
     told = own + [one for one in reversed(gold) if one not in own][: 3 - len(own)]
-    parts = [
-        Markup("{} for items whose gold label is {}").format(
-            number(one.value or 0.0, percent=True), _named(results, one.cell["level"])
-        )
-        for one in told
+    first, *others = [
+        (number(one.value or 0.0, percent=True), _named(results, one.cell["level"])) for one in told
     ]
-    return Markup("It is {}.").format(Markup(", ").join(parts))
+    rest = Markup(", ").join(Markup("{} for {}").format(*other) for other in others)
+    return Markup("It is {} for items whose gold label is {} and {}.").format(*first, rest)
 
 
 def _by_variation(parts: dict[str, Estimate], top: str) -> list[Markup]:
@@ -182,7 +180,11 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
     known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
     if len(known) == 1:
         return value_and_interval(known[0])
-    percent = known[0].measure == "accuracy"
+    percent = percent_measure(known[0].measure)
+    if printed(known[0].value or 0.0, percent) == printed(known[-1].value or 0.0, percent):
+        return Markup("{} in each of {} conditions").format(
+            number(known[0].value or 0.0, percent), len(known)
+        )
     return Markup("{} to {} over {} conditions").format(
         number(known[0].value or 0.0, percent), number(known[-1].value or 0.0, percent), len(known)
     )
@@ -191,8 +193,8 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
 def _stability(results: Results) -> list[Markup]:
     told = []
     for measure, words in (
-        ("intra_pss", "Asked again in the same words, the model agrees with itself at α = {}"),
-        ("inter_pss", "Asked in other ways, at α = {}"),
+        ("intra_pss", "Asked again in the same words, the model agrees with itself at α = {}."),
+        ("inter_pss", "Asked in other ways, it agrees with itself at α = {}."),
     ):
         known = [one for one in results.main(measure) if one.value is not None]
         if known:
@@ -201,7 +203,7 @@ def _stability(results: Results) -> list[Markup]:
     if not told:
         return []
     scale = Markup("Here 1 is perfect, 0 is chance, and below {} is not safe to build on.").format(STABLE)
-    return [Markup("{}. {}").format(Markup(". ").join(told), scale)]
+    return [Markup(" ").join([*told, scale])]
 
 
 def _accuracy(results: Results) -> list[Markup]:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from quaver.report.results import Results
 
-__all__ = ["left_out", "measured", "method_paragraph"]
+__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words"]
 
 
 def method_paragraph(results: Results) -> str:
@@ -58,3 +58,18 @@ def left_out(results: Results) -> list[tuple[str, str, int, int]]:
             total[one.measure, str(kind)] += int(count)
             times[one.measure, str(kind)] += 1
     return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
+
+
+def noise_in_words(results: Results) -> str:
+    """The engine's own noise in one sentence, to stand beside the stability scores."""
+    told = []
+    for model, rows in results.noise.items():
+        answers = sum(int(row.get("answers") or 0) for row in rows)
+        other = sum(int(row.get("other_text") or 0) for row in rows)
+        told.append(f"{other} of {answers} answers of {model}")
+    if not told:
+        return "The engine’s own noise was not measured."
+    return (
+        "The engine’s own noise: asked the very same thing otherwise (cached, reordered, batched), "
+        f"{' and '.join(told)} had another text."
+    )

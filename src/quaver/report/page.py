@@ -18,7 +18,7 @@ from quaver.report.charts.svg import inline_svg
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figures import Figure, figures
 from quaver.report.finding import STABLE, finding
-from quaver.report.method import left_out, measured, method_paragraph
+from quaver.report.method import left_out, measured, method_paragraph, noise_in_words
 from quaver.report.movement import movement
 from quaver.report.plain_text import visible
 from quaver.report.results import Results
@@ -132,6 +132,7 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         statuses=statuses(results),
         agreement=evaluators_agree(results),
         noise=noise_table(results),
+        noise_in_words=noise_in_words(results),
         undefined=undefined_table(results),
         left_out=left_out(results),
         method=method_paragraph(results),

@@ -7,8 +7,11 @@ import unicodedata
 
 __all__ = ["one_line", "shortened", "slug", "visible"]
 
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
-_TURNS = {code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_VISIBLE = {
+    **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"},
+    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+    0x7F: "␡",
+}
 
 
 def one_line(text: object) -> str:
@@ -51,4 +54,4 @@ def visible(text: str) -> str:
     >>> visible("a\x00b\u202e")
     'a␀b⟨U+202E⟩'
     """
-    return text.translate(_CONTROLS | _TURNS)
+    return text.translate(_VISIBLE)

@@ -230,13 +230,16 @@ def _panel(
 
 
 def _heading(name: str, references: Sequence[str], width: float) -> alt.TitleParams:
-    common: dict[str, Any] = {"anchor": "start", "offset": 4, "color": INK}
+    common: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 4, "color": INK}
     if not name:
         text = fitted(", ".join(references), width, 10.5) or "\u00a0"
         return alt.TitleParams(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
+    # Headings stand at one height only where each has a second line, and that as tall as the others'.
+    second = fitted(", ".join(references), width + 8, 10)
     return alt.TitleParams(
         text=fitted(name, width, 12.5),
-        subtitle=fitted(", ".join(references), width + 8, 10) or "\u00a0",
+        subtitle=second or "g",
+        subtitleColor=SOFT if second else "transparent",
         fontSize=11.5,
         subtitleFontSize=10,
         **common,

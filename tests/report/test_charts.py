@@ -1,0 +1,81 @@
+"""The charts by themselves, as in a notebook, and the picture of the finding."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pytest
+
+from quaver.records import Estimate
+from quaver.report import Results, figures, finding_picture, movement
+from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
+from quaver.report.charts.shares import label_share_chart, shares_shown
+from quaver.report.charts.svg import inline_svg
+from quaver.report.charts.theme import fitted, text_width
+
+
+@pytest.fixture(scope="module")
+def results(study: Any) -> Results:
+    return Results(study.lock, study.annotations, study.estimates)
+
+
+def values(chart: Any) -> set[float]:
+    """Every value that a chart was given to draw."""
+    rows = (row for data in chart.to_dict()["datasets"].values() for row in data)
+    return {row["value"] for row in rows if "value" in row}
+
+
+def test_charts_are_altair_s(results: Results) -> None:
+    for figure in figures(results, movement(results)):
+        assert isinstance(figure.draw(width=500), alt.TopLevelMixin)
+
+
+def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
+    shown = shares_shown(results, "format")
+    assert {one.cell["evaluator"] for one in shown} == {"first_label"}
+    assert values(label_share_chart(results, factor="format")) == {one.value for one in shown} | {0.5}
+
+
+def test_references_are_drawn(results: Results) -> None:
+    assert 0.8 in values(stability_chart(results.main("inter_pss"), results))
+    assert values(accuracy_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}
+
+
+def test_nothing_to_draw_is_none(results: Results) -> None:
+    assert score_chart(results.main("intra_pss"), results) is None
+
+
+def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
+    some = [Estimate("x", float(n), cell={"k": str(n)}) for n in range(400)]
+    drawn = values(score_chart(some, results))
+    assert drawn == {float(n) for n in [*range(MOST_ROWS // 2), *range(400 - MOST_ROWS // 2, 400)]}
+
+
+def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
+    svg = inline_svg(label_share_chart(results), "one", 'say "<so>"')
+    root = ET.fromstring(svg)
+    assert root.attrib["aria-label"] == 'say "<so>"'
+    ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    assert all(one.startswith("one-") for one in ids)
+    assert "var(--ink)" in svg
+    assert "#1b1b1b" not in svg
+
+
+def test_long_names_are_cut_to_their_room() -> None:
+    assert fitted("short", 100) == "short"
+    cut = fitted("a very long name of a variant that nobody can read", 100)
+    assert "…" in cut
+    assert text_width(cut) < 120
+
+
+def test_the_picture_of_the_finding(study: Any, results: Results, tmp_path: Path) -> None:
+    inputs = {key: value for key, value in study.inputs().items() if key != "noise"}
+    told = finding_picture(tmp_path / "images" / "finding", **inputs)
+    assert told is not None
+    assert told.startswith("The labels follow the format, not the items.")
+    assert {path.name for path in (tmp_path / "images").iterdir()} == {"finding.svg", "finding.png"}
+    empty = inputs | {"estimates": []}
+    assert finding_picture(tmp_path / "none", **empty) is None

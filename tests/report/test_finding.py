@@ -1,0 +1,68 @@
+"""The finding's sentences, for studies in which other things are true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver.records import Estimate
+from quaver.report import Results, finding, movement
+
+
+def said(study: Any) -> str:
+    results = Results(study.lock, study.annotations, study.estimates)
+    return str(finding(results, movement(results))).replace("\u00a0", " ")
+
+
+def test_labels_that_follow_the_format(study: Any) -> None:
+    text = said(study)
+    assert text.startswith("The labels follow the format, not the items.")
+    assert "By format, the share of “Alpha” among all answers is 0 % (names) and 100 % (letters)." in text
+    assert "It is 50 % for items whose gold label is “Alpha” and 50 % for “Beta”." in text
+    assert "wording 3 points" in text
+    assert "it agrees with itself at α = −0.07 [−0.10 to 0.01]" in text
+    assert "Accuracy is 49 % in each of 4 conditions; always answering “Alpha” would be right in 50 %" in text
+
+
+def test_labels_that_follow_the_items(make: Any) -> None:
+    text = said(make(answer=lambda item, *_: "ab"[item % 2]))
+    assert text.startswith("How the question is asked hardly moves the labels.")
+
+
+@pytest.mark.parametrize(
+    ("swayed", "of", "headline"),
+    [
+        (1, 4, "The labels follow the items, but the format moves them too."),
+        (3, 5, "The labels depend more on the format than on the items."),
+        (3, 4, "The labels follow the format more than the items that they are meant to describe."),
+    ],
+)
+def test_labels_that_follow_both(make: Any, swayed: int, of: int, headline: str) -> None:
+    """Some pairs of items are a whenever letters are asked for; the labels of the rest are right."""
+
+    def answer(item: int, wording: str, layout: str, repeat: int) -> str:
+        if item // 2 < swayed:
+            return "a" if layout == "letters" else "b"
+        return "ab"[item % 2]
+
+    assert said(make(items=2 * of, answer=answer)).startswith(headline)
+
+
+def test_without_gold_the_variation_speaks(make: Any) -> None:
+    text = said(make(gold=False))
+    assert text.startswith("The labels follow the format, not the items.")
+    assert "the format accounts for 9" in text
+    assert "gold label is" not in text
+
+
+def test_many_levels_are_told_by_their_ends(make: Any) -> None:
+    layouts = [f"f{n}" for n in range(8)]
+    text = said(make(layouts=layouts, answer=lambda i, w, layout, k: "a" if layout < "f4" else "b"))
+    assert "From one format to another" in text
+
+
+def test_a_single_estimate_has_its_interval(make: Any) -> None:
+    study = make()
+    study.estimates = [Estimate("valid_rate", 0.25, 0.125, 0.5, cell={})]
+    assert "A label could be read from 25 % [12 % to 50 %] of the answers." in said(study)
