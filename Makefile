@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Where a network has certificates of its own, they are the system's: pip is told of them, uv looks here.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export UV_SYSTEM_CERTS = 1
+endif
 
 .PHONY: demo test lint bench setup lock browser clean
 
