@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.studies import ITEMS, STUDY, written
 
-from quaver.errors import ModelError, SpecError, StoreError, Unavailable
+from quaver.errors import ModelError, QuaverError, SpecError, StoreError, Unavailable, UnknownName
 from quaver.study import Study
 
 VARIED = STUDY + "variants:\n  - use: wordings\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
@@ -148,8 +148,9 @@ def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
 )
 def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, problem: str) -> None:
     study = STUDY.replace("{name: fake, use: function}", line)
-    with pytest.raises(Exception, match="study") as caught:
-        opened(written(tmp_path, study)).plan()
+    functions = {"fake": same} if "fake" in line else {}
+    with pytest.raises(QuaverError) as caught:
+        Study.open(written(tmp_path, study), functions=functions).plan()
     assert str(caught.value).startswith(f"study.yaml:11: {where}: ")
     assert problem in str(caught.value)
 
@@ -158,6 +159,28 @@ def test_a_function_that_was_not_given(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="was not given") as caught:
         Study.open(written(tmp_path)).plan()
     assert "--function fake=module:annotate" in str(caught.value)
+
+
+def test_a_function_for_no_model(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown model 'fakee'") as caught:
+        Study.open(written(tmp_path), functions={"fakee": same})
+    assert caught.value.fix == "did you mean 'fake'?"
+
+
+def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "inner")
+    monkeypatch.chdir(tmp_path / "inner")
+    for name in (".", "../inner", path.parent, path, "study.yaml"):
+        assert opened(Path(name)).folder.resolve() == path.parent
+    with pytest.raises(SpecError, match="there is no such study file"):
+        Study.open("/")
+
+
+def test_a_file_of_another_name_has_a_folder_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path).rename(tmp_path / "votes.yaml")
+    opened(path).run()
+    assert (tmp_path / "votes" / "responses.db").exists()
+    assert opened(tmp_path / "votes").run().before == 3
 
 
 def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:

@@ -52,6 +52,10 @@ class Study:
         self.folder = folder
         self._source = source
         self._functions = dict(functions)
+        names = [model.name for model in spec.models]
+        for name in functions:
+            if name not in names:
+                raise UnknownName("model", name, names, where="functions")
 
     @classmethod
     def open(
@@ -77,7 +81,8 @@ class Study:
             return cls(spec, source, Path(folder or spec.name), functions or {})
         path = Path(study)
         if path.is_dir():
-            beside = path.with_name(path.name + ".yaml")
+            whole = path.resolve()  # "." has no name
+            beside = whole.parent / f"{whole.name}.yaml"
             path = beside if beside.is_file() and not (path / "study.yaml").exists() else path / "study.yaml"
         spec, source = read_study(path)
         home = path.parent if path.name == "study.yaml" else path.with_suffix("")

@@ -1,0 +1,64 @@
+"""Functions that the commands' tests hand over as models, and how the commands are run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quaver.cli.main import main
+
+FUNCTIONS = """\
+import os, time
+
+def same(text, prompt):
+    return "positive" if "like" in text else "negative"
+
+def slow(text, prompt):
+    with open("asked", "a") as file:
+        file.write("x\\n")
+    time.sleep(0.3)
+    return "positive"
+
+def broken(text, prompt):
+    raise ValueError("[red]no[/red] \\x1b[31m")
+
+def hostile(text, prompt):
+    return "[bold]positive[/bold] \\x1b]0;title\\x07"
+"""
+
+
+def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, as at a prompt."""
+    return subprocess.run(
+        [sys.executable, "-m", "quaver", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment(),
+    )
+
+
+def here(
+    folder: Path, *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> subprocess.CompletedProcess[str]:
+    """The same without a process of its own."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["quaver", *arguments])
+    sys.modules.pop("functions", None)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    code = ended.value.code
+    status = code if isinstance(code, int) else 0
+    return subprocess.CompletedProcess(list(arguments), status, captured.out, captured.err)
+
+
+def environment() -> dict[str, str]:
+    """As at a prompt, wide enough that no line is broken."""
+    return {**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}

@@ -1,0 +1,223 @@
+"""The commands, as programs: what they print, how they end, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.cli.commands import FUNCTIONS, environment, here, quaver
+from tests.studies import ITEMS, STUDY, written
+
+from quaver.cli.screen import duration, plain, table
+
+SAME = ("--function", "fake=functions:same")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    written(tmp_path, STUDY + "repeats: 2\n")
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    return tmp_path
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command in a folder, in this process."""
+    return partial(here, monkeypatch=monkeypatch, capsys=capsys)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """The one message of a command that ended with a user's error."""
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("Error") == 1
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_the_whole_way(folder: Path) -> None:
+    planned = quaver(folder, "plan", "study.yaml", *SAME)
+    assert planned.returncode == 0, planned.stderr
+    assert "3 items × 1 variants × 1 decodings: 6 calls, 0 of them answered." in planned.stdout
+    ran = quaver(folder, "run", "study.yaml", *SAME)
+    assert ran.returncode == 0, ran.stderr
+    assert "6 answers collected" in ran.stdout
+    assert "6 of 6 are stored." in ran.stdout
+    again = quaver(folder, "run", ".", *SAME)
+    assert "0 answers collected; 6 of 6 are stored." in again.stdout
+    status = quaver(folder, "status", "study.yaml", *SAME)
+    assert status.stdout == "6 of 6 calls are answered.\n"
+    rescored = quaver(folder, "rescore", "study.yaml", "--evaluator", "exact", *SAME)
+    assert rescored.returncode == 0, rescored.stderr
+    assert "exact" in rescored.stdout
+    assert (folder / "annotations.parquet").exists()
+    for command in ("status", "plan", "rescore"):
+        assert quaver(folder, command, "study.yaml", *SAME).stderr == ""
+
+
+def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Command) -> None:
+    done = command(tmp_path, "init", "new/study.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "quaver plan new/study.yaml" in done.stdout
+    assert "there is a file already" in refused(command(tmp_path, "init", "new/study.yaml"))
+    printed = command(tmp_path, "init", "-")
+    assert printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
+    message = refused(command(tmp_path / "new", "plan", "study.yaml"))
+    assert "there is no such file of items" in message
+
+
+def test_the_schema_is_json(command: Command) -> None:
+    schema = json.loads(command(Path.cwd(), "schema").stdout)
+    assert schema["properties"]["repeats"]["minimum"] == 1
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    done = quaver(tmp_path, "--help")
+    assert done.returncode == 0
+    names = ("init", "plan", "run", "status", "rescore", "measure", "report", "doctor", "demo", "schema")
+    assert [name for name in names if f"\n  {name} " not in done.stdout] == []
+    script = Path(sys.executable).with_name("quaver")
+    assert subprocess.run([script, "--help"], capture_output=True, check=True, env=environment()).stdout
+
+
+BAD = {
+    "no study": (["run", "none.yaml"], "none.yaml: there is no such study file"),
+    "a folder without one": (["run", ".."], "there is no such study file"),
+    "no function": (["run", "study.yaml"], "--function fake=module:annotate"),
+    "half a function": (["run", "study.yaml", "--function", "fake"], "expected: NAME=MODULE:FUNCTION"),
+    "a module that is not there": (
+        ["run", "study.yaml", "--function", "fake=nowhere:same"],
+        "the function cannot be imported",
+    ),
+    "a function that is not there": (
+        ["run", "study.yaml", "--function", "fake=functions:none"],
+        "the function cannot be imported",
+    ),
+    "a function for no model": (
+        ["run", "study.yaml", *SAME, "--function", "fakee=functions:same"],
+        "did you mean 'fake'?",
+    ),
+    "nothing to read": (["rescore", "study.yaml", *SAME], "nothing has been collected"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_message(folder: Path, command: Command, arguments: list[str], message: str) -> None:
+    assert message in refused(command(folder, *arguments))
+
+
+def test_a_wrong_study_is_one_message_with_its_line(folder: Path, command: Command) -> None:
+    written(folder, STUDY + "repeates: 2\n")
+    message = refused(command(folder, "plan", "study.yaml"))
+    assert message.startswith("Error: study.yaml:12: repeates: unknown key 'repeates'\n")
+    assert "to do: did you mean 'repeats'?" in message
+
+
+def test_a_wrong_option_of_a_command_ends_with_2(folder: Path, command: Command) -> None:
+    done = command(folder, "run", "study.yaml", "--retry")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder: Path, command: Command) -> None:
+    done = command(folder, "run", "study.yaml", "--function", "fake=functions:broken")
+    assert done.returncode == 0, done.stderr
+    assert "6 of them are errors; `quaver run --retry-errors` asks for these again." in done.stdout
+
+
+def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Command) -> None:
+    hostile = "[red]x[/red] \x1b[31m"
+    written(folder, STUDY + "repeats: 1\n", ITEMS + f'd,"{hostile}",{hostile}\n')
+    message = refused(command(folder, "plan", "study.yaml", *SAME))
+    assert "[red]x[/red] \\x1b[31m" in message
+    assert "\x1b" not in message
+
+
+def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: Path) -> None:
+    items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
+    written(folder, STUDY, items)
+    arguments = ["run", "study.yaml", "--function", "fake=functions:slow"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quaver", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    asked = folder / "asked"
+    while process.poll() is None and not (asked.exists() and asked.stat().st_size >= 4):
+        pass
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "Traceback" not in error
+    count = len(asked.read_text().splitlines())
+    assert f"{count} answers collected" in out
+    assert f"{count} of 500 are stored." in out
+    assert f"Stopped by hand: {500 - count} calls are still to be asked. Run again to go on." in out
+    status = quaver(folder, "status", "study.yaml", "--function", "fake=functions:slow")
+    assert status.stdout == f"{count} of 500 calls are answered.\n"
+
+
+def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> None:
+    items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
+    written(folder, STUDY, items)
+    arguments = ["run", "study.yaml", "--function", "fake=functions:slow"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quaver", *arguments], cwd=folder, stdout=subprocess.PIPE, env=environment()
+    )
+    while process.poll() is None and not (folder / "asked").exists():
+        pass
+    message = refused(quaver(folder, *arguments))
+    assert f"found: process {process.pid}\n" in message
+    looked = quaver(folder, "status", "study.yaml", "--function", "fake=functions:slow")
+    assert looked.returncode == 0, looked.stderr
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+# ---------------------------------------------------------------------------- the screen
+
+
+def shown(thing: object) -> str:
+    console = Console(width=80, force_terminal=True, color_system=None)
+    with console.capture() as captured:
+        console.print(thing)
+    return captured.get()
+
+
+def test_plain_text_is_shown_as_it_is() -> None:
+    assert shown(plain("[red]a[/red] :smile: \x1b[0m\r\x07")) == "[red]a[/red] :smile: \\x1b[0m\\r\\x07\n"
+
+
+def test_cells_of_a_table_are_plain() -> None:
+    text = shown(table(("what", "n"), [("[b]x[/b] \x1b[1m", 1234), ("y", 5)]))
+    assert "[b]x[/b] \\x1b[1m" in text.replace("\x1b[1m", "", 0)
+    assert "1,234" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "unknown"),
+        (0.2, "under a second"),
+        (59.6, "1 min"),
+        (125, "2 min 5 s"),
+        (3600, "1 h"),
+        (7265, "2 h 1 min"),
+        (3601, "1 h 1 s"),
+    ],
+)
+def test_times_are_said_as_people_say_them(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,69 @@
+"""A third party's package in one file: a model, a way to vary, and items of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from quaver.design.variants import ORIGINAL, LevelOfFactor
+from quaver.models import Abilities, Answered
+from quaver.records import LabelSet, Message, Request, Response, Variant
+
+
+class Echo:
+    """A model that answers every prompt with the last word of its text."""
+
+    abilities = Abilities(local=True)
+
+    def __init__(self, times: int = 1) -> None:
+        self._times = times
+
+    def identity(self) -> str:
+        """What is served."""
+        return f"echo {self._times}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """What a reviewer wants to know."""
+        return {"engine": "echo"}
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer at once."""
+        for request in requests:
+            word = request.prompt.text.split()[-1]
+            yield request, [Response(" ".join([word] * self._times)) for _ in request.calls]
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """One a word."""
+        return [sum(len(message.content.split()) for message in prompt) for prompt in prompts]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Shouting:
+    """The instruction in capitals."""
+
+    factor = "loudness"
+
+    def __init__(self, marks: int = 1) -> None:
+        self._marks = marks
+
+    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+        """As it is, and shouted."""
+
+        def shout(variant: Variant) -> Variant:
+            return replace(variant, instruction=variant.instruction.upper() + "!" * self._marks)
+
+        return [
+            LevelOfFactor(ORIGINAL, lambda variant: variant),
+            LevelOfFactor("loud", shout, {"by": "rule"}),
+        ]
+
+
+def greetings(*, many: int = 2) -> list[dict[str, Any]]:
+    """Items: some greetings."""
+    return [{"n": number, "greeting": f"Hello number {number}, you are kind"} for number in range(many)]

@@ -1,0 +1,33 @@
+"""Errors: what they say, and that the tree is the one that is drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from quaver import errors
+from quaver.errors import QuaverError, SpecError, UnknownName, nearest
+
+
+def test_an_error_says_where_what_and_what_to_do() -> None:
+    error = SpecError("no", where="study.yaml:3: repeats", expected="1", found="0", fix="say 1")
+    assert str(error) == "study.yaml:3: repeats: no\n  expected: 1\n  found: 0\n  to do: say 1"
+    assert str(QuaverError("no")) == "no"
+
+
+def test_the_nearest_name_is_suggested_and_a_far_one_is_not() -> None:
+    assert UnknownName("model", "lama", ["llamacpp", "lamma"]).fix == "did you mean 'lamma'?"
+    assert UnknownName("model", "zzz", ["llamacpp"]).fix is None
+    assert UnknownName("model", "x", []).expected == "no model is known here"
+    assert nearest("", ["a"]) is None
+
+
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name != "nearest"])
+def test_every_error_stands_in_the_tree_and_is_a_quaver_error(name: str) -> None:
+    kind = getattr(errors, name)
+    assert issubclass(kind, QuaverError)
+    assert name in str(errors.__doc__)
+
+
+def test_what_a_user_typed_is_not_taken_for_a_pattern() -> None:
+    error = UnknownName("column", "{x} %s [red]", ["{x}"], where="{where}")
+    assert "{x} %s [red]" in str(error)
