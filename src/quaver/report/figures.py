@@ -9,11 +9,11 @@ from typing import Any
 from quaver.records import Estimate
 from quaver.report.charts.levels import level_chart
 from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
-from quaver.report.charts.shares import label_share_chart, shares_shown
+from quaver.report.charts.shares import label_share_chart, not_drawn, shares_shown
 from quaver.report.finding import strongest_factor
 from quaver.report.numbers import percent_measure, printed
 from quaver.report.plain_text import slug
-from quaver.report.results import NO_LABEL, Results
+from quaver.report.results import NO_LABEL, Results, varying
 
 __all__ = ["Figure", "figures"]
 
@@ -105,15 +105,16 @@ def _shares(
     title = f"How often each label is given{grouped}" if several else "How often each label is given"
     title += f" (model {model})" if len(results.models) > 1 else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    cut = not_drawn(results, model, moved)
     return Figure(
         "finding" if first else f"label-shares-{slug(model)}",
         "label_shares",
         "finding" if first else "factors",
         title,
-        f"Share of each label among all answers of a prompt. {_BARS}{gold}",
+        f"Share of each label among all answers of a prompt. {_BARS}{gold}{cut}",
         lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
         shown,
-        f"{title}. {_spoken(shown)}",
+        f"{title}. {_spoken_shares(results, shown, factor)}",
     )
 
 
@@ -158,7 +159,7 @@ def _scores(
         f"{_capital(AXES.get(measure, measure))}. {_BARS}{cut}",
         lambda **how: draw(some, results, factor=grouped, **how),
         some,
-        f"{title}. {_spoken(some)}",
+        f"{title}. {_spoken(some, results)}",
     )
 
 
@@ -177,7 +178,7 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
         f"Share of answers from which a label was read. {_BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
         some,
-        f"{title}. {_spoken(some)}",
+        f"{title}. {_spoken(some, results)}",
     )
 
 
@@ -195,15 +196,44 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _spoken(estimates: Sequence[Estimate]) -> str:
+def _spoken(estimates: Sequence[Estimate], results: Results) -> str:
     """The lowest and highest value in words."""
     known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
     percent = percent_measure(known[0].measure)
+    columns = varying(known)
 
     def told(one: Estimate) -> str:
-        cell = ", ".join(f"{column} {value}" for column, value in one.cell.items())
-        return f"{printed(one.value or 0.0, percent)}" + (f" ({cell})" if cell else "")
+        cell = (one.cell.get(column, "all") for column in columns)
+        names = [results.variant_name(v) if c == "variant" else v for c, v in zip(columns, cell, strict=True)]
+        return printed(one.value or 0.0, percent) + (f" ({', '.join(names)})" if names else "")
 
     if len(known) == 1:
         return f"The value is {told(known[0])}."
     return f"{len(known)} values, from {told(known[0])} to {told(known[-1])}. The table has them all."
+
+
+_SPOKEN_LEVELS = 8
+
+
+def _spoken_shares(results: Results, shown: Sequence[Estimate], factor: str | None) -> str:
+    """For each level of the factor, between what each label's share lies."""
+    levels = results.factors.get(factor or "", [])
+    if not levels or len(levels) > _SPOKEN_LEVELS:
+        return _spoken(shown, results)
+    told = []
+    for level in levels:
+        spans: dict[str, list[float]] = {}
+        for one in shown:
+            if results.factor_levels.get(one.cell["variant"], {}).get(factor or "") == level:
+                spans.setdefault(one.cell.get("label", ""), []).append(one.value or 0.0)
+        parts = [
+            f"{results.label_name(label)} {_between(min(values), max(values))}"
+            for label, values in spans.items()
+        ]
+        told.append(f"{factor} {level}: {', '.join(parts)}")
+    return "; ".join(told) + "."
+
+
+def _between(low: float, high: float) -> str:
+    ends = [printed(low, percent=True), printed(high, percent=True)]
+    return " to ".join(dict.fromkeys(ends))

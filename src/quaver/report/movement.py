@@ -95,14 +95,16 @@ def _factors(results: Results, frame: pl.DataFrame) -> dict[str, list[str]]:
 
 
 def _count(frame: pl.DataFrame, factor: str, levels: list[str], labels: list[str]) -> _Counts:
-    """Count answers; codes come from joins, so that millions of rows stay in Polars."""
-    table = frame.filter(pl.col(factor).is_in(levels)).group_by("item", factor, "label").len()
-    items = {name: at for at, name in enumerate(sorted(table["item"].unique().to_list()))}
+    """Count answers. Values become numbers in Polars, so that millions of rows never pass through Python."""
+    known = frame.filter(pl.col(factor).is_in(levels))
+    table = known.group_by("item", factor, "label").len()
+    items = table["item"].unique().sort().to_list()
+    places = tuple(
+        table[column].cast(pl.Enum(names)).to_physical().to_numpy()
+        for column, names in (("item", items), (factor, levels), ("label", labels))
+    )
     counts = np.zeros((len(items), len(levels), len(labels)))
-    level_at = {name: at for at, name in enumerate(levels)}
-    label_at = {name: at for at, name in enumerate(labels)}
-    for item, level, label, count in table.iter_rows():
-        counts[items[item], level_at[level], label_at[label]] += count
+    counts[places] = table["len"].to_numpy()
     return _Counts(factor, levels, labels, counts)
 
 

@@ -91,7 +91,7 @@ def finding_picture(
         lock: The document of ``study.lock.json``.
         annotations: The annotation frame.
         estimates: Label shares among them.
-        width: In pixels; the PNG has twice as many.
+        width: In pixels; the PNG has half as many again.
 
     Returns:
         What it shows, in words; None where there is nothing to draw.
@@ -105,7 +105,7 @@ def finding_picture(
     chart = first.draw(width=width, title=title, subtitle=f"{results.name}. {first.subtitle}").to_dict()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
-    path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+    path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=1.5))
     return f"{title} {first.alternative}"
 
 

@@ -238,7 +238,7 @@ def _heading(name: str, references: Sequence[str], width: float) -> alt.TitlePar
     second = fitted(", ".join(references), width + 8, 10)
     return alt.TitleParams(
         text=fitted(name, width, 12.5),
-        subtitle=second or "g",
+        subtitle=second or "gl%",
         subtitleColor=SOFT if second else "transparent",
         fontSize=11.5,
         subtitleFontSize=10,

@@ -10,10 +10,10 @@ from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.numbers import printed
 from quaver.report.results import NO_LABEL, Results
 
-__all__ = ["MOST_MARKS", "label_share_chart", "shares_shown"]
+__all__ = ["MOST_VARIANTS", "label_share_chart", "not_drawn", "shares_shown"]
 
-MOST_MARKS = 90
-"""Rows beyond this are not drawn one by one: the levels of one factor stand for them."""
+MOST_VARIANTS = 90
+"""Of more variants than these, the levels of the factors are drawn."""
 
 _MOST_LABELS = 6
 _MOST_SERIES = 3
@@ -63,6 +63,26 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
     return sorted(shown, key=order)
 
 
+def not_drawn(results: Results, model: str, moved: Sequence[Estimate]) -> str:
+    """What the chart leaves out, in a sentence with a space before it; nothing where it draws all."""
+    every = [one for one in results.main("label_shares") if one.cell.get("model", model) == model]
+    labels = {one.cell.get("label", "") for one in every if one.value is not None}
+    told = []
+    if len(labels) > _MOST_LABELS:
+        told.append(f"the {_MOST_LABELS} commonest of {len(labels)} labels")
+    if len(results.decodings) > _MOST_SERIES:
+        told.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
+    if _by_levels(shares_shown(results, None, model), moved):
+        told.append(
+            f"the factors’ levels over all models and decodings, not {len(results.variants)} variants"
+        )
+    return f" Drawn are {' and '.join(told)}." if told else ""
+
+
+def _by_levels(shown: Sequence[Estimate], moved: Sequence[Estimate]) -> bool:
+    return bool(moved) and len({one.cell["variant"] for one in shown}) > MOST_VARIANTS
+
+
 def label_share_chart(
     results: Results,
     moved: Sequence[Estimate] = (),
@@ -88,7 +108,7 @@ def label_share_chart(
         An ``altair`` chart, or None where there are no label shares.
     """
     shown = shares_shown(results, factor, model)
-    if len({one.cell["variant"] for one in shown}) > MOST_MARKS and moved:
+    if _by_levels(shown, moved):
         marks = _level_marks(results, moved)
     else:
         marks = [_mark(results, one, factor) for one in shown]
