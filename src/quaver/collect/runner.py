@@ -27,8 +27,10 @@ __all__ = ["Outcome", "Progress", "collect"]
 _GROUP = 500
 _PAUSE = 0.5
 _BUNDLE = 64
-"""Answers that a fast worker passes on together, and the seconds that it holds them at most."""
+"""Responses that a fast worker passes on together, and the seconds that it holds them at most."""
 _HOLD = 0.05
+_QUEUE = 8
+"""Bundles that wait to be written: when the disk is full, there must still be room for these."""
 
 
 @dataclass(slots=True)
@@ -131,16 +133,16 @@ class _Worker(threading.Thread):
         self._holding = threading.Lock()
 
     def run(self) -> None:
-        since = time.monotonic()
+        since, size = time.monotonic(), 0
         end: BaseException | None = None
         try:
             for answered in self._model.answer(self._requests):
                 with self._holding:
                     self._held.append(answered)
-                now = time.monotonic()
-                if len(self._held) >= _BUNDLE or now - since > _HOLD:
+                now, size = time.monotonic(), size + len(answered[1])
+                if size >= _BUNDLE or now - since > _HOLD:
                     self._answers.put(self.hand_over())
-                    since = now
+                    since, size = now, 0
         except BaseException as error:  # carried to the thread that waits for it
             end = error
         self._answers.put(self.hand_over())
@@ -182,16 +184,16 @@ def collect(
         StoreError: Responses cannot be written.
     """
     tap = _Tap(calls, seconds)
-    answers: Queue[object] = Queue(maxsize=64)
+    answers: Queue[object] = Queue(maxsize=_QUEUE)
     sources = {
         name: store.register(name, models[name].identity(), models[name].provenance()) for name in requests
     }
     store.reserve()
     workers = [_Worker(name, models[name], tap.through(requests[name]), answers) for name in requests]
-    for worker in workers:
-        worker.start()
     writer = _Writer(store, progress, sources, watch)
     with _interrupts(tap):
+        for worker in workers:
+            worker.start()
         try:
             failure = _listen(answers, workers, writer, tap)
         finally:  # also after a second Ctrl-C: what came in is kept
