@@ -14,7 +14,7 @@ from quaver.measure.bootstrap import Draws, Floats, Resampling, bootstrap
 from quaver.measure.disagreement import REFERENCE, Disagreement
 from quaver.measure.intervals import Claim, estimate, undefined
 from quaver.measure.ratings import label_set_of, read_ratings
-from quaver.measure.stability import alpha_loss, scaled, spread_of
+from quaver.measure.stability import alpha_losses, scaled, spread_of
 from quaver.measure.table import Cell, Missing, label_counts
 from quaver.records import Estimate, LabelSet, Level
 from quaver.seeds import derive
@@ -138,7 +138,7 @@ def alpha_of(
     draws = bootstrap(model.alphas, units, resampling)
     if resample == "rows":
         draws = Draws(draws.point, _rows(cell, level, values, resampling), draws.jackknife[:0])
-    claim = replace(claim, spread=spread_of(float(draws.point[0]), [alpha_loss(model, 0, level)]))
+    claim = replace(claim, spread=spread_of(float(draws.point[0]), alpha_losses(model, level)))
     found = estimate(claim, draws, units, resampling)
     return found if resample == "items" else _of_rows(found)
 

@@ -14,6 +14,7 @@ Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Krippendorff (20
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class Disagreement:
         """m_u: how many ratings each item has that count, shape (items, strata)."""
         return self._m
 
-    @property
+    @cached_property
     def totals(self) -> Floats:
         """N_v: how often each value was given, shape (strata, values)."""
         return np.asarray(self._counts.sum(0))
@@ -118,7 +119,7 @@ class Disagreement:
             return float(self._ratios()[np.ix_(given, given)].max())
         return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
 
-    @property
+    @cached_property
     def per_item(self) -> Floats:
         """Each item's Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1), shape (items, strata)."""
         if self._level == "ordinal":

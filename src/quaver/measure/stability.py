@@ -17,7 +17,7 @@ from quaver.measure.means import over_strata
 from quaver.measure.table import Cell, Columns, Missing, cells
 from quaver.records import Estimate, LabelSet, Level
 
-__all__ = ["Setting", "alpha_loss", "mean_alpha", "scaled", "spread_of"]
+__all__ = ["Setting", "alpha_losses", "mean_alpha", "scaled", "spread_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +80,28 @@ def scaled(
     return level, scale(labels, level, label_set)
 
 
-def alpha_loss(model: Disagreement, stratum: int, level: Level) -> Interval:
-    """What alpha loses and gains, at most, for each unit of share of further items that differ.
+def alpha_losses(model: Disagreement, level: Level) -> list[Interval]:
+    """What each stratum's alpha loses and gains, at most, for each unit of share of items that differ.
 
     The loss is that of an item whose raters split evenly over the labels in use (or over the scale's
     two ends), relative to the expected disagreement; the gain ends at alpha = 1.
     """
-    ones = np.ones((1, model.pairable.shape[0]))
-    d, e, n = (float(part[0, stratum]) for part in model.sums(ones))
-    expected = e / (n * (n - 1)) if n > 1 else 0.0
-    if expected <= 0:
-        return Interval(2.0, 2.0)
+    d, e, n = (part[0] for part in model.sums(np.ones((1, model.pairable.shape[0]))))
     raters = max(2.0, float(model.ratings.max(initial=2.0)))
-    if level == "nominal":
-        used = max(2, min(raters, int((model.totals[stratum] > 0).sum())))
-        worst = (1 - 1 / used) * raters / (raters - 1)
-    else:
-        # Over a whole scale no split is further apart than half of the items at either end.
-        worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
-    return Interval(worst / expected, d / n / expected)
+    found = []
+    for stratum in range(model.strata):
+        expected = e[stratum] / (n[stratum] * (n[stratum] - 1)) if n[stratum] > 1 else 0.0
+        if expected <= 0:
+            found.append(Interval(2.0, 2.0))
+            continue
+        if level == "nominal":
+            used = max(2.0, min(raters, float((model.totals[stratum] > 0).sum())))
+            worst = (1 - 1 / used) * raters / (raters - 1)
+        else:
+            # Over a whole scale no split is further apart than half of the items at either end.
+            worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
+        found.append(Interval(float(worst / expected), float(d[stratum] / n[stratum] / expected)))
+    return found
 
 
 def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
@@ -152,7 +155,7 @@ def mean_alpha(
         warnings.append(f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})")
         model = Disagreement(counts[:, kept], level, values)
     draws = bootstrap(over_strata(model.alphas), units, resampling)
-    ends = [alpha_loss(model, stratum, level) for stratum in range(len(kept))]
+    ends = alpha_losses(model, level)
     claim = replace(
         claim,
         spread=spread_of(float(draws.point[0]), ends),

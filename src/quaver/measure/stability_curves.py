@@ -17,7 +17,7 @@ from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import estimate, undefined
 from quaver.measure.prompt_stability import CONDITION, PAPER
-from quaver.measure.stability import Setting, alpha_loss, spread_of
+from quaver.measure.stability import Setting, alpha_losses, spread_of
 from quaver.measure.table import Cell, Columns, Missing
 from quaver.records import Estimate, LabelSet, Level
 
@@ -164,6 +164,7 @@ def _curve(
     draws = bootstrap(alphas, units, resampling)
     per_item = (model.per_item > 1e-12).reshape(items, strata, count)
     pairable = model.pairable.reshape(items, strata, count)
+    losses = alpha_losses(model, level)
     found = []
     for step, (name, told) in enumerate(steps):
         usable = np.flatnonzero(defined[:, step])
@@ -179,7 +180,7 @@ def _curve(
             if lost and usable.size
             else (),
         )
-        ends = [alpha_loss(model, int(s) * count + step, level) for s in usable]
+        ends = [losses[int(s) * count + step] for s in usable]
         one = replace(one, spread=spread_of(float(draws.point[step]), ends))
         found.append(estimate(one, draws, units, resampling, step))
     return found

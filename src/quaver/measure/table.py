@@ -182,6 +182,7 @@ def cells(
         names = (*names, MISSING)
     columns_of = _Arrangement(
         items=items,
+        names=[" | ".join(value.values()) for value in items.values],
         strata=reader.together([role for role in within if not reader.plays(role, by)]),
         raters=reader.together([role for role in raters if not reader.plays(role, by)]),
         label=label,
@@ -341,6 +342,7 @@ class _Arrangement:
     """Every row's item, stratum, rater and label: what a cell is cut out of."""
 
     items: Codes
+    names: list[str]
     strata: Codes
     raters: Codes
     label: NDArray[np.int32]
@@ -369,7 +371,7 @@ class _Arrangement:
             where=where,
             codes=codes.reshape(shape),
             labels=self.labels,
-            items=tuple(" | ".join(self.items.values[i].values()) for i in some),
+            items=tuple(map(self.names.__getitem__, some.tolist())),
             strata=tuple(self.strata.values[i] for i in layers),
             raters=tuple(" | ".join(self.raters.values[i].values()) for i in judges),
             gold=None if self.gold is None else self.gold[some].astype(np.int32),
@@ -389,8 +391,7 @@ class _Arrangement:
             "several annotations in one place",
             where="annotations",
             expected=f"one for each item{''.join(f' and {name}' for name in apart)}",
-            found=f"{more} too many, the first of item {' | '.join(self.items.values[item[again]].values())}"
-            + told,
+            found=f"{more} too many, the first of item {self.names[item[again]]}" + told,
             fix="name the column that tells them apart in by or in columns",
         )
 
