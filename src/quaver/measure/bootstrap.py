@@ -30,7 +30,8 @@ _ENTRIES = 2**22
 """Weights are made at most this many at a time (32 MiB)."""
 
 _JACKKNIFE = 2000
-"""Above this many units BCa's acceleration, which falls with √n, is taken from a spread sample of them."""
+_SAMPLE = 500
+"""Above the first many units BCa's acceleration, which falls with √n, is taken from a spread sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ class Units:
 
     def without_one(self) -> Iterator[Floats]:
         """Item weights with one unit left out, for each unit or for a spread sample of them."""
-        chosen = np.unique(np.linspace(0, self.count - 1, min(self.count, _JACKKNIFE)).astype(np.int64))
+        wanted = self.count if self.count <= _JACKKNIFE else _SAMPLE
+        chosen = np.unique(np.linspace(0, self.count - 1, wanted).astype(np.int64))
         block = max(1, _ENTRIES // max(1, self.items, self.count))
         for start in range(0, chosen.size, block):
             some = chosen[start : start + block]

@@ -17,6 +17,7 @@ from quaver.measure.intervals import percentile
 from quaver.measure.random_wordings import two_way_alphas
 from quaver.measure.stability import Setting, mean_alpha
 from quaver.measure.table import Cell, Columns, Missing
+from quaver.measure.views import View
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = ["CONDITION", "PAPER", "WITHIN_REPEAT", "inter_model", "inter_pss", "intra_pss", "pooled_pss"]
@@ -39,6 +40,8 @@ def intra_pss(
     seed: int = 0,
     level: Level | None = None,
     missing: Missing = "drop",
+    view: View = "original",
+    across: str | None = None,
     columns: Columns | None = None,
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
@@ -58,6 +61,9 @@ def intra_pss(
         seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
+            each level of ``across``, ``"matched"`` to items valid at all levels (`quaver.measure.views`).
+        across: The column whose levels the last two make alike; by default the repeats.
         columns: Other names for the frame's columns.
         group: The column whose groups of items are resampled.
         interval: Which interval is given.
@@ -76,7 +82,7 @@ def intra_pss(
     0.444444
     """
     resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group, view, across)
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
     return [
         _alpha(setting, cell, "intra_pss", method, "condition", repeats=len(cell.raters))
@@ -94,6 +100,8 @@ def inter_pss(
     seed: int = 0,
     level: Level | None = None,
     missing: Missing = "drop",
+    view: View = "original",
+    across: str | None = None,
     wordings: Literal["fixed", "random"] = "fixed",
     columns: Columns | None = None,
     group: str | None = None,
@@ -116,6 +124,9 @@ def inter_pss(
         seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
+        view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
+            each level of ``across``, ``"matched"`` to items valid at all levels (`quaver.measure.views`).
+        across: The column whose levels the last two make alike; by default the repeats.
         wordings: Which of the two intervals the estimate gives.
         columns: Other names for the frame's columns: ``{"variant": "wording"}`` takes wordings as raters.
         group: The column whose groups of items are resampled.
@@ -138,7 +149,7 @@ def inter_pss(
             "unknown choice", where="wordings", expected="fixed or random", found=repr(wordings)
         )
     resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group, view, across)
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
     found = []
     for cell in setting.cells(("variant",), WITHIN_REPEAT):

@@ -14,7 +14,8 @@ from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.disagreement import Disagreement, scale
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.table import Cell, Columns, Missing, cells, frame_of
+from quaver.measure.views import View, view
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = ["Setting", "alpha_losses", "mean_alpha", "scaled", "spread_of"]
@@ -32,11 +33,13 @@ class Setting:
     missing: Missing = "drop"
     columns: Columns | None = None
     group: str | None = None
+    view: View = "original"
+    across: str | None = None
 
     def cells(self, raters: Sequence[str], within: Sequence[str]) -> list[Cell]:
-        """The annotations, arranged."""
+        """The annotations of the view that is asked for, arranged."""
         return cells(
-            self.annotations,
+            self._viewed(within),
             raters=raters,
             within=within,
             by=self.by,
@@ -46,6 +49,25 @@ class Setting:
             missing=self.missing,
         )
 
+    def _viewed(self, within: Sequence[str]) -> Any:
+        """The annotations of the view, made alike in number across repeats or another column's levels."""
+        if self.view == "original":
+            return self.annotations
+        frame = frame_of(self.annotations)
+        repeat = self.column("repeat")
+        across = self.across or (repeat if repeat in frame.columns else None)
+        apart = [self.column(role) for role in within] + list(self.by)
+        return view(
+            frame,
+            self.view,
+            across=() if across is None else across,
+            within=[name for name in dict.fromkeys(apart) if name in frame.columns and name != across],
+            labels=self.labels,
+            item=self.column("item"),
+            label=self.column("label"),
+            seed=self.resampling.seed,
+        )
+
     def scaled(self, cell: Cell) -> tuple[Level, Floats | None]:
         """The level of measurement and the labels' numbers."""
         return scaled(cell.labels, self.level, self.labels, self.missing)
@@ -53,6 +75,9 @@ class Setting:
     def claim(self, measure: str, method: str, reference: str, cell: Cell, **details: Any) -> Claim:
         """What every stability score says of itself."""
         excluded = cell.counted if self.missing == "drop" else {}
+        if self.view != "original":
+            method = f"{method}, {self.view} annotations"
+            details["view"] = self.view
         return Claim(measure, method, reference, cell=cell.where, excluded=excluded, details=details)
 
     def column(self, role: str) -> str:
