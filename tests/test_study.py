@@ -251,3 +251,12 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         opened(path).run()
     assert os.fspath(tmp_path / "responses.db") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["study.lock.json", ".run.pid"])
+def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path)
+    (tmp_path / name / "inside").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be"):
+        opened(path).run()
+    assert not list(tmp_path.glob("*.part"))

@@ -17,7 +17,7 @@ import polars as pl
 from quaver import registry
 from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.runner import Outcome, Progress, collect
-from quaver.collect.sole_writer import sole_writer
+from quaver.collect.sole_writer import sole_writer, writing
 from quaver.collect.store import Counts, Store
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
@@ -168,7 +168,8 @@ class Study:
             ModelError: A model is of no use.
         """
         experiment, models = self.experiment, self.models
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         with sole_writer(self.folder), self._store() as store:
             self._place(store)
             self._write_lock()
@@ -438,11 +439,15 @@ class Study:
 
     def _write_lock(self) -> None:
         text = json.dumps(self._lock(), indent=1, ensure_ascii=False, default=str) + "\n"
-        _replace(self.folder / "study.lock.json", text)
+        with writing(self.folder):
+            _replace(self.folder / "study.lock.json", text)
 
 
 def _replace(path: Path, text: str) -> None:
     """Write a file so that there is never half of it."""
     part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -157,7 +158,7 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: P
     )
     asked = folder / "asked"
     while process.poll() is None and not (asked.exists() and asked.stat().st_size >= 4):
-        pass
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
@@ -178,7 +179,7 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> No
         [sys.executable, "-m", "quaver", *arguments], cwd=folder, stdout=subprocess.PIPE, env=environment()
     )
     while process.poll() is None and not (folder / "asked").exists():
-        pass
+        time.sleep(0.01)
     message = refused(quaver(folder, *arguments))
     assert f"found: process {process.pid}\n" in message
     looked = quaver(folder, "status", "study.yaml", "--function", "fake=functions:slow")

@@ -230,3 +230,34 @@ def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
         if thread.name.startswith("quaver-"):
             thread.join(30)
     assert threading.active_count() == before
+
+
+def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 60}")
+    with pytest.raises(StoreError) as caught:
+        run(store, model, map(request, range(2000)), total=2000)
+    assert caught.value.found == "database or disk is full"
+    kept = answers(store)
+    store._db.execute("PRAGMA max_page_count = 4294967294")
+    done = {(0, item, 0) for item in range(2000)} - set(kept)
+    run(store, fake(), (request(item) for _, item, _ in sorted(done)), total=2000)
+    assert len(answers(store)) == 2000
+    assert kept.items() <= answers(store).items()
+
+
+def test_what_waits_to_be_written_is_little(tmp_path: Path) -> None:
+    """When the disk is full, all that was answered must fit into what was set aside."""
+    store, written = opened(tmp_path, items=5000, repeats=3), threading.Event()
+    model = fake()
+    waiting: list[int] = []
+
+    def seen(progress: Progress) -> None:
+        if progress.done and not written.is_set():
+            written.wait(0.5)  # the writer stands still; the worker goes on until it may not
+            written.set()
+            waiting.append(len(model.asked) - progress.done)
+
+    run(store, model, (request(item, (0, 1, 2)) for item in range(5000)), total=15000, watch=seen)
+    assert 0 < waiting[0] < 1000

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from quaver.errors import StoreError
 
-__all__ = ["sole_writer"]
+__all__ = ["sole_writer", "writing"]
 
 
 @contextmanager
@@ -33,8 +33,28 @@ def sole_writer(folder: Path) -> Iterator[None]:
             fix="wait for it, or end it; what it collected is stored",
         ) from None
     try:
-        pid.write_text(str(os.getpid()))
+        with writing(folder):
+            pid.write_text(str(os.getpid()))
         yield
     finally:
-        pid.unlink(missing_ok=True)
+        with suppress(OSError):
+            pid.unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Translate what the operating system says when something cannot be written there.
+
+    Raises:
+        StoreError: The disk is full, or the folder is somebody else's.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            "the study's folder cannot be written",
+            where=str(folder),
+            found=error.strerror or str(error),
+            fix="free some space, or see whose folder it is",
+        ) from error

@@ -9,6 +9,7 @@ anew when the study changes: an answer that fits the new study is found there by
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 import threading
@@ -49,7 +50,7 @@ CREATE VIEW IF NOT EXISTS answers AS
 """
 
 _VERSION = 1
-_BALLAST = 4 * 2**20
+_BALLAST = 16 * 2**20
 """Bytes set aside beside the database: given up when the disk is full, so that what was already
 answered can still be written down."""
 
@@ -354,7 +355,8 @@ class Store:
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:
-        fix = "free some space and run again" if "full" in str(error) else None
+        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        fix = "free some space and run again" if full else None
         if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
             fix = "move the file away; it is not a store of responses"
         return StoreError(
