@@ -73,10 +73,15 @@ def test_estimates_of_unlike_cells_and_no_interval(make: Any, tmp_path: Path) ->
     study = make(items=2, repeats=1)
     study.estimates += [
         Estimate("odd", 0.25, cell={}),
+        Estimate("odd", float("nan"), 0.0, 1.0, cell={"party": "z"}),
+        Estimate("odd", 0.75, float("-inf"), 1.0, cell={"party": "q"}),
         Estimate("odd", 0.5, cell={"party": "x"}),
         Estimate("odd", 0.0, 0.0, 0.0, cell={"party": "y", "wording": "plain"}),
     ]
-    assert "0.25" in words(write_report(tmp_path, **study.inputs()))
+    text = words(write_report(tmp_path, **study.inputs()))
+    assert "0.25" in text
+    assert "not a finite number" in text
+    assert "its interval is not finite" in text
 
 
 def test_four_hundred_variants_are_drawn_by_their_levels(make: Any, tmp_path: Path) -> None:

@@ -174,5 +174,6 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_ours(make: Any, tmp_path
 def test_printed_numbers_never_claim_more_than_they_know() -> None:
     assert printed(0.001, percent=True) == "<\u00a01\u00a0%"
     assert printed(1.0, percent=True) == "100\u00a0%"
+    assert printed(-0.001, percent=True) == ">\u00a0−1\u00a0%"
     assert printed(-0.5) == "−0.50"
     assert math.isclose(float(printed(1234.5)), 1234.5, rel_tol=1e-2)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from inspect import cleandoc
 
+from quaver.records import Estimate
 from quaver.report.results import Results
 
-__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words"]
+__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "rules"]
 
 
 def method_paragraph(results: Results) -> str:
@@ -22,7 +25,11 @@ def method_paragraph(results: Results) -> str:
         + f" were labelled with {_count(len(results.label_names), 'label')} ({labels}; "
         f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), 'model')}, in "
         f"{_count(len(results.variants), 'prompt variant')}"
-        + (f" ({' × '.join(f'{len(v)} {k}' for k, v in results.factors.items())})" if results.factors else "")
+        + (
+            f" ({' × '.join(f'{len(v)} of {k}' for k, v in results.factors.items())})"
+            if results.factors
+            else ""
+        )
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
         + (f", asked {' or '.join(map(str, repeats))} times" if repeats else "")
         + f", {lock.get('calls', 0):,} calls in all.",
@@ -36,10 +43,10 @@ def method_paragraph(results: Results) -> str:
     return " ".join(parts)
 
 
-def measured(results: Results) -> dict[str, str]:
+def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
     """How each measure was computed, and where it is defined."""
     found: dict[str, str] = {}
-    for one in results.estimates:
+    for one in estimates:
         if one.method and (one.measure not in found or one.value is not None):
             found[one.measure] = one.method + (f". {one.reference}" if one.reference else "")
     return found
@@ -47,6 +54,11 @@ def measured(results: Results) -> dict[str, str]:
 
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def rules(results: Results) -> dict[str, str]:
+    """The evaluators' rules by name, without the indentation of the code that states them."""
+    return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
 
 
 def left_out(results: Results) -> list[tuple[str, str, int, int]]:

@@ -45,6 +45,8 @@ def printed(value: float, percent: bool = False) -> str:
 def _percent(value: float) -> str:
     if 0 < value < 0.005:
         return "<\u00a01\u00a0%"
+    if -0.005 < value < 0:
+        return ">\u00a0−1\u00a0%"
     if 0.995 <= value < 1:
         return ">\u00a099\u00a0%"
     return f"{100 * value:.0f}\u00a0%".replace("-", "−")

@@ -18,7 +18,7 @@ from quaver.report.charts.svg import inline_svg
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figures import Figure, figures
 from quaver.report.finding import STABLE, finding
-from quaver.report.method import left_out, measured, method_paragraph, noise_in_words
+from quaver.report.method import left_out, measured, method_paragraph, noise_in_words, rules
 from quaver.report.movement import movement
 from quaver.report.plain_text import visible
 from quaver.report.results import Results
@@ -28,6 +28,7 @@ __all__ = ["finding_picture", "write_report"]
 
 _WIDE = 720
 _NARROW = 344
+_MOST_PROMPTS = 400
 
 
 def write_report(
@@ -136,8 +137,10 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         undefined=undefined_table(results),
         left_out=left_out(results),
         method=method_paragraph(results),
-        measured=measured(results),
+        measured=measured([*results.estimates, *moved]),
+        rules=rules(results),
         stable=STABLE,
+        most_prompts=_MOST_PROMPTS,
     )
     return visible(text)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +38,7 @@ class Results:
     ) -> None:
         self.lock = lock
         self.annotations = annotations
-        self.estimates = list(estimates)
+        self.estimates = [_finite(one) for one in estimates]
         self.noise = dict(noise or {})
 
     # ------------------------------------------------------------------- design
@@ -169,6 +171,16 @@ class Results:
             "label": (*self.label_names, NO_LABEL, "no_label"),
         }
         return list(known.get(column, self.factors.get(column, ())))
+
+
+def _finite(one: Estimate) -> Estimate:
+    """A plug-in's NaN or infinity is no value, and no end of an interval."""
+    if one.value is not None and not math.isfinite(one.value):
+        return replace(one, value=None, low=None, high=None, reason=one.reason or "not a finite number")
+    ends = (one.low, one.high)
+    if any(end is not None and not math.isfinite(end) for end in ends):
+        return replace(one, low=None, high=None, warnings=(*one.warnings, "its interval is not finite"))
+    return one
 
 
 def varying(estimates: Sequence[Estimate]) -> list[str]:

@@ -225,20 +225,23 @@ def _panel(
             fill=alt.Fill("fill:N", scale=None),
         )
     )
-    heading = _heading(forest.names.get(panel, panel), [r.text for r in known if r.text], width)
+    heading = _heading(forest, panel, [r.text for r in known if r.text], width)
     return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
 
 
-def _heading(name: str, references: Sequence[str], width: float) -> alt.TitleParams:
+def _heading(forest: Forest, panel: str, references: Sequence[str], width: float) -> alt.TitleParams:
     common: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 4, "color": INK}
+    name = forest.names.get(panel, panel)
     if not name:
         text = fitted(", ".join(references), width, 10.5) or "\u00a0"
         return alt.TitleParams(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
-    # Headings stand at one height only where each has a second line, and that as tall as the others'.
+    if not forest.references:
+        return alt.TitleParams(text=fitted(name, width, 12.5), fontSize=11.5, **common)
+    # Headings stand at one height only where each has a second line, as tall as the others'.
     second = fitted(", ".join(references), width + 8, 10)
     return alt.TitleParams(
         text=fitted(name, width, 12.5),
-        subtitle=second or "gl%",
+        subtitle=second or forest.references[0].text,
         subtitleColor=SOFT if second else "transparent",
         fontSize=11.5,
         subtitleFontSize=10,
