@@ -1,0 +1,104 @@
+"""The demo's study, smaller, on the real embedded model and real voters, from its file to its report."""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+from collections.abc import Iterator
+from importlib.resources import files
+
+import pytest
+
+from quaver.study import Study
+
+VOTERS = 3
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    text = (files("quaver") / "examples" / "votes.yaml").read_text(encoding="utf-8")
+    text = text.replace("sample: 24", f"sample: {VOTERS}").replace("repeats: 6", "repeats: 2")
+    path = tmp_path_factory.mktemp("votes") / "study.yaml"
+    path.write_text(text, encoding="utf-8")
+    opened = Study.open(path)
+    outcome = opened.run()
+    assert (outcome.ended, outcome.errors) == ("finished", 0)
+    assert outcome.done == VOTERS * 16 * 3
+    yield opened
+    for model in opened.models.values():
+        model.close()
+
+
+def test_the_label_follows_the_format_and_not_the_voter(study: Study) -> None:
+    greedy = {
+        one.cell["format"]: one.value
+        for one in study.measure("label_shares", by=["decoding", "format"], evaluator="first_label")
+        if one.cell["decoding"] == "greedy" and one.cell["label"] == "dole"
+    }
+    assert greedy["names"] == greedy["swapped"] == 1.0
+    assert greedy["letters"] == 0.0
+
+
+def test_agreement_between_formats_is_no_better_than_chance(study: Study) -> None:
+    greedy = [
+        one for one in study.measure("inter_pss", evaluator="first_label") if one.cell["decoding"] == "greedy"
+    ]
+    assert len(greedy) == 2
+    for one in greedy:
+        assert one.value is not None
+        assert one.value < 0.1
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low <= one.value <= one.high
+
+
+def test_the_measures_that_the_study_asks_for_are_all_there(study: Study) -> None:
+    estimates = study.estimates()
+    assert {one.measure for one in estimates} == {
+        "accuracy",
+        "consistency",
+        "inter_pss",
+        "intra_pss",
+        "label_shares",
+        "sensitivity",
+        "valid_rate",
+    }
+    accuracy = next(one for one in estimates if one.measure == "accuracy")
+    assert accuracy.details["chance"] == 0.5
+    assert accuracy.details["majority"] >= 0.5
+    assert all(one.value is not None or one.reason for one in estimates)
+
+
+def test_prompts_share_what_they_have_in_common(study: Study) -> None:
+    plan = study.plan()
+    (model,) = plan.models
+    assert model.counted
+    assert model.cost == 0
+    assert model.stored == model.calls == plan.calls
+    assert model.new_tokens < model.prompt_tokens / 10
+
+
+def test_the_report_and_the_table_hold_the_same_estimates(study: Study) -> None:
+    report = study.report()
+    assert report.name == "report.html"
+    with (study.folder / "estimates.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    estimates = study.estimates()
+    asked_for = {one.measure for one in estimates}  # the report adds some of its own
+    written = [(row["measure"], row["value"]) for row in rows if row["measure"] in asked_for]
+    assert written == [(one.measure, "" if one.value is None else repr(one.value)) for one in estimates]
+
+
+def test_answers_can_be_read_without_quaver(study: Study) -> None:
+    with sqlite3.connect(study.folder / "responses.db") as db:
+        names = [column[0] for column in db.execute("SELECT * FROM answers LIMIT 1").description]
+        (rows,) = db.execute("SELECT count(*) FROM answers").fetchone()
+    assert rows == VOTERS * 16 * 3
+    assert {"model", "variant", "decoding", "item", "repeat", "text", "messages"} <= set(names)
+
+
+def test_the_engine_makes_no_noise_of_its_own(study: Study) -> None:
+    for rows in study.noise(prompts=2).values():
+        for row in rows:
+            assert row.other_text == row.other_top == 0, row
+            assert row.identical == row.answers, row
