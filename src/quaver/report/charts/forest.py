@@ -211,8 +211,10 @@ def _panel(
     layers: list[Any] = []
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
+        # Kept within the panel, or it would push the heading up.
+        inside = {"y": alt.value(1), "y2": alt.value(lines.count * step - 1)}
         lined = alt.Chart(inline([{"value": r.value} for r in known]))
-        layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x))
+        layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
     layers.append(
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=1.6)
