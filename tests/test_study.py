@@ -260,3 +260,49 @@ def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path, name: str) -
     with pytest.raises(StoreError, match="cannot be"):
         opened(path).run()
     assert not list(tmp_path.glob("*.part"))
+
+
+READERS = {
+    "measure": ("measures: [accuracie]\n", "measures[0]: unknown measure 'accuracie'", "'accuracy'?"),
+    "option of a measure": (
+        "measures: [{use: accuracy, mising: wrong}]\n",
+        "measures[0].mising: unknown key 'mising'",
+        "'missing'?",
+    ),
+    "column of a measure": (
+        "measures: [{use: accuracy, by: [modell]}]\n",
+        "measures[0]: by: unknown column 'modell'",
+        "'model'?",
+    ),
+    "evaluator of a measure": (
+        "measures: [{use: accuracy, evaluator: first_lable}]\n",
+        "measures[0]: unknown evaluator 'first_lable'",
+        "'first_label'?",
+    ),
+    "evaluator": ("evaluators: [exakt]\n", "evaluators[0]: unknown evaluator 'exakt'", "'exact'?"),
+    "option of an evaluator": (
+        "evaluators: [{use: exact, fold: true}]\n",
+        "evaluators[0].fold: unknown key 'fold'",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)
+def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(
+    tmp_path: Path, line: str, start: str, guess: str
+) -> None:
+    path, counted = written(tmp_path, STUDY + line), Counted()
+    for work in (opened(path, counted).plan, opened(path, counted).run):
+        with pytest.raises(QuaverError) as caught:
+            work()
+        assert str(caught.value).startswith(f"study.yaml:12: {start}")
+        assert guess in str(caught.value)
+    assert counted.calls == []
+
+
+def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    with pytest.raises(SpecError, match="'pattern' is missing"):
+        opened(path).rescore(["pattern"])

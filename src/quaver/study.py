@@ -28,7 +28,7 @@ from quaver.errors import SpecError, StoreError, UnknownName
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
-from quaver.records import Call, Estimate, Request
+from quaver.records import ANNOTATION_COLUMNS, Call, Estimate, Request
 from quaver.score import Evaluator
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
@@ -137,6 +137,7 @@ class Study:
         Args:
             pilot: Ask this many requests first, and store their answers, so that the time is measured.
         """
+        self._check_readers()
         if pilot:
             self.run(requests=pilot)
         if not self._responses.exists():
@@ -178,6 +179,7 @@ class Study:
             progress = Progress(experiment.calls, before)
             if before == experiment.calls:
                 return Outcome("finished", experiment.calls, before, 0, 0, progress.elapsed)
+            self._check_readers()
             fresh = counts.answered == 0
 
             def stored(keys: Sequence[bytes]) -> Any:
@@ -276,14 +278,31 @@ class Study:
         evaluators = [asked.model_dump() for asked in self.spec.evaluators]
         return f"{self._fingerprint} {store.state()} {json.dumps(evaluators, sort_keys=True, default=str)}"
 
+    def _check_readers(self) -> None:
+        """Find what is wrong with evaluators and measures before anything is asked."""
+        known = list(self._evaluators())
+        columns = [*ANNOTATION_COLUMNS, *self._factors, *self.spec.items.groups]
+        for index, asked in enumerate(self.spec.measures):
+            where = self._source.where("measures", index)
+            plugin = registry.load("measures", asked.use, where=where)
+            bind(plugin, asked.options, self._source, ("measures", index), ("use", "by", "evaluator"))
+            for column in asked.columns(self._factors):
+                if column not in columns:
+                    raise UnknownName("column", column, columns, where=f"{where}: by")
+            if asked.evaluator is not None and asked.evaluator not in known:
+                raise UnknownName("evaluator", asked.evaluator, known, where=where)
+
     def _evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
         if names is not None:
-            return {name: registry.load("evaluators", name)() for name in names}
+            plugins = {name: registry.load("evaluators", name) for name in names}
+            return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
         found: dict[str, Evaluator] = {}
         for index, asked in enumerate(self.spec.evaluators):
             loc = ("evaluators", index)
             plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
-            found[asked.title] = plugin(**bind(plugin, asked.options, self._source, loc))
+            options = bind(plugin, asked.options, self._source, loc, ("use", "name"))
+            with self._source.locating(*loc):
+                found[asked.title] = plugin(**options)
         return found
 
     # -------------------------------------------------------------------- measure
