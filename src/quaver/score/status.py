@@ -150,7 +150,8 @@ def _empty(answer: Answer) -> Reading:
 
 
 def _declines(folded: str) -> bool:
-    return _DECLINES.search(folded, 0, _OPENING + 80) is not None
+    found = _DECLINES.search(folded, 0, 2 * _OPENING)
+    return found is not None and found.start() < _OPENING
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:
