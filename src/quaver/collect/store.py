@@ -20,57 +20,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quaver.collect.tables import COLUMNS, INSERT, PLACE, SCHEMA, VERSION, response_of, row_of, written_prompt
 from quaver.errors import StoreError
 from quaver.models import Answered
-from quaver.records import Call, Condition, Request, Response, Token
+from quaver.records import Call, Condition, Request, Response
 
 __all__ = ["Counts", "Store"]
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE IF NOT EXISTS sources (
-    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
-CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT);
-CREATE TABLE IF NOT EXISTS responses (
-    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
-    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
-    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    latency REAL, received REAL, raw TEXT);
-CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
-CREATE TABLE IF NOT EXISTS calls (
-    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
-CREATE TABLE IF NOT EXISTS conditions (
-    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
-CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
-CREATE VIEW IF NOT EXISTS answers AS
-    SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.text, r.finish, r.error,
-           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key
-    FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
-    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item;
-"""
-
-_VERSION = 1
 _BALLAST = 16 * 2**20
 """Bytes set aside beside the database: given up when the disk is full, so that what was already
 answered can still be written down."""
-
-_COLUMNS = (
-    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw"
-)
-_INSERT = f"""
-INSERT INTO responses (key, prompt, source, seed, received, {_COLUMNS})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
-    seed = excluded.seed, received = excluded.received,
-    {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", "))}
-WHERE responses.finish = 'error' AND excluded.finish != 'error'
-"""
-_PLACE = """
-INSERT OR REPLACE INTO calls (response, condition, item, repeat)
-SELECT id, ?2, ?3, ?4 FROM responses WHERE key = ?1
-"""
-
-_DUMPS = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Counts(NamedTuple):
@@ -108,18 +67,18 @@ class Store:
             self._db = sqlite3.connect(path, isolation_level=None)
             self._db.execute("PRAGMA busy_timeout = 10000")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _VERSION):
+            if version not in (0, VERSION):
                 raise StoreError(
                     "these responses were stored by another version of Quaver",
                     where=str(path),
-                    expected=f"format {_VERSION}",
+                    expected=f"format {VERSION}",
                     found=f"format {version}",
                     fix="update Quaver",
                 )
             if version == 0:
                 self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.executescript(_SCHEMA)
-                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+                self._db.executescript(SCHEMA)
+                self._db.execute(f"PRAGMA user_version = {VERSION}")
             self._db.execute("PRAGMA synchronous = FULL")
             self._look_up = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
 
@@ -197,10 +156,10 @@ class Store:
             first = request.calls[0].repeat
             for call, response in zip(request.calls, responses, strict=True):
                 seed = request.seed + call.repeat - first
-                rows.append((call.key, prompt, source, seed, now, *_row(response)))
+                rows.append((call.key, prompt, source, seed, now, *row_of(response)))
                 places.append(tuple(call))
-        self._db.executemany(_INSERT, rows)
-        self._db.executemany(_PLACE, places)
+        self._db.executemany(INSERT, rows)
+        self._db.executemany(PLACE, places)
 
     def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
         """Write the prompts down; requests of the same prompt come one after the other and share it."""
@@ -210,7 +169,7 @@ class Store:
             if request.prompt.messages is not last:
                 last = request.prompt.messages
                 last_id += 1
-                rows.append((last_id, _clean(_DUMPS(last))))
+                rows.append((last_id, written_prompt(last)))
             ids.append(last_id)
         self._db.executemany("INSERT INTO prompts VALUES (?, ?)", rows)
         return ids
@@ -244,7 +203,7 @@ class Store:
                 ((index, c.model, c.variant, c.decoding, c.repeats) for index, c in enumerate(conditions)),
             )
             self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
-            self._db.executemany(_PLACE, calls)
+            self._db.executemany(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> Collection[bytes]:
@@ -286,14 +245,14 @@ class Store:
             Lists of (position of condition, position of item, repeat, response).
         """
         sql = (
-            f"SELECT c.condition, c.item, c.repeat, {_COLUMNS} FROM calls c "
+            f"SELECT c.condition, c.item, c.repeat, {COLUMNS} FROM calls c "
             "JOIN responses r ON r.id = c.response ORDER BY c.response"
         )
         # A connection of its own: whoever writes the frame draws from another thread.
         with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
             rows = reader.execute(sql)
             while part := list(islice(rows, chunk)):
-                yield [(condition, item, repeat, _response(row)) for condition, item, repeat, *row in part]
+                yield [(condition, item, repeat, response_of(row)) for condition, item, repeat, *row in part]
 
     def usage(self) -> dict[str, dict[str, float]]:
         """By model: calls, tokens and seconds of the study's stored responses."""
@@ -362,43 +321,3 @@ class Store:
         return StoreError(
             "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
         )
-
-
-def _row(response: Response) -> tuple[Any, ...]:
-    tokens = json.dumps(response.tokens) if response.tokens else None
-    raw = json.dumps(dict(response.raw), default=str) if response.raw else None
-    return (
-        _clean(response.text),
-        response.finish,
-        response.error and _clean(response.error),
-        response.thinking and _clean(response.thinking),
-        tokens,
-        response.prompt_tokens,
-        response.cached_tokens,
-        response.completion_tokens,
-        response.latency,
-        raw,
-    )
-
-
-def _clean(text: str) -> str:
-    """SQLite holds UTF-8: a lone surrogate, which that cannot be, becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
-
-
-def _response(row: Sequence[Any]) -> Response:
-    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw = row
-    return Response(
-        text=text,
-        finish=finish,
-        error=error,
-        thinking=thinking,
-        tokens=tuple(Token(t, p, tuple((a, b) for a, b in top)) for t, p, top in json.loads(tokens))
-        if tokens
-        else (),
-        prompt_tokens=prompt,
-        cached_tokens=cached,
-        completion_tokens=completion,
-        latency=latency,
-        raw=json.loads(raw) if raw else None,
-    )

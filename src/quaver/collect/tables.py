@@ -1,0 +1,102 @@
+"""The tables of ``responses.db``, and how a response becomes a row and a row a response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from quaver.records import Message, Response, Token
+
+__all__ = ["COLUMNS", "INSERT", "PLACE", "SCHEMA", "VERSION", "response_of", "row_of", "written_prompt"]
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS sources (
+    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
+CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT);
+CREATE TABLE IF NOT EXISTS responses (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
+    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
+    latency REAL, received REAL, raw TEXT);
+CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
+CREATE TABLE IF NOT EXISTS calls (
+    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
+CREATE TABLE IF NOT EXISTS conditions (
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
+CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
+CREATE VIEW IF NOT EXISTS answers AS
+    SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.text, r.finish, r.error,
+           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key
+    FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
+    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item;
+"""
+
+VERSION = 1
+"""Of the tables; another version is refused."""
+
+COLUMNS = (
+    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw"
+)
+INSERT = f"""
+INSERT INTO responses (key, prompt, source, seed, received, {COLUMNS})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
+    seed = excluded.seed, received = excluded.received,
+    {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
+WHERE responses.finish = 'error' AND excluded.finish != 'error'
+"""
+PLACE = """
+INSERT OR REPLACE INTO calls (response, condition, item, repeat)
+SELECT id, ?2, ?3, ?4 FROM responses WHERE key = ?1
+"""
+
+_DUMPS = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def written_prompt(messages: Sequence[Message]) -> str:
+    """A prompt's messages as JSON: a list of role and content."""
+    return _clean(_DUMPS(messages))
+
+
+def row_of(response: Response) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``."""
+    tokens = json.dumps(response.tokens) if response.tokens else None
+    raw = json.dumps(dict(response.raw), default=str) if response.raw else None
+    return (
+        _clean(response.text),
+        response.finish,
+        response.error and _clean(response.error),
+        response.thinking and _clean(response.thinking),
+        tokens,
+        response.prompt_tokens,
+        response.cached_tokens,
+        response.completion_tokens,
+        response.latency,
+        raw,
+    )
+
+
+def _clean(text: str) -> str:
+    """SQLite holds UTF-8: a lone surrogate, which that cannot be, becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
+
+
+def response_of(row: Sequence[Any]) -> Response:
+    """The response in the values of ``COLUMNS``."""
+    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw = row
+    return Response(
+        text=text,
+        finish=finish,
+        error=error,
+        thinking=thinking,
+        tokens=tuple(Token(t, p, tuple((a, b) for a, b in top)) for t, p, top in json.loads(tokens))
+        if tokens
+        else (),
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        latency=latency,
+        raw=json.loads(raw) if raw else None,
+    )
