@@ -62,8 +62,23 @@ def test_the_whole_way(folder: Path) -> None:
     assert rescored.returncode == 0, rescored.stderr
     assert "exact" in rescored.stdout
     assert (folder / "annotations.parquet").exists()
-    for command in ("status", "plan", "rescore"):
-        assert quaver(folder, command, "study.yaml", *SAME).stderr == ""
+
+
+def test_estimates_and_the_report_follow(folder: Path, command: Command) -> None:
+    command(folder, "run", "study.yaml", *SAME)
+    measured = command(folder, "measure", "study.yaml", "accuracy", "--json", *SAME)
+    assert measured.stderr == ""
+    (estimate,) = [json.loads(line) for line in measured.stdout.splitlines()]
+    assert (estimate["measure"], estimate["value"], estimate["n"]) == ("accuracy", 1.0, 2)
+    shown = command(folder, "measure", "study.yaml", *SAME)
+    assert shown.returncode == 0
+    assert "accuracy" in shown.stdout
+    message = refused(command(folder, "measure", "study.yaml", "accuracie", *SAME))
+    assert "did you mean 'accuracy'?" in message
+    reported = command(folder, "report", "study.yaml", *SAME)
+    assert reported.returncode == 0, reported.stderr
+    assert (folder / "report.html").stat().st_size > 1000
+    assert (folder / "estimates.csv").exists()
 
 
 def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Command) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +16,14 @@ from quaver.records import Message, Request, Response
 __all__ = ["Function"]
 
 _MOST_FAILURES = 20
+
+
+def _compiled(function: Any) -> str | None:
+    """What a function without a source does, as Python holds it."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    return repr((code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]))
 
 
 class Function:
@@ -39,11 +48,15 @@ class Function:
 
     def identity(self) -> str:
         """Name, source and version of the function."""
-        name = getattr(self._annotate, "__qualname__", type(self._annotate).__qualname__)
+        annotate: Any = self._annotate
+        while isinstance(annotate, partial):
+            annotate = annotate.func
+        written = annotate if hasattr(annotate, "__qualname__") else type(annotate)
+        name = written.__qualname__
         try:
-            source = inspect.getsource(self._annotate)
-        except (OSError, TypeError):  # a builtin, a callable object, something typed at a prompt
-            source = name
+            source = inspect.getsource(written)
+        except (OSError, TypeError):  # a builtin, something typed at a prompt
+            source = _compiled(written) or name
         return f"function {name} {sha256(source.encode()).hexdigest()[:16]} {self._version}".strip()
 
     def provenance(self) -> Mapping[str, Any]:
