@@ -12,7 +12,7 @@ from quaver.score.reading import ambiguous, no_label, valid
 __all__ = ["Integer"]
 
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<sign>[+−-]?)(?P<digits>\d{1,3}(?:,\d{3})++|\d++)(?:\.0++)?"
+    r"(?=[\d+−-])(?<![\w.,])(?P<sign>[+−-]?)(?P<digits>\d{1,3}(?:,\d{3})++|\d++)(?:\.0++)?"
     r"(?![\w%]|[.,]\d|\s?%|[-–−]\d|\sto\s\d)"
 )
 # What a number may stand behind that makes it the end of a range or a total, not an answer.

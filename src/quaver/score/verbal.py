@@ -13,7 +13,7 @@ from quaver.score.forms import bare
 __all__ = ["VerbalConfidence", "verbal_confidence"]
 
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<sign>[+−-]?)(?P<number>\d++(?:\.\d++)?|\.\d++)"
+    r"(?=[\d.+−-])(?<![\w.,])(?P<sign>[+−-]?)(?P<number>\d++(?:\.\d++)?|\.\d++)"
     r"(?:(?P<percent>\s?%|\s?per\s?cent\b)|(?P<hundred>\s?/\s?100\b|\s(?:out\s)?of\s(?:a\s)?100\b)|(?!\w))"
     r"(?![.,]\d)"
 )
