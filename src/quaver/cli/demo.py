@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.console import Group
 
 from quaver.cli.screen import screen, show_outcome, table, watching
 from quaver.cli.tables import numbers, short
@@ -40,7 +40,7 @@ def command(
     screen.print(f"The report: {report.resolve()}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(study: Study) -> Table:
+def _table(study: Study) -> Group:
     """One row a variant, as the greedy model answers: how often the first label, how good."""
     reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
     shown = {"label_shares": f"says {label.name}", "valid_rate": "readable", "accuracy": "right"}
@@ -56,7 +56,7 @@ def _table(study: Study) -> Table:
     return table(("asked", *shown.values()), cells, "Greedy answers, with 95 % intervals:")
 
 
-def _agreement(study: Study) -> Table:
+def _agreement(study: Study) -> Group:
     """Krippendorff's alpha between the ways of asking, as far as the items' text is the same."""
     rows = [
         (one.cell["decoding"], one.cell["text"], *numbers(one))

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, StudyArgument, duration, open_study, screen, table
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, open_study, screen, table
 
 
 def command(
-    study: StudyArgument,
+    study: StudyArgument = HERE,
     pilot: Annotated[int, typer.Option(help="Ask this many requests first, to measure the time.")] = 0,
     function: FunctionOption = None,
 ) -> None:
@@ -29,7 +29,7 @@ def command(
             model.prompt_tokens,
             model.new_tokens,
             model.answer_tokens,
-            duration(model.seconds),
+            "done" if model.stored == model.calls else duration(model.seconds),
             "unknown" if model.cost is None else f"${model.cost:.2f}",
         )
         for model in plan.models
@@ -40,7 +40,7 @@ def command(
         "prompts",
         "prompt tokens",
         "read once",
-        "answer tokens, at most",
+        "answers, at most",
         "time left",
         "cost",
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
 
 
-def command(study: StudyArgument, function: FunctionOption = None) -> None:
+def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
     """Write report.html, estimates.csv and figures/ from the stored answers."""
     path = open_study(study, function).report()
     screen.print(f"Wrote {path}", highlight=False, markup=False)

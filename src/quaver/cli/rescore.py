@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen, table
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen, table
 
 
 def command(
-    study: StudyArgument,
+    study: StudyArgument = HERE,
     evaluator: Annotated[
         list[str] | None, typer.Option(help="An evaluator's name; the study's own by default.")
     ] = None,

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, show_outcome, watching
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, show_outcome, watching
 
 
 def command(
-    study: StudyArgument,
+    study: StudyArgument = HERE,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")] = False,
     function: FunctionOption = None,
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
@@ -25,6 +25,7 @@ from quaver.errors import QuaverError
 from quaver.study import Study
 
 __all__ = [
+    "HERE",
     "FunctionOption",
     "StudyArgument",
     "duration",
@@ -41,6 +42,8 @@ screen = Console()
 errors = Console(stderr=True)
 
 StudyArgument = Annotated[Path, typer.Argument(help="The study file, or its folder.")]
+HERE = Path("study.yaml")
+"""The study of a command that names none."""
 FunctionOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -76,15 +79,15 @@ def plain(value: object) -> Text:
     return Text("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in str(value)))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Table:
-    """A table; columns that hold only numbers are set to the right."""
-    drawn = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:
+    """A table under its title; columns that hold only numbers are set to the right."""
+    drawn = Table(header_style="bold", box=None, pad_edge=False)
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) for row in rows) and bool(rows)
         drawn.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         drawn.add_row(*(plain(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
-    return drawn
+    return Group(*([plain(title)] if title else []), drawn)
 
 
 def duration(seconds: float | None) -> str:

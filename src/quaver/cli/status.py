@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
 
 
-def command(study: StudyArgument, function: FunctionOption = None) -> None:
+def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
     """Say how much of a study is answered."""
     counts, total = open_study(study, function).status()
     screen.print(f"{counts.answered:,} of {total:,} calls are answered", end="", highlight=False)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.table import Table
+from rich.console import Group
 
 from quaver.cli.screen import table
 from quaver.records import Estimate
@@ -14,7 +14,7 @@ from quaver.records import Estimate
 __all__ = ["estimates_tables", "numbers", "short"]
 
 
-def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Table]:
+def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     """One table for each measure and set of columns; what all its rows share stands in its title."""
 
     def kind(estimate: Estimate) -> tuple[str, tuple[str, ...]]:
