@@ -126,6 +126,7 @@ SHORT_AND_LONG = [
     for v in TEXT_FIRST_WORDINGS
     for name, text in (("short", "{{ text }}"), ("long", "{{ text }} I am a {{ party }}."))
 ]
+ESSAYS = [f"{number} tells a story. " * 40 for number in range(12, 30)]
 UNLIKE = [
     replace(v, id=f"{v.id}{name}", text=text)
     for v in TEXT_FIRST_WORDINGS
@@ -142,6 +143,7 @@ ORDERS = {
     "instruction first": (VOTERS, INSTRUCTION_FIRST_WORDINGS),
     "both": (VOTERS, WORDINGS),
     "one text the beginning of the other": (VOTERS, SHORT_AND_LONG),
+    "one long text the beginning of the other": (ESSAYS, SHORT_AND_LONG[:2]),
     "two texts that begin unlike each other": (VOTERS, UNLIKE),
     "system messages": (VOTERS, SYSTEMS),
     "first and last item alike": ([*VOTERS, VOTERS[0]], WORDINGS),
