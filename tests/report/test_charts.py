@@ -79,3 +79,22 @@ def test_the_picture_of_the_finding(study: Any, results: Results, tmp_path: Path
     assert {path.name for path in (tmp_path / "images").iterdir()} == {"finding.svg", "finding.png"}
     empty = inputs | {"estimates": []}
     assert finding_picture(tmp_path / "none", **empty) is None
+
+
+def test_estimates_of_unlike_cells_are_headed_by_what_they_hold_fixed(results: Results) -> None:
+    some = [
+        Estimate("inter_pss", 0.1, cell={"decoding": "greedy"}),
+        Estimate("inter_pss", 0.2, cell={"decoding": "greedy", "format": "names"}),
+        Estimate("inter_pss", 0.3, cell={"decoding": "greedy", "format": "letters"}),
+        Estimate("inter_pss", 0.4, cell={"decoding": "greedy", "wording": "plain"}),
+    ]
+    rows = (row for data in score_chart(some, results).to_dict()["datasets"].values() for row in data)
+    texts = [row["text"] for row in rows if "text" in row]
+    assert {"over all", "within one format", "within one wording", "names", "letters", "plain"} <= set(texts)
+
+
+def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
+    labelled = [one for one in results.estimates if one.cell.get("label") != "no label"]
+    figure = figures(Results(results.lock, results.annotations, labelled), [])[0]
+    assert "among the answers with a label" in figure.subtitle
+    assert "among all answers" in figures(results, [])[0].subtitle

@@ -105,13 +105,15 @@ def _shares(
     title = f"How often each label is given{grouped}" if several else "How often each label is given"
     title += f" (model {model})" if len(results.models) > 1 else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
+    every = any(one.cell.get("label") == NO_LABEL for one in shown)
+    whole = "all answers" if every else "the answers with a label"
     cut = not_drawn(results, model, moved)
     return Figure(
         "finding" if first else f"label-shares-{slug(model)}",
         "label_shares",
         "finding" if first else "factors",
         title,
-        f"Share of each label among all answers of a prompt. {_BARS}{gold}{cut}",
+        f"Share of each label among {whole} of a prompt. {_BARS}{gold}{cut}",
         lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
         shown,
         f"{title}. {_spoken_shares(results, shown, factor)}",

@@ -58,13 +58,16 @@ def score_chart(
     if not known:
         return None
     columns = varying(known)
-    series = "decoding" if "decoding" in columns and "variant" in columns else None
+    series = "decoding" if "decoding" in columns and len(columns) > 1 else None
     if panel is None and "model" in columns:
         panel = "model"
     if domain is None and known[0].measure in ("sensitivity", "consistency"):
         domain = (0.0, 1.0)
     told = [c for c in columns if c not in (series, panel)]
-    marks = [_mark(results, one, told, factor, series, panel) for one in _drawn(known, results, factor)]
+    apart = _apart(known)
+    marks = [
+        _mark(results, one, told, factor, series, panel, apart) for one in _drawn(known, results, factor)
+    ]
     forest = Forest(
         marks,
         AXES.get(known[0].measure, known[0].measure),
@@ -73,6 +76,20 @@ def score_chart(
         references=references,
     )
     return draw(forest, width=width, title=title, subtitle=subtitle)
+
+
+def _apart(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
+    """Headings for estimates whose cells have unlike columns: what each kind holds fixed."""
+    kinds = list(dict.fromkeys(frozenset(one.cell) for one in known))
+    if len(kinds) < 2:
+        return {}
+    common = frozenset.intersection(*kinds)
+    order = list(dict.fromkeys(column for one in known for column in one.cell))
+    headings = {}
+    for kind in kinds:
+        fixed = [column for column in order if column in kind - common]
+        headings[kind] = f"within one {' and '.join(fixed)}" if fixed else "over all"
+    return headings
 
 
 def _drawn(known: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
@@ -90,7 +107,7 @@ def _drawn(known: Sequence[Estimate], results: Results, factor: str | None) -> l
     def order(one: Estimate) -> tuple[Any, ...]:
         level = results.factor_levels.get(one.cell.get("variant", ""), {}).get(factor or "", "")
         cell = ((places[c].get(v, len(places[c])), v) for c, v in sorted(one.cell.items(), reverse=True))
-        return (levels.get(level, 0), *cell)
+        return (len(one.cell), sorted(one.cell), levels.get(level, 0), *cell)
 
     return sorted(chosen, key=order)
 
@@ -102,24 +119,28 @@ def _mark(
     factor: str | None,
     series: str | None,
     panel: str | None,
+    apart: Mapping[frozenset[str], str],
 ) -> Mark:
     variant = one.cell.get("variant")
     level = results.factor_levels.get(variant or "", {}).get(factor or "")
     grouped = level is not None and len(results.factors) > 1
     names = []
     for column in told:
-        value = one.cell.get(column, "all")
+        value = one.cell.get(column)
+        if value is None:  # this estimate is about all of them
+            continue
         if column == "variant":
             value = results.variant_name(value, without=factor if grouped else None)
         elif column == "label":
             value = results.label_name(value)
         names.append(value)
+    group = f"{factor}: {level}" if grouped else apart.get(frozenset(one.cell), "")
     return Mark(
         one.value or 0.0,
         one.low,
         one.high,
         row=" · ".join(names) or "all answers",
-        group=f"{factor}: {level}" if grouped else "",
+        group=group,
         panel=one.cell.get(panel, "") if panel else "",
         series=one.cell.get(series, "") if series else "",
     )
