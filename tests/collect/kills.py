@@ -72,6 +72,7 @@ def killed(study: Path, log: Path, pause: float) -> None:
 
 def main(study: Path, log: Path, seed: int) -> None:
     """Kill it twenty times, look each time, then let it end."""
+    Study.open(study, functions={"fake": asking(log)}).plan()  # loads what every process would load
     moments = random.Random(seed)
     seen = []
     for _ in range(KILLS):

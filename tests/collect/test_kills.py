@@ -39,7 +39,7 @@ def collected(folder: Path, *arguments: str) -> dict[str, Any]:
         [sys.executable, script, str(study), str(folder / "log"), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
