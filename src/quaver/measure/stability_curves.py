@@ -13,11 +13,11 @@ import numpy as np
 from scipy import stats
 
 from quaver.measure import Frame
-from quaver.measure.bootstrap import Floats, Resampling, bootstrap
-from quaver.measure.disagreement import Disagreement
-from quaver.measure.intervals import estimate, undefined
+from quaver.measure.bootstrap import Floats, Resampling
+from quaver.measure.intervals import undefined
 from quaver.measure.prompt_stability import CONDITION, PAPER
-from quaver.measure.stability import Setting, alpha_losses, spread_of
+from quaver.measure.stability import Setting
+from quaver.measure.stability_parts import Part, each_alpha
 from quaver.measure.table import Cell, Columns, Missing
 from quaver.records import Estimate, LabelSet, Level
 
@@ -144,46 +144,23 @@ def _curve(
     setting: Setting, cell: Cell, measure: str, counts: Floats, steps: list[tuple[str, str]]
 ) -> list[Estimate]:
     """Alpha at each step, mean over strata; ``counts`` is (items, strata, steps, labels)."""
-    level, values = setting.scaled(cell)
-    units, resampling = cell.units, setting.resampling
-    claim = setting.claim(measure, "Krippendorff's alpha, mean over conditions", PAPER, cell, level=level)
+    claim = setting.claim(measure, "Krippendorff's alpha, mean over conditions", PAPER, cell)
     if not steps:
         why = "fewer than two repeats" if cell.items else "no annotations"
-        return [undefined(replace(claim, n=units.count), units, resampling, why)]
+        return [undefined(replace(claim, n=cell.units.count), cell.units, setting.resampling, why)]
     items, strata, count, labels = counts.shape
-    model = Disagreement(counts.reshape(items, strata * count, labels), level, values)
-    reasons = np.array(model.reasons(), object).reshape(strata, count)
-    defined = np.array([reason is None for reason in reasons.ravel()]).reshape(strata, count)
-
-    def alphas(weights: Floats) -> Floats:
-        each = model.alphas(weights).reshape(len(weights), strata, count)
-        usable = np.isfinite(each) & defined
-        total = np.where(usable, each, 0).sum(1)
-        return np.asarray(np.where(usable.any(1), total / np.maximum(usable.sum(1), 1), np.nan))
-
-    draws = bootstrap(alphas, units, resampling)
-    per_item = (model.per_item > 1e-12).reshape(items, strata, count)
-    pairable = model.pairable.reshape(items, strata, count)
-    losses = alpha_losses(model, level)
-    found = []
-    for step, (name, told) in enumerate(steps):
-        usable = np.flatnonzero(defined[:, step])
-        lost = strata - usable.size
-        one = replace(
-            claim,
-            method=f"Krippendorff's alpha, {told} as raters, mean over conditions",
-            cell={**cell.where, "repeats": name},
-            n=units.touched(np.asarray(pairable[:, :, step].any(1))),
-            differing=units.touched(np.asarray(per_item[:, :, step].any(1))),
-            reason=next((reason for reason in reasons[:, step] if reason), None),
-            warnings=(f"alpha is undefined in {lost} of {strata} conditions",)
-            if lost and usable.size
-            else (),
+    parts = [
+        Part(
+            replace(
+                claim,
+                method=f"Krippendorff's alpha, {told} as raters, mean over conditions",
+                cell={**cell.where, "repeats": name},
+            ),
+            [stratum * count + step for stratum in range(strata)],
         )
-        ends = [losses[int(s) * count + step] for s in usable]
-        one = replace(one, spread=spread_of(float(draws.point[step]), ends))
-        found.append(estimate(one, draws, units, resampling, step))
-    return found
+        for step, (name, told) in enumerate(steps)
+    ]
+    return each_alpha(setting, cell, counts.reshape(items, strata * count, labels), parts)
 
 
 def _with_summary(curve: list[Estimate], tolerance: float, resampling: Resampling) -> list[Estimate]:

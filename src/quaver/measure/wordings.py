@@ -12,9 +12,10 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling
-from quaver.measure.intervals import Claim, undefined
-from quaver.measure.prompt_stability import PAPER, WITHIN_REPEAT, intra_pss
-from quaver.measure.stability import Setting, mean_alpha
+from quaver.measure.intervals import undefined
+from quaver.measure.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
+from quaver.measure.stability import Setting
+from quaver.measure.stability_parts import Part, each_alpha
 from quaver.measure.table import Cell, Columns, Missing, frame_of
 from quaver.records import Estimate, LabelSet, Level
 
@@ -62,31 +63,27 @@ def wording_stability(
     >>> [(e.cell, round(e.value, 3)) for e in wording_stability(frame.with_columns(variant=pl.lit("v")))]
     [({'variant': 'v'}, 0.444)]
     """
-    frame = frame_of(annotations)
-    role = (columns or {}).get("variant", "variant")
-    names = [role] if isinstance(role, str) else list(role)
-    more = [name for name in names if name not in by and (name in frame.columns or role != "variant")]
-    found = intra_pss(
-        frame,
-        labels=labels,
-        by=(*by, *more),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        level=level,
-        missing=missing,
-        columns=columns,
-        group=group,
-        interval=interval,
-    )
-    if not found:
-        empty = Claim("wording_stability", "Krippendorff's alpha, repeats as raters", PAPER)
-        setting = Setting(frame, Resampling(confidence, resamples, seed, interval))
-        return [
-            undefined(replace(empty, cell=cell.where, n=0), cell.units, setting.resampling, "no annotations")
-            for cell in replace(setting, by=by, columns=columns).cells(("repeat",), ())
+    resampling = Resampling(confidence, resamples, seed, interval)
+    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
+    found: list[Estimate] = []
+    for cell in setting.cells(("repeat",), CONDITION):
+        method = "Krippendorff's alpha of one variant, repeats as raters"
+        claim = setting.claim("wording_stability", method, PAPER, cell)
+        role = (columns or {}).get("variant", "variant")
+        names = [role] if isinstance(role, str) else list(role)
+        wordings: dict[tuple[tuple[str, str], ...], list[int]] = {}
+        for index, stratum in enumerate(cell.strata):
+            which = tuple((name, stratum[name]) for name in names if name in stratum)
+            wordings.setdefault(which, []).append(index)
+        if not wordings:
+            found.append(undefined(replace(claim, n=0), cell.units, resampling, "no annotations"))
+            continue
+        parts = [
+            Part(replace(claim, cell={**cell.where, **dict(which)}), strata)
+            for which, strata in wordings.items()
         ]
-    return [replace(one, measure="wording_stability") for one in found]
+        found += each_alpha(setting, cell, cell.counts(), parts)
+    return found
 
 
 def original_agreement(
@@ -162,7 +159,6 @@ def _marked(setting: Setting) -> str | None:
 
 
 def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[Estimate]:
-    level, values = setting.scaled(cell)
     base = setting.claim(
         "original_agreement",
         "Krippendorff's alpha of a variant and the original, mean over repeats",
@@ -173,22 +169,21 @@ def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[E
         why = "no original wording is named" if original is None else f"no answers to {original!r}"
         why = why if cell.items else "no annotations"
         return [undefined(replace(base, n=0), cell.units, setting.resampling, why)]
-    first = cell.codes[:, :, cell.raters.index(original)]
-    found = []
-    for index, name in enumerate(cell.raters):
-        if name == original:
-            continue
-        second = cell.codes[:, :, index]
-        counts = np.zeros((*first.shape, len(cell.labels)))
-        for codes in (first, second):
-            where = np.nonzero(codes >= 0)
-            counts[(*where, codes[where])] += 1
-        both = (first >= 0) & (second >= 0)
+    others = [index for index, name in enumerate(cell.raters) if name != original]
+    if not others:
+        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other wording")]
+    size = len(cell.labels)
+    given = (cell.codes[..., None] == np.arange(size)).astype(np.float64)
+    first = cell.raters.index(original)
+    counts = given[:, :, others] + given[:, :, [first]]
+    parts = []
+    for place, index in enumerate(others):
+        one, two = cell.codes[:, :, first], cell.codes[:, :, index]
+        both = (one >= 0) & (two >= 0)
         details: dict[str, Any] = {"original": original}
         if both.any():
-            details["same"] = float((first == second)[both].mean())
-        claim = replace(base, cell={**cell.where, "variant": name}, details=details)
-        found.append(mean_alpha(claim, counts, cell.units, setting.resampling, level, values, "repeat"))
-    if not found:
-        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other wording")]
-    return found
+            details["same"] = float((one == two)[both].mean())
+        claim = replace(base, cell={**cell.where, "variant": cell.raters[index]}, details=details)
+        parts.append(Part(claim, [s * len(others) + place for s in range(counts.shape[1])]))
+    flat = counts.reshape(len(cell.items), counts.shape[1] * len(others), size)
+    return each_alpha(setting, cell, flat, parts)
