@@ -70,8 +70,11 @@ def expected_alpha(probabilities: Floats, repeats: int) -> Statistic:
     alphas but for terms of order 1/N.
 
     Args:
-        probabilities: Shape (items, labels), rows summing to 1.
+        probabilities: Shape (items, labels) or (items, strata, labels), each row summing to 1; NaN for none.
         repeats: K, two or more.
+
+    Returns:
+        A function to values of shape (samples, strata); NaN where there is no variation, or one item.
 
     Two items, one sure of a, one sure of b: alpha is 1. Both at even odds, K = 2: D_o = ½; of 12 ordered
     pairs, 4 within items and 8 across, half differ, so alpha is 0:
@@ -82,19 +85,24 @@ def expected_alpha(probabilities: Floats, repeats: int) -> Statistic:
     >>> float(expected_alpha(np.full((2, 2), 0.5), 2)(ones)[0, 0])
     0.0
     """
-    differ = 1 - (probabilities**2).sum(1)
+    known = np.asarray(np.isfinite(probabilities).all(-1))
+    shares = np.where(known[..., None], probabilities, 0.0)
+    flat = shares.reshape(len(shares), -1)
+    known = known.reshape(len(shares), -1)
+    differ = np.where(known, 1 - (shares**2).sum(-1).reshape(known.shape), 0.0)
+    given = known.astype(np.float64)
 
     def statistic(weights: Floats) -> Floats:
-        items = weights.sum(1)
-        within = weights @ differ
-        totals = weights @ probabilities
+        items, within = weights @ given, weights @ differ
+        totals = (weights @ flat).reshape(*items.shape, -1)
         # All pairs as if independent, less the K of an item that are one value with itself.
-        pairs = repeats**2 * (items**2 - (totals**2).sum(1)) - repeats * within
+        pairs = repeats**2 * (items**2 - (totals**2).sum(2)) - repeats * within
         n = repeats * items
         small = 1e-12 * np.maximum(n, 1) ** 2
         observed = within / np.where(items > 0, items, 1)
         expected = pairs / np.where(n > 1, n * (n - 1), 1)
-        alpha = np.where(pairs > small, 1 - observed / np.where(pairs > small, expected, 1), np.nan)
-        return np.asarray(alpha[:, None])
+        # One item has no expectation across items.
+        defined = (pairs > small) & (items > 1)
+        return np.asarray(np.where(defined, 1 - observed / np.where(defined, expected, 1), np.nan))
 
     return statistic

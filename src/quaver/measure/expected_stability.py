@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
 from quaver.measure import Frame
-from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.confidences import arranged, column_for, numbers_of
 from quaver.measure.expected_alpha import expected_alpha
 from quaver.measure.floor import holding_its_value
@@ -260,15 +259,12 @@ def _expected(
         n=units.touched(asked),
         excluded={"without probabilities": given.without} if given.without else {},
     )
-    each = [
-        _within(given.probabilities[:, stratum], known[:, stratum], repeats)
-        for stratum in range(known.shape[1])
-        if known[:, stratum].sum() > 1
-    ]
-    if not each:
+    several = known.sum(0) > 1
+    if not several.any():
         why = "fewer than two items with probabilities" if asked.any() else "no probabilities"
         return undefined(claim, units, resampling, why)
-    draws = bootstrap(over_strata(lambda w: np.concatenate([one(w) for one in each], 1)), units, resampling)
+    statistic = over_strata(expected_alpha(given.probabilities[:, several], repeats))
+    draws = bootstrap(statistic, units, resampling)
     warnings = list(claim.warnings)
     if temperature != 1:
         warnings.append(
@@ -283,9 +279,3 @@ def _expected(
         spread=lambda share: mean_within(value, share, -1.0, 1.0),
     )
     return holding_its_value(estimate(claim, draws, units, resampling))
-
-
-def _within(probabilities: Floats, known: NDArray[np.bool_], repeats: int) -> Statistic:
-    """One condition's expected alpha, over the items that it has probabilities for."""
-    inner = expected_alpha(probabilities[known], repeats)
-    return lambda weights: inner(weights[:, known])

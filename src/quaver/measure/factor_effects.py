@@ -219,7 +219,8 @@ class _Cell:
         for outcome in self._outcomes(place, len(names)):
             why = None if whole and outcome.known.all() else "a combination of levels is missing"
             claim = self._claim(outcome, "_interaction", f"{pair[0]} × {pair[1]}")
-            found += self._contrasts(claim, outcome, told, contrast, why)
+            named = [self._at(claim, level) for level in told]
+            found += self._contrasts(named, outcome, contrast, why)
         return found
 
     def _placed(self, codes: Codes) -> tuple[list[dict[str, str]], NDArray[np.int64]]:
@@ -287,20 +288,28 @@ class _Cell:
     def _estimates(
         self, outcome: _Outcome, factor: str, told: Sequence[str], contrast: Floats, against: int | None
     ) -> list[Estimate]:
-        own = self._contrasts(self._claim(outcome, "", factor), outcome, told, np.eye(len(told)), None)
+        claims = [self._at(self._claim(outcome, "", factor), level) for level in told]
         claim = self._claim(outcome, "_difference", factor)
         claim = replace(
             claim, details={"against": "the mean of the others" if against is None else told[against]}
         )
-        why = "one level" if len(told) < 2 else None
-        apart = self._contrasts(claim, outcome, told, contrast, why)
-        return own + [one for index, one in enumerate(apart) if index != against]
+        apart = [self._at(claim, level) for level in told]
+        if len(told) < 2:
+            alone = [undefined(one, self._cell.units, self._resampling, "one level") for one in apart]
+            return self._contrasts(claims, outcome, np.eye(1), None) + alone
+        rows = [index for index in range(len(told)) if index != against]
+        claims += [apart[index] for index in rows]
+        # One bootstrap for both, since a level's own value is a contrast too.
+        return self._contrasts(claims, outcome, np.concatenate([np.eye(len(told)), contrast[rows]]), None)
+
+    def _at(self, claim: Claim, level: str) -> Claim:
+        return replace(claim, cell={**(claim.cell or {}), "level": level})
 
     def _contrasts(
-        self, claim: Claim, outcome: _Outcome, told: Sequence[str], contrast: Floats, why: str | None
+        self, named: Sequence[Claim], outcome: _Outcome, contrast: Floats, why: str | None
     ) -> list[Estimate]:
+        """The estimates of weighted sums of the levels, a row of weights each."""
         units, resampling = self._cell.units, self._resampling
-        named = [replace(claim, cell={**(claim.cell or {}), "level": level}) for level in told]
         if why is not None or not outcome.known.any():
             return [undefined(one, units, resampling, why or outcome.reason) for one in named]
 
@@ -316,8 +325,7 @@ class _Cell:
         for index, one in enumerate(named):
             value = float(draws.point[index])
             if outcome.ends is not None:
-                plain = bool((contrast == np.eye(len(told))).all())
-                low = 0.0 if plain else -1.0
+                low = 0.0 if (contrast[index] >= 0).all() else -1.0
                 one = replace(
                     one,
                     spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
