@@ -22,7 +22,7 @@ from quaver.seeds import derive
 __all__ = ["ROWS_WARNING", "alpha_of", "krippendorff_alpha"]
 
 ROWS_WARNING = (
-    "resampling rows treats an item's ratings as independent: the interval is too narrow, up to several times; "
+    "resampling rows treats an item's ratings as independent: the interval is too narrow; "
     "use it only to reproduce published ones"
 )
 
