@@ -31,7 +31,9 @@ def check_abilities(
     needs_system = any(variant.system for variant in variants)
     for name, model in models.items():
         if needs_system and not model.abilities.system:
-            _refuse("a system message", "prompt.system", name, [n for n in models if models[n].abilities.system])
+            _refuse(
+                "a system message", "prompt.system", name, [n for n in models if models[n].abilities.system]
+            )
         for key, decoding in decodings.items():
             for what, able in _demands(decoding):
                 if not able(model.abilities):
@@ -63,4 +65,3 @@ def _refuse(what: str, where: str, name: str, able: list[str]) -> None:
         expected="what every model of the study can do",
         fix=f"of this study's models, {', '.join(able)} can" if able else "leave it out",
     )
-
