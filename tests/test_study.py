@@ -156,9 +156,28 @@ def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, pro
 
 
 def test_a_function_that_was_not_given(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="was not given") as caught:
+    with pytest.raises(Unavailable, match="was not given") as caught:
         Study.open(written(tmp_path)).plan()
     assert "--function fake=module:annotate" in str(caught.value)
+
+
+def test_what_is_stored_is_measured_without_the_model(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED)
+    opened(path).run()
+    expected = opened(path).estimates()
+    reviewer = Study.open(path)
+    assert reviewer.status() == opened(path).status()
+    assert reviewer.estimates() == expected
+    assert reviewer.rescore().height == 12
+    with pytest.raises(Unavailable, match="was not given"):
+        reviewer.run()
+
+
+def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path: Path) -> None:
+    study = opened(written(tmp_path, VARIED))
+    outcome = study.run(requests=2)
+    assert (outcome.ended, outcome.done, outcome.missing) == ("requests", 4, 8)
+    assert study.run(requests=99).ended == "finished"
 
 
 def test_a_function_for_no_model(tmp_path: Path) -> None:

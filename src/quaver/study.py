@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from inspect import getdoc
 from itertools import islice
@@ -14,28 +14,26 @@ from typing import Any
 
 import polars as pl
 
-from quaver import registry
 from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.runner import Outcome, Progress, collect
-from quaver.collect.sole_writer import sole_writer, writing
+from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Counts, Store
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
 from quaver.design.spec import MeasureSpec, StudySpec
-from quaver.design.study_file import Source, bind, read_study
-from quaver.errors import SpecError, StoreError, UnknownName
+from quaver.design.study_file import Source, read_study
+from quaver.errors import ModelError, StoreError
+from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
-from quaver.records import ANNOTATION_COLUMNS, Call, Estimate, Request
-from quaver.score import Evaluator
+from quaver.plugins import Annotate, Plugins
+from quaver.records import Call, Estimate, Request
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
 
 __all__ = ["Study"]
-
-Annotate = Callable[[str, str], str]
 
 
 class Study:
@@ -50,12 +48,9 @@ class Study:
     ) -> None:
         self.spec = spec
         self.folder = folder
+        self._files = StudyFolder(folder)
         self._source = source
-        self._functions = dict(functions)
-        names = [model.name for model in spec.models]
-        for name in functions:
-            if name not in names:
-                raise UnknownName("model", name, names, where="functions")
+        self._plugins = Plugins(spec, source, functions)
 
     @classmethod
     def open(
@@ -103,33 +98,29 @@ class Study:
             UnknownName: No engine of that name is registered.
             ModelError: Weights are missing.
         """
-        models: dict[str, Model] = {}
-        for index, asked in enumerate(self.spec.models):
-            loc = ("models", index)
-            plugin = registry.load("models", asked.use, where=self._source.where(*loc))
-            options: dict[str, Any] = asked.options
-            if asked.use == "function":
-                options = {**options, "annotate": self._function(asked.name, loc)}
-            checked = bind(plugin, options, self._source, loc, beside=("use", "name"))
-            with self._source.locating(*loc):
-                models[asked.name] = plugin(**checked)
+        models = self._plugins.models()
         with self._source.locating():
             check_abilities(models, self.experiment.decodings, self.experiment.variants)
         return models
 
-    def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
-        if name not in self._functions:
-            raise SpecError(
-                f"the model {name!r} is a Python function that was not given",
-                where=self._source.where(*loc),
-                expected="a function annotate(text, prompt)",
-                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
-            )
-        return self._functions[name]
+    @cached_property
+    def _served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model: as it is, or as it was where it is not here any more.
+
+        What is stored can so be read and measured without the weights, the key or the function.
+        """
+        try:
+            models = self.models
+        except ModelError:
+            known = self._files.read_lock().get("models", {})
+            if set(known) == {model.name for model in self.spec.models}:
+                return dict(known)
+            raise
+        return {name: {"identity": one.identity(), **one.provenance()} for name, one in models.items()}
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan(self.experiment, {name: model.identity() for name, model in self.models.items()})
+        return Plan(self.experiment, {name: str(facts["identity"]) for name, facts in self._served.items()})
 
     def plan(self, *, pilot: int = 0) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
@@ -137,10 +128,10 @@ class Study:
         Args:
             pilot: Ask this many requests first, and store their answers, so that the time is measured.
         """
-        self._check_readers()
+        self._plugins.check(self._factors)
         if pilot:
             self.run(requests=pilot)
-        if not self._responses.exists():
+        if not self._files.responses.exists():
             return forecast(self._plan, self.models, {})
         with self._answers() as store:
             return forecast(self._plan, self.models, store.usage())
@@ -169,17 +160,16 @@ class Study:
             ModelError: A model is of no use.
         """
         experiment, models = self.experiment, self.models
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        with sole_writer(self.folder), self._store() as store:
+        self._files.make()
+        with sole_writer(self.folder), self._files.store() as store:
             self._place(store)
-            self._write_lock()
+            self._files.write_lock(self._lock())
             counts = store.counts()
             before = counts.answered - (counts.errors if retry_errors else 0)
             progress = Progress(experiment.calls, before)
             if before == experiment.calls:
                 return Outcome("finished", experiment.calls, before, 0, 0, progress.elapsed)
-            self._check_readers()
+            self._plugins.check(self._factors)
             fresh = counts.answered == 0
 
             def stored(keys: Sequence[bytes]) -> Any:
@@ -188,7 +178,7 @@ class Study:
             for name, model in models.items():
                 model.prepare(max(c.repeats for c in experiment.conditions if c.model == name))
             budget = self.spec.budget
-            return collect(
+            outcome = collect(
                 {name: islice(self._plan.requests(name, stored), requests) for name in models},
                 models,
                 store,
@@ -197,10 +187,13 @@ class Study:
                 seconds=budget.seconds,
                 watch=watch,
             )
+        if requests is not None and outcome.ended == "finished" and outcome.missing:
+            return replace(outcome, ended="requests")
+        return outcome
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""
-        if not self._responses.exists():
+        if not self._files.responses.exists():
             return Counts(0, 0, 0), self.experiment.calls
         with self._answers() as store:
             return store.counts(), self.experiment.calls
@@ -214,15 +207,13 @@ class Study:
         found: dict[str, list[Noise]] = {}
         for name, model in self.models.items():
             found[name] = engine_noise(model, self._spread_requests(name, prompts))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        document = {name: [asdict(row) for row in rows] for name, rows in found.items()}
-        self._noise_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        self._files.write_noise({name: [asdict(row) for row in rows] for name, rows in found.items()})
         return found
 
     @property
     def noise_is_known(self) -> bool:
         """Whether the engines' own noise has been measured for this study."""
-        return self._noise_file.exists()
+        return self._files.has_noise
 
     def _spread_requests(self, model: str, prompts: int) -> list[Request]:
         first = next(iter(self.spec.decoding))
@@ -251,10 +242,10 @@ class Study:
             items=experiment.items,
             variants={variant.id: variant for variant in experiment.variants},
             labels=experiment.labels,
-            evaluators=self._evaluators(evaluators),
+            evaluators=self._plugins.evaluators(evaluators),
         )
         with self._answers() as store:
-            frame = annotate(store.read(), annotator, self._annotations_file).collect()
+            frame = annotate(store.read(), annotator, self._files.annotations).collect()
             store.note("annotations", self._scoring_mark(store))
         return frame
 
@@ -269,41 +260,14 @@ class Study:
         """
         with self._answers() as store:
             fresh = store.noted("annotations") == self._scoring_mark(store)
-        if fresh and self._annotations_file.exists():
-            return pl.read_parquet(self._annotations_file)
+        if fresh and self._files.annotations.exists():
+            return pl.read_parquet(self._files.annotations)
         return self.rescore()
 
     def _scoring_mark(self, store: Store) -> str:
         """Changes with the calls, the stored answers and the study's evaluators."""
         evaluators = [asked.model_dump() for asked in self.spec.evaluators]
         return f"{self._fingerprint} {store.state()} {json.dumps(evaluators, sort_keys=True, default=str)}"
-
-    def _check_readers(self) -> None:
-        """Find what is wrong with evaluators and measures before anything is asked."""
-        known = list(self._evaluators())
-        columns = [*ANNOTATION_COLUMNS, *self._factors, *self.spec.items.groups]
-        for index, asked in enumerate(self.spec.measures):
-            where = self._source.where("measures", index)
-            plugin = registry.load("measures", asked.use, where=where)
-            bind(plugin, asked.options, self._source, ("measures", index), ("use", "by", "evaluator"))
-            for column in asked.columns(self._factors):
-                if column not in columns:
-                    raise UnknownName("column", column, columns, where=f"{where}: by")
-            if asked.evaluator is not None and asked.evaluator not in known:
-                raise UnknownName("evaluator", asked.evaluator, known, where=where)
-
-    def _evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
-        if names is not None:
-            plugins = {name: registry.load("evaluators", name) for name in names}
-            return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
-        found: dict[str, Evaluator] = {}
-        for index, asked in enumerate(self.spec.evaluators):
-            loc = ("evaluators", index)
-            plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
-            options = bind(plugin, asked.options, self._source, loc, ("use", "name"))
-            with self._source.locating(*loc):
-                found[asked.title] = plugin(**options)
-        return found
 
     # -------------------------------------------------------------------- measure
 
@@ -344,25 +308,21 @@ class Study:
         """
         frame = self.annotations()
         blind = [name for name, one in self.experiment.decodings.items() if not one.logprobs]
-        readers = [name for name, one in self._evaluators().items() if getattr(one, "reads", "") == "tokens"]
+        readers = [
+            name for name, one in self._plugins.evaluators().items() if getattr(one, "reads", "") == "tokens"
+        ]
         evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
         return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
 
     def _estimate(
         self, asked: MeasureSpec, frame: pl.DataFrame, loc: tuple[str | int, ...]
     ) -> list[Estimate]:
-        where = self._source.where(*loc)
-        plugin = registry.load("measures", asked.use, where=where)
-        options = bind(plugin, asked.options, self._source, loc)
-        by = ("evaluator", *asked.columns(self._factors))
-        for column in by:
-            if column not in frame.columns:
-                raise UnknownName("column", column, frame.columns, where=f"{where}: by")
+        plugin, options = self._plugins.measure(asked, loc)
+        evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
+        self._plugins.check_names(asked, self._factors, frame.columns, evaluators, loc)
         if asked.evaluator is not None:
-            known = frame["evaluator"].unique().cast(pl.String).to_list()
-            if asked.evaluator not in known:
-                raise UnknownName("evaluator", asked.evaluator, known, where=where)
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == asked.evaluator)
+        by = ("evaluator", *asked.columns(self._factors))
         seed = derive(self.spec.seed, "bootstrap", asked.use)
         options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
         return list(plugin(frame, **options))
@@ -384,45 +344,24 @@ class Study:
         """
         from quaver.report import write_report  # the charts' libraries are slow to load
 
-        noise = json.loads(self._noise_file.read_text(encoding="utf-8")) if self.noise_is_known else {}
         return write_report(
             self.folder,
             lock=self._lock(),
             annotations=self._measurable(),
             estimates=self.estimates(),
-            noise=noise,
+            noise=self._files.read_noise(),
         )
 
     # --------------------------------------------------------------------- inside
 
-    @property
-    def _responses(self) -> Path:
-        return self.folder / "responses.db"
-
-    @property
-    def _annotations_file(self) -> Path:
-        return self.folder / "annotations.parquet"
-
-    @property
-    def _noise_file(self) -> Path:
-        return self.folder / "noise.json"
-
-    @contextmanager
-    def _store(self) -> Iterator[Store]:
-        store = Store(self._responses)
-        try:
-            yield store
-        finally:
-            store.close()
-
     @contextmanager
     def _answers(self) -> Iterator[Store]:
         """The store, with the study's calls in it."""
-        if not self._responses.exists():
+        if not self._files.responses.exists():
             raise StoreError(
                 "nothing has been collected for this study yet", where=str(self.folder), fix="quaver run"
             )
-        with self._store() as store:
+        with self._files.store() as store:
             if not store.placed(self._fingerprint):
                 with sole_writer(self.folder):
                     self._place(store)
@@ -441,7 +380,7 @@ class Study:
         if counts.answered + counts.unplaced:
             calls = (
                 call
-                for name in self.models
+                for name in self._served
                 for request in self._plan.requests(name)
                 for call in request.calls
             )
@@ -449,24 +388,5 @@ class Study:
         store.place(self._fingerprint, self.experiment.conditions, ids, calls)
 
     def _lock(self) -> dict[str, Any]:
-        models = {
-            name: {"identity": self._plan.identities[name], **model.provenance()}
-            for name, model in self.models.items()
-        }
-        rules = {name: getdoc(type(one)) or "" for name, one in self._evaluators().items()}
-        return lock_document(self.spec, self.experiment, models, rules)
-
-    def _write_lock(self) -> None:
-        text = json.dumps(self._lock(), indent=1, ensure_ascii=False, default=str) + "\n"
-        with writing(self.folder):
-            _replace(self.folder / "study.lock.json", text)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file so that there is never half of it."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", errors="backslashreplace")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        rules = {name: getdoc(type(one)) or "" for name, one in self._plugins.evaluators().items()}
+        return lock_document(self.spec, self.experiment, self._served, rules)

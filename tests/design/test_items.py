@@ -73,6 +73,16 @@ def test_a_damaged_file_is_an_error_that_names_the_line(
     assert start in str(caught.value)
 
 
+def test_another_separator_is_named_and_never_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('id;text\n1;"a;b, c"\n')
+    with pytest.raises(ItemError, match="the header is a single cell") as caught:
+        read_rows(path)
+    assert caught.value.where == "x.csv:1"
+    assert 'separator: ";"' in str(caught.value.fix)
+    assert read_rows(path, separator=";") == [{"id": "1", "text": "a;b, c"}]
+
+
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(

@@ -152,6 +152,7 @@ def show_outcome(outcome: Outcome, study: Study) -> None:
             "interrupted": "Stopped by hand",
             "calls": "Stopped at the budget of calls",
             "seconds": "Stopped at the budget of time",
+            "requests": "Stopped after the requests that were wanted",
         }[outcome.ended]
         screen.print(
             f"{why}: {outcome.missing:,} calls are still to be asked. Run again to go on.", highlight=False

@@ -74,7 +74,8 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``.
+        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``,
+            ``requests``.
         total: Calls of the whole study.
         before: Calls that were stored before.
         done: Calls that this run stored.
@@ -82,7 +83,7 @@ class Outcome:
         seconds: How long it took.
     """
 
-    ended: Literal["finished", "interrupted", "calls", "seconds"]
+    ended: Literal["finished", "interrupted", "calls", "seconds", "requests"]
     total: int
     before: int
     done: int

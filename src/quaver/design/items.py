@@ -81,7 +81,7 @@ def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
     folder = source.path.parent if source.path else Path()
-    return read_rows(folder / path, spec.items.encoding)
+    return read_rows(folder / path, spec.items.encoding, spec.items.separator)
 
 
 def _identified(

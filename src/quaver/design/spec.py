@@ -136,6 +136,9 @@ class ItemsSpec(_Part):
     )
     options: dict[str, Any] = Field({}, description="For the source: split, name, revision of a dataset.")
     encoding: str = Field("utf-8", description="Of a text file, as Python names it: latin-1, cp1252.")
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
     id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
     text: dict[str, Text] = Field(
         description="Template of an item's text over its columns. Several, by name, make a factor `text`.",

@@ -26,16 +26,19 @@ class Row(dict[str, Any]):
         self.where = where
 
 
+_Reader = Callable[[Path, str, str | None], list[Row]]
+
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
 
 
-def read_rows(path: Path, encoding: str = "utf-8") -> list[Row]:
+def read_rows(path: Path, encoding: str = "utf-8", separator: str | None = None) -> list[Row]:
     """Read a file of items.
 
     Args:
         path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
             codes such as ``007`` survive.
         encoding: Of a text file.
+        separator: Between the cells of CSV and TSV; a comma or a tab by default.
 
     Returns:
         One mapping a row.
@@ -52,7 +55,7 @@ def read_rows(path: Path, encoding: str = "utf-8") -> list[Row]:
             fix="save the table as CSV in UTF-8",
         )
     try:
-        return reader(path, encoding)
+        return reader(path, encoding, separator)
     except FileNotFoundError:
         raise ItemError(
             "there is no such file of items", where=str(path), fix="paths are relative to the study file"
@@ -93,10 +96,10 @@ def _bom_aware(encoding: str) -> str:
     return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
-def _delimited(delimiter: str) -> Callable[[Path, str], list[Row]]:
-    def read(path: Path, encoding: str) -> list[Row]:
+def _delimited(usual: str) -> _Reader:
+    def read(path: Path, encoding: str, separator: str | None) -> list[Row]:
         with path.open(encoding=_bom_aware(encoding), newline="") as file:
-            return list(_records(csv.reader(file, delimiter=delimiter, strict=True), path))
+            return list(_records(csv.reader(file, delimiter=separator or usual, strict=True), path))
 
     return read
 
@@ -106,6 +109,13 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
         header = next(reader, None)
         if header is None:
             return
+        if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
+            raise ItemError(
+                "the header is a single cell",
+                where=f"{path.name}:1",
+                found=header[0][:120],
+                fix=f"name what stands between the cells, under items: separator: {json.dumps(other)}",
+            )
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise ItemError(f"two columns are named {twice!r}", where=f"{path.name}:1")
@@ -129,7 +139,7 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
         ) from None
 
 
-def _jsonl(path: Path, encoding: str) -> list[Row]:
+def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
     rows = []
     with path.open(encoding=_bom_aware(encoding)) as file:
         for number, line in enumerate(file, start=1):
@@ -146,7 +156,7 @@ def _jsonl(path: Path, encoding: str) -> list[Row]:
     return rows
 
 
-def _parquet(path: Path, _encoding: str) -> list[Row]:
+def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
     try:
         rows = pl.read_parquet(path).iter_rows(named=True)
         return [Row(row.items(), f"{path.name}: row {number}") for number, row in enumerate(rows, start=1)]
@@ -154,7 +164,7 @@ def _parquet(path: Path, _encoding: str) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
 
 
-FORMATS: dict[str, Callable[[Path, str], list[Row]]] = {
+FORMATS: dict[str, _Reader] = {
     ".csv": _delimited(","),
     ".tsv": _delimited("\t"),
     ".jsonl": _jsonl,

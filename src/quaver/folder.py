@@ -1,0 +1,97 @@
+"""A study's folder: what it holds, and how that is written without ever leaving half of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.sole_writer import writing
+from quaver.collect.store import Store
+
+__all__ = ["StudyFolder"]
+
+
+class StudyFolder:
+    """The files of a study.
+
+    Args:
+        path: The folder; made when something is written to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def responses(self) -> Path:
+        """The store."""
+        return self.path / "responses.db"
+
+    @property
+    def annotations(self) -> Path:
+        """The annotation frame."""
+        return self.path / "annotations.parquet"
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether the engines' own noise has been measured."""
+        return self._noise.exists()
+
+    @property
+    def _noise(self) -> Path:
+        return self.path / "noise.json"
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "study.lock.json"
+
+    def make(self) -> None:
+        """Make the folder where it is missing.
+
+        Raises:
+            StoreError: It cannot be made.
+        """
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The store, opened; made where it is missing."""
+        opened = Store(self.responses)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def read_lock(self) -> dict[str, Any]:
+        """What the study resolved to when it last ran; empty before it did."""
+        return _read(self._lock)
+
+    def write_lock(self, document: Mapping[str, Any]) -> None:
+        """Keep what the study resolved to."""
+        self._write(self._lock, document)
+
+    def read_noise(self) -> dict[str, list[dict[str, Any]]]:
+        """The engines' own noise by model; empty where it was not measured."""
+        return _read(self._noise)
+
+    def write_noise(self, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Keep the engines' own noise."""
+        self._write(self._noise, document)
+
+    def _write(self, path: Path, document: Mapping[str, Any]) -> None:
+        text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
+        part = path.with_name(path.name + ".part")
+        self.make()
+        with writing(self.path):
+            try:
+                part.write_text(text, encoding="utf-8", errors="backslashreplace")
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -1,0 +1,128 @@
+"""The plug-ins that a study file names, made with the options that it gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from quaver import registry
+from quaver.design.spec import EvaluatorSpec, MeasureSpec, ModelSpec, StudySpec
+from quaver.design.study_file import Source, bind
+from quaver.errors import Unavailable, UnknownName
+from quaver.measure import Measure
+from quaver.models import Model
+from quaver.records import ANNOTATION_COLUMNS
+from quaver.score import Evaluator
+
+__all__ = ["Annotate", "Plugins"]
+
+Annotate = Callable[[str, str], str]
+"""``annotate(text, prompt)``: a model as a Python function."""
+
+
+class Plugins:
+    """Makes a study's models, evaluators and measures.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors.
+        functions: The functions of models that use one, by the model's name.
+
+    Raises:
+        UnknownName: A function is given for a model that the study does not have.
+    """
+
+    def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
+        self._spec, self._source, self._functions = spec, source, dict(functions)
+        names = [model.name for model in spec.models]
+        for name in functions:
+            if name not in names:
+                raise UnknownName("model", name, names, where="functions")
+
+    def models(self) -> dict[str, Model]:
+        """The models by name, none of them loaded yet.
+
+        Raises:
+            UnknownName: No engine of that name is registered.
+            ModelError: Weights are missing, or a function was not given.
+        """
+        return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
+
+    def _model(self, asked: ModelSpec, index: int) -> Model:
+        loc = ("models", index)
+        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+        options: dict[str, Any] = asked.options
+        if asked.use == "function":
+            options = {**options, "annotate": self._function(asked.name, loc)}
+        checked = bind(plugin, options, self._source, loc, beside=("use", "name"))
+        with self._source.locating(*loc):
+            model: Model = plugin(**checked)
+        return model
+
+    def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
+        if name not in self._functions:
+            raise Unavailable(
+                f"the model {name!r} is a Python function that was not given",
+                where=self._source.where(*loc),
+                expected="a function annotate(text, prompt)",
+                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
+            )
+        return self._functions[name]
+
+    def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
+        """The evaluators by the name that they have in the study.
+
+        Args:
+            names: Registered names, to make these with their defaults instead of the study's own.
+        """
+        if names is not None:
+            plugins = {name: registry.load("evaluators", name) for name in names}
+            return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
+        return {
+            asked.title: self._evaluator(asked, index) for index, asked in enumerate(self._spec.evaluators)
+        }
+
+    def _evaluator(self, asked: EvaluatorSpec, index: int) -> Evaluator:
+        loc = ("evaluators", index)
+        plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
+        options = bind(plugin, asked.options, self._source, loc, ("use", "name"))
+        with self._source.locating(*loc):
+            evaluator: Evaluator = plugin(**options)
+        return evaluator
+
+    def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
+        """A measure and its options."""
+        plugin = registry.load("measures", asked.use, where=self._source.where(*loc))
+        return plugin, bind(plugin, asked.options, self._source, loc, ("use", "by", "evaluator"))
+
+    def check(self, factors: Sequence[str]) -> None:
+        """Find what is wrong with evaluators and measures, before anything is asked.
+
+        Args:
+            factors: Of the study's variants.
+        """
+        evaluators = list(self.evaluators())
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups]
+        for index, asked in enumerate(self._spec.measures):
+            self.measure(asked, ("measures", index))
+            self.check_names(asked, factors, columns, evaluators, ("measures", index))
+
+    def check_names(
+        self,
+        asked: MeasureSpec,
+        factors: Sequence[str],
+        columns: Sequence[str],
+        evaluators: Sequence[str],
+        loc: Sequence[str | int],
+    ) -> None:
+        """Find a column or an evaluator that a measure asks for and that is not there.
+
+        Raises:
+            UnknownName: There is one.
+        """
+        where = self._source.where(*loc)
+        for column in asked.columns(factors):
+            if column not in columns:
+                raise UnknownName("column", column, columns, where=f"{where}: by")
+        if asked.evaluator is not None and asked.evaluator not in evaluators:
+            raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)
