@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from quaver.cli import demo, doctor, init, measure, plan, report, rescore, run, schema, status
+from quaver.cli import agreement, demo, doctor, init, measure, plan, report, rescore, run, schema, status
 from quaver.cli.screen import errors, plain
 from quaver.errors import QuaverError
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (init, plan, run, status, rescore, measure, report, doctor, demo, schema):
+for command in (init, plan, run, status, rescore, measure, report, agreement, doctor, demo, schema):
     app.command(name=command.__name__.rpartition(".")[2])(command.command)
 
 

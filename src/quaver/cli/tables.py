@@ -1,4 +1,4 @@
-"""Estimates as tables on the terminal: one a measure, with a column for whatever differs in it."""
+"""Estimates as tables on the terminal, with a column for whatever differs among them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,26 @@ from quaver.records import Estimate
 __all__ = ["estimates_tables", "numbers", "short"]
 
 
-def estimates_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
-    """One table for each measure and set of columns; what all its rows share stands in its title."""
+def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
+    """Tables of estimates; what all rows of a table share stands in its title.
 
-    def kind(estimate: Estimate) -> tuple[str, tuple[str, ...]]:
-        return estimate.measure, tuple(estimate.cell)
+    Args:
+        estimates: The estimates.
+        together: One table for all measures of the same cells, instead of one for each measure.
+    """
 
-    for (measure, columns), group in groupby(estimates, key=kind):
+    def kind(estimate: Estimate) -> tuple[str, ...]:
+        return (*([] if together else [estimate.measure]), *estimate.cell)
+
+    for _, group in groupby(estimates, key=kind):
         rows = list(group)
-        shared = {c: rows[0].cell[c] for c in columns if len({row.cell[c] for row in rows}) == 1}
-        differing = [column for column in columns if column not in shared]
-        title = ", ".join([measure, *(f"{column} {short(value)}" for column, value in shared.items())])
+        told = [{"measure": row.measure, **{c: short(v) for c, v in row.cell.items()}} for row in rows]
+        shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
+        differing = [column for column in told[0] if column not in shared]
+        title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
         cells = [
-            (*(short(row.cell[column]) for column in differing), *numbers(row), row.n, row.unit)
-            for row in rows
+            (*(about[column] for column in differing), *numbers(row), row.n, row.unit)
+            for about, row in zip(told, rows, strict=True)
         ]
         yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
 

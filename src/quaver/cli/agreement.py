@@ -1,0 +1,70 @@
+"""``quaver agreement``: measure a file of annotations that Quaver did not collect."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quaver.cli.screen import screen
+from quaver.cli.tables import estimates_tables
+from quaver.measure.annotation_file import agreement
+
+
+class Missing(StrEnum):
+    """What an answer without a valid label counts as."""
+
+    drop = "drop"
+    category = "category"
+
+
+class Level(StrEnum):
+    """Level of measurement."""
+
+    nominal = "nominal"
+    ordinal = "ordinal"
+    interval = "interval"
+    ratio = "ratio"
+
+
+def command(
+    file: Annotated[
+        Path, typer.Argument(help="A CSV, TSV, JSON Lines or Parquet file, a row an annotation.")
+    ],
+    item: Annotated[str, typer.Option(help="The column of items.")],
+    rater: Annotated[list[str], typer.Option(help="The column of raters; several are taken together.")],
+    label: Annotated[str, typer.Option(help="The column of labels.")],
+    by: Annotated[list[str] | None, typer.Option(help="Measure apart for each value of this column.")] = None,
+    valid: Annotated[
+        str | None, typer.Option(help="The valid labels, in order: a,b,c. Others count as missing.")
+    ] = None,
+    missing: Annotated[Missing, typer.Option(help="Left out, or a label of their own.")] = Missing.drop,
+    level: Annotated[Level, typer.Option(help="Level of measurement.")] = Level.nominal,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples of items.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Agreement in anybody's annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
+    estimates = agreement(
+        file,
+        item=item,
+        rater=rater,
+        label=label,
+        by=by or (),
+        labels=valid.split(",") if valid else None,
+        level=level.value,
+        missing=missing.value,
+        resamples=resamples,
+        seed=seed,
+    )
+    if as_json:
+        for estimate in estimates:
+            print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
+        return
+    for one in estimates_tables(estimates, together=True):
+        screen.print(one)
+        screen.print()

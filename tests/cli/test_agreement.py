@@ -1,0 +1,51 @@
+"""``quaver agreement`` on files that Quaver did not make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from quaver.cli.main import app
+from quaver.errors import MeasureError
+
+LABELS = "aaabbb"  # three items, two coders, who differ on one: alpha 4/9 by hand
+
+
+def written(path: Path) -> Path:
+    rows = [f"{n // 2},{'pq'[n % 2]},{label}" for n, label in enumerate(LABELS)]
+    path.write_text("\n".join(["id,coder,code", *rows]) + "\n")
+    return path
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, ["agreement", *words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_table_and_the_same_as_json(tmp_path: Path) -> None:
+    words = [str(written(tmp_path / "x.csv")), "--item", "id", "--rater", "coder", "--label", "code"]
+    assert "krippendorff_alpha  0.444" in run(*words)
+    first = json.loads(run(*words, "--json").splitlines()[0])
+    assert first["measure"] == "krippendorff_alpha"
+    assert first["value"] == pytest.approx(4 / 9)
+
+
+def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.csv")
+    path.write_text(path.read_text().replace("0,p,a", "0,p,N/A"))
+    words = [str(path), "--item", "id", "--rater", "coder", "--label", "code", "--valid", "a,b", "--json"]
+    dropped = json.loads(run(*words).splitlines()[0])
+    kept = json.loads(run(*words, "--missing", "category").splitlines()[0])
+    assert dropped["n"] == 2
+    assert kept["n"] == 3
+
+
+def test_a_misspelt_column_is_one_error(tmp_path: Path) -> None:
+    words = [str(written(tmp_path / "x.csv")), "--item", "idd", "--rater", "coder", "--label", "code"]
+    result = CliRunner().invoke(app, ["agreement", *words])
+    assert isinstance(result.exception, MeasureError)
+    assert "did you mean 'id'?" in str(result.exception)
