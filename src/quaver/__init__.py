@@ -1,6 +1,7 @@
 """Quaver measures how far the labels that a language model gives to texts can be trusted.
 
-``Study.open("study.yaml")`` is the way in; the measures work on anybody's annotations.
+``Study.open("study.yaml")`` is the way in. The measures work on anybody's annotations: on a frame with
+a row an annotation, or (``krippendorff_alpha`` and its kin) on items × raters.
 """
 
 from __future__ import annotations
@@ -25,6 +26,40 @@ from quaver.errors import (
 
 if TYPE_CHECKING:
     from quaver.measure.agreement import krippendorff_alpha
+    from quaver.measure.annotation_file import agreement, read_annotations
+    from quaver.measure.baselines import baseline
+    from quaver.measure.calibration import brier, ece, mce, reliability_curve
+    from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+    from quaver.measure.coders import coder_agreement
+    from quaver.measure.consistency import consistency, consistency_matrix
+    from quaver.measure.correctness import accuracy
+    from quaver.measure.differences import differences, mcnemar
+    from quaver.measure.distribution_shift import distribution_shift
+    from quaver.measure.evaluators import evaluator_flips, recovered_share
+    from quaver.measure.expected_stability import expected_intra_pss
+    from quaver.measure.f1 import f1
+    from quaver.measure.factor_effects import factor_effects
+    from quaver.measure.generalizability import dependability, generalizability, smallest_design
+    from quaver.measure.item_tables import item_stability, least_consistent, most_sensitive
+    from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
+    from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
+    from quaver.measure.rank_correlation import covariate_correlation, spearman
+    from quaver.measure.repeated_answers import (
+        answer_entropy,
+        mode_frequency,
+        repeated_answers,
+        strict_stability,
+    )
+    from quaver.measure.robustness import spread
+    from quaver.measure.sensitivity import sensitivity
+    from quaver.measure.shares import distinct_annotations, label_shares, valid_rate
+    from quaver.measure.stability_curves import intra_pss_adjacent, intra_pss_cumulative
+    from quaver.measure.subsamples import inter_pss_subsamples, intra_pss_subsamples
+    from quaver.measure.token_confidence import ece_shift
+    from quaver.measure.uncertainty import output_uncertainty
+    from quaver.measure.verbal_calibration import verbal_calibration
+    from quaver.measure.views import view
+    from quaver.measure.wordings import original_agreement, wording_stability
     from quaver.records import Estimate, Label, LabelSet
     from quaver.study import Study
 
@@ -47,17 +82,165 @@ __all__ = [
     "Unavailable",
     "UnknownName",
     "__version__",
+    "accuracy",
+    "agreement",
+    "answer_entropy",
+    "baseline",
+    "brier",
+    "coder_agreement",
+    "cohen_kappa",
+    "consistency",
+    "consistency_matrix",
+    "covariate_correlation",
+    "dependability",
+    "differences",
+    "distinct_annotations",
+    "distribution_shift",
+    "ece",
+    "ece_shift",
+    "evaluator_flips",
+    "expected_intra_pss",
+    "f1",
+    "factor_effects",
+    "fleiss_kappa",
+    "generalizability",
+    "gwet_ac",
+    "inter_model",
+    "inter_pss",
+    "inter_pss_subsamples",
+    "intra_pss",
+    "intra_pss_adjacent",
+    "intra_pss_cumulative",
+    "intra_pss_subsamples",
+    "item_stability",
     "krippendorff_alpha",
+    "label_shares",
+    "least_consistent",
+    "likelihood_ratio",
+    "mce",
+    "mcnemar",
+    "mixed_logit",
+    "mode_frequency",
+    "most_sensitive",
+    "original_agreement",
+    "output_uncertainty",
+    "percent_agreement",
+    "pooled_pss",
+    "read_annotations",
+    "recovered_share",
+    "reliability_curve",
+    "repeated_answers",
+    "sensitivity",
+    "smallest_design",
+    "spearman",
+    "spread",
+    "strict_stability",
+    "valid_rate",
+    "verbal_calibration",
+    "view",
+    "wording_stability",
 ]
 
-_HOMES = {
-    "Estimate": "quaver.records",
-    "Label": "quaver.records",
-    "LabelSet": "quaver.records",
-    "Study": "quaver.study",
-    "krippendorff_alpha": "quaver.measure.agreement",
+_PUBLIC = {
+    "quaver.measure.agreement": ("krippendorff_alpha",),
+    "quaver.measure.annotation_file": (
+        "agreement",
+        "read_annotations",
+    ),
+    "quaver.measure.baselines": ("baseline",),
+    "quaver.measure.calibration": (
+        "brier",
+        "ece",
+        "mce",
+        "reliability_curve",
+    ),
+    "quaver.measure.chance_agreement": (
+        "cohen_kappa",
+        "fleiss_kappa",
+        "gwet_ac",
+        "percent_agreement",
+    ),
+    "quaver.measure.coders": ("coder_agreement",),
+    "quaver.measure.consistency": (
+        "consistency",
+        "consistency_matrix",
+    ),
+    "quaver.measure.correctness": ("accuracy",),
+    "quaver.measure.differences": (
+        "differences",
+        "mcnemar",
+    ),
+    "quaver.measure.distribution_shift": ("distribution_shift",),
+    "quaver.measure.evaluators": (
+        "evaluator_flips",
+        "recovered_share",
+    ),
+    "quaver.measure.expected_stability": ("expected_intra_pss",),
+    "quaver.measure.f1": ("f1",),
+    "quaver.measure.factor_effects": ("factor_effects",),
+    "quaver.measure.generalizability": (
+        "dependability",
+        "generalizability",
+        "smallest_design",
+    ),
+    "quaver.measure.item_tables": (
+        "item_stability",
+        "least_consistent",
+        "most_sensitive",
+    ),
+    "quaver.measure.mixed_logit": (
+        "likelihood_ratio",
+        "mixed_logit",
+    ),
+    "quaver.measure.prompt_stability": (
+        "inter_model",
+        "inter_pss",
+        "intra_pss",
+        "pooled_pss",
+    ),
+    "quaver.measure.rank_correlation": (
+        "covariate_correlation",
+        "spearman",
+    ),
+    "quaver.measure.repeated_answers": (
+        "answer_entropy",
+        "mode_frequency",
+        "repeated_answers",
+        "strict_stability",
+    ),
+    "quaver.measure.robustness": ("spread",),
+    "quaver.measure.sensitivity": ("sensitivity",),
+    "quaver.measure.shares": (
+        "distinct_annotations",
+        "label_shares",
+        "valid_rate",
+    ),
+    "quaver.measure.stability_curves": (
+        "intra_pss_adjacent",
+        "intra_pss_cumulative",
+    ),
+    "quaver.measure.subsamples": (
+        "inter_pss_subsamples",
+        "intra_pss_subsamples",
+    ),
+    "quaver.measure.token_confidence": ("ece_shift",),
+    "quaver.measure.uncertainty": ("output_uncertainty",),
+    "quaver.measure.verbal_calibration": ("verbal_calibration",),
+    "quaver.measure.views": ("view",),
+    "quaver.measure.wordings": (
+        "original_agreement",
+        "wording_stability",
+    ),
+    "quaver.records": (
+        "Estimate",
+        "Label",
+        "LabelSet",
+    ),
+    "quaver.study": ("Study",),
 }
-"""Where names live whose modules take a while to load: they are, when they are first used."""
+"""Names whose modules take a while to load: they are, when one of their names is first used."""
+
+_HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
