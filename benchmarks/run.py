@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SLOW = ("coverage.py",)
+SLOW = ("coverage.py", "spread.py")
 """Simulations that take longer than a bench should; run them by name."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
@@ -150,12 +151,22 @@ def _shifts(claim: Claim, cell: Cell, reference: str | None, resampling: Resampl
     claim = replace(claim, n=cell.units.touched(np.asarray(present.any(1))))
     told = [index for index in range(kept.size) if index != place]
     where = [cell.strata[kept[index]] for index in told]
+    draws = affordable(resampling.resamples, len(told) * cell.units.items)
+    dealt = _dealt(counts, present, draws, derive(resampling.seed, "permutation"))
     found = []
     for kind, (distance, name, source) in _DISTANCES.items():
         one = replace(claim, measure=f"distribution_shift_{kind}", method=name, reference=source)
-        shift = _Shift(counts, present, distance, place, told)
-        found += _estimates(one, shift, where, cell.labels, cell.units, resampling)
+        shift = _Shift(counts, distance, place, told)
+        found += _estimates(one, shift, dealt, where, cell.labels, cell.units, resampling)
     return found
+
+
+def _dealt(counts: Floats, present: NDArray[np.bool_], draws: int, seed: int) -> Floats:
+    """Label totals, (draws, conditions, labels), each item's answers dealt to the conditions at random."""
+    totals = np.empty((draws, *counts.shape[1:]))
+    for index, values in enumerate(permuted_within_items(counts, present, draws, seed)):
+        totals[index] = values.sum(0)
+    return totals
 
 
 def _normalised(totals: Floats) -> Floats:
@@ -170,12 +181,11 @@ class _Shift:
     def __init__(
         self,
         counts: Floats,
-        present: Floats,
         distance: Distance,
         reference: int | None,
         told: Sequence[int],
     ) -> None:
-        self._counts, self._present, self._distance = counts, present, distance
+        self._counts, self._distance = counts, distance
         self._reference, self._told = reference, list(told)
 
     def shares(self, totals: Floats) -> tuple[Floats, Floats]:
@@ -200,12 +210,6 @@ class _Shift:
         totals = weights @ self._counts.reshape(items, -1)
         return self.distances(totals.reshape(len(weights), *self._counts.shape[1:]))
 
-    def floors(self, draws: int, seed: int) -> Floats:
-        """The distances with each item's answers dealt to the conditions at random, shape (draws, told)."""
-        dealt = permuted_within_items(self._counts, self._present.astype(bool), draws, seed)
-        rows = [self.distances(values.sum(0)) for values in dealt]
-        return np.array(rows).reshape(draws, len(self._told))
-
     @property
     def plain(self) -> tuple[Floats, Floats]:
         """Shares in the data as they are."""
@@ -215,14 +219,14 @@ class _Shift:
 def _estimates(
     claim: Claim,
     shift: _Shift,
+    dealt: Floats,
     where: Sequence[dict[str, str]],
     labels: Sequence[str],
     units: Units,
     resampling: Resampling,
 ) -> list[Estimate]:
     draws = bootstrap(shift.statistic, units, resampling)
-    size = int(shift.plain[0].shape[0]) * units.items
-    floors = shift.floors(affordable(resampling.resamples, size), derive(resampling.seed, "permutation"))
+    floors = shift.distances(dealt)
     own, other = shift.plain
     found = []
     for index, condition in enumerate(where):
