@@ -4,7 +4,8 @@ import pytest
 from scipy import stats
 
 from quaver.errors import MeasureError
-from quaver.measure.differences import differences, holm, mcnemar
+from quaver.measure.differences import differences, mcnemar
+from quaver.measure.multiple import holm
 
 
 def study(right, repeats=1, **more):

@@ -14,11 +14,12 @@ from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import differing, ratio
+from quaver.measure.multiple import adjusted
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["differences", "holm", "mcnemar"]
+__all__ = ["differences", "mcnemar"]
 
 _MCNEMAR = (
     "McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22, 2417"
@@ -145,7 +146,7 @@ def _differences(
             },
         )
         found.append(estimate(one, draws, cell.units, resampling, index))
-    return _adjusted(found)
+    return adjusted(found)
 
 
 def _others(own: Floats) -> Floats:
@@ -190,25 +191,3 @@ def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict
     square = float((sums**2).sum())
     chi2 = float(sums.sum() ** 2 / square) if square > 1e-15 else 0.0
     return {"p": float(stats.chi2.sf(chi2, 1)), "test": "McNemar by unit", "chi2": chi2}
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values, which hold the familywise error (Holm 1979, Scand. J. Statistics 6, 65-70).
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    steps = np.array(p, np.float64)[order] * (len(p) - np.arange(len(p)))
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return [float(value) for value in adjusted]
-
-
-def _adjusted(estimates: list[Estimate]) -> list[Estimate]:
-    tested = [index for index, one in enumerate(estimates) if "p" in one.details]
-    adjusted = holm([estimates[index].details["p"] for index in tested])
-    for index, p in zip(tested, adjusted, strict=True):
-        one = estimates[index]
-        estimates[index] = replace(one, details={**one.details, "p_holm": p, "comparisons": len(tested)})
-    return estimates

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
-from quaver.measure.differences import holm
 from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
+from quaver.measure.multiple import adjusted
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
 from quaver.records import Estimate, LabelSet
@@ -243,10 +243,4 @@ def _estimates(
             spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
         )
         found.append(holding_its_value(estimate(one, draws, units, resampling, index)))
-    if resampling.resamples:
-        adjusted = holm([one.details["p"] for one in found])
-        found = [
-            replace(one, details={**one.details, "p_holm": p, "comparisons": len(found)})
-            for one, p in zip(found, adjusted, strict=True)
-        ]
-    return found
+    return adjusted(found)

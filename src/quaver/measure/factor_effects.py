@@ -19,6 +19,7 @@ from quaver.measure.f1 import f1_statistic
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import ratio
+from quaver.measure.multiple import adjusted, bootstrap_p
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, frame_of
 from quaver.records import ANNOTATION_COLUMNS, Estimate, LabelSet
@@ -55,8 +56,10 @@ def factor_effects(
     answers at that level; ``factor_effects_<outcome>_difference`` is it less the reference level's, or less
     the mean of the other levels'. ``factor_effects_<outcome>_interaction`` is, for each combination of two
     factors' levels, y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All on the same resampled items,
-    so that differences are paired. Undefined: a level nobody answered at, a difference where there is one
-    level, an interaction where a combination is missing, accuracy and F1 without gold labels.
+    so that differences are paired. Differences and interactions carry ``p`` (of no difference, from the
+    bootstrap) and ``p_holm``, adjusted over all of a cell's, in their details. Undefined: a level nobody
+    answered at, a difference where there is one level, an interaction where a combination is missing,
+    accuracy and F1 without gold labels.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
@@ -105,12 +108,14 @@ def factor_effects(
         if not names or not cell.items:
             found += study.nothing("no annotations" if not cell.items else "no factor")
             continue
+        effects: list[Estimate] = []
         for name in names:
-            found += study.levels(name, levels[name], (reference or {}).get(name))
+            effects += study.levels(name, levels[name], (reference or {}).get(name))
         for pair in pairs:
             size = len(levels[pair[0]].values) * len(levels[pair[1]].values)
             if interactions is not None or size <= _LARGEST:
-                found += study.interaction(pair, both[pair])
+                effects += study.interaction(pair, both[pair])
+        found += adjusted(effects)
     return found
 
 
@@ -330,6 +335,8 @@ class _Cell:
                     one,
                     spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
                 )
+            if resampling.resamples and abs(contrast[index].sum()) < 0.5:  # a level's own value sums to one
+                one = replace(one, details={**(one.details or {}), "p": bootstrap_p(draws.values[:, index])})
             found.append(estimate(one, draws, units, resampling, index))
         return found
 
