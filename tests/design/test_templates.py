@@ -39,6 +39,8 @@ ATTACKS = {
     "loops": "{% for a in long %}{% for b in long %}{% for c in long %}{{ a }}"
     "{% endfor %}{% endfor %}{% endfor %}",
     "recursion": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "doubling": "{% set a = text %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}",
+    "doubling in a block": "{% set a %}{{ text }}{{ text }}{% endset %}{{ a }}",
     "change of a value": "{{ row.update({'a': 1}) }}",
     "division by zero": "{{ 1 / 0 }}",
     "missing": "{{ missing }}",

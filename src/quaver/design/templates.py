@@ -115,6 +115,13 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
         raise SpecError(
             "this template cannot be read", where=where, found=str(error)[:200] or type(error).__name__
         ) from None
+    for node in _ENVIRONMENT.parse(template).find_all((nodes.Assign, nodes.AssignBlock, nodes.Macro)):
+        raise SpecError(
+            "templates cannot set names or define macros",
+            where=where,
+            found=template.splitlines()[node.lineno - 1].strip()[:120],
+            fix="write the text where it is needed; a name set from itself again and again would grow for ever",
+        )
     for name in sorted(used - set(known)):
         raise UnknownName("template field", name, known, where=where)
     needs = tuple(needs)
