@@ -120,7 +120,7 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
             "templates cannot set names or define macros",
             where=where,
             found=template.splitlines()[node.lineno - 1].strip()[:120],
-            fix="write the text where it is needed; a name set from itself again and again would grow for ever",
+            fix="write the text where it is needed: a name set from itself again and again grows for ever",
         )
     for name in sorted(used - set(known)):
         raise UnknownName("template field", name, known, where=where)
