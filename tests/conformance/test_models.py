@@ -144,6 +144,7 @@ def test_provenance_can_be_written_down(model: Model) -> None:
 def test_building_one_loads_nothing(name: str) -> None:
     made = built(name)
     made.prepare(4)
+    assert getattr(made, "_server", None) is None  # the embedded engine's weights
     made.close()
 
 
