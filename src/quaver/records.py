@@ -105,6 +105,7 @@ class Variant:
         postfix: What fixes the answer's format, the part that no rewording touches.
         answers: What the model is to write for each label, by label code.
         explains: Whether the prompt asks for an explanation too.
+        max_tokens: How long its answers may be, where that differs from the decoding's.
         origin: Where each level came from: the family, its parameters, the parent, edits.
     """
 
@@ -117,6 +118,7 @@ class Variant:
     postfix: str
     answers: Mapping[str, str]
     explains: bool = False
+    max_tokens: int | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
 
 

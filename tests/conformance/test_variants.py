@@ -8,7 +8,7 @@ import pytest
 
 from quaver import registry
 from quaver.design.study_file import Source, bind
-from quaver.design.variants import ORIGINAL, VariantFamily, cross
+from quaver.design.variants import ORIGINAL, Ground, VariantFamily, cross
 from quaver.records import Label, LabelSet, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
@@ -48,7 +48,7 @@ def family(name: str) -> VariantFamily:
 
 def variants(name: str, seed: int = 1) -> list[Variant]:
     made = family(name)
-    return cross(PROMPT, {made.factor: made.levels(PROMPT, LABELS, seed)})
+    return cross(PROMPT, {made.factor: made.levels(Ground(PROMPT, LABELS, seed))})
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -60,7 +60,7 @@ class TestFamily:
             assert getattr(first, part) == getattr(PROMPT, part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
-        names = [level.name for level in family(name).levels(PROMPT, LABELS, 1)]
+        names = [level.name for level in family(name).levels(Ground(PROMPT, LABELS, 1))]
         assert len(names) > 1
         assert len(set(names)) == len(names)
         assert all(names)
@@ -74,7 +74,7 @@ class TestFamily:
 
     def test_an_edit_is_pure(self, name: str) -> None:
         before = repr(PROMPT)
-        for level in family(name).levels(PROMPT, LABELS, 1):
+        for level in family(name).levels(Ground(PROMPT, LABELS, 1)):
             assert level.edit(PROMPT) == level.edit(PROMPT)
         assert repr(PROMPT) == before
 
@@ -97,8 +97,8 @@ class TestFamily:
 
 def test_families_are_crossed_in_full_in_either_order() -> None:
     found = {name: family(name) for name in ("wordings", "formats")}
-    one = cross(PROMPT, {f.factor: f.levels(PROMPT, LABELS, 1) for f in found.values()})
-    other = cross(PROMPT, {f.factor: f.levels(PROMPT, LABELS, 1) for f in reversed(found.values())})
+    one = cross(PROMPT, {f.factor: f.levels(Ground(PROMPT, LABELS, 1)) for f in found.values()})
+    other = cross(PROMPT, {f.factor: f.levels(Ground(PROMPT, LABELS, 1)) for f in reversed(found.values())})
     assert len(one) == len(other) == 6
     assert one[0].id == "wording=original,format=original"
     assert one[-1].id == "wording=polite,format=digits"

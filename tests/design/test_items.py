@@ -136,7 +136,7 @@ def sample(size: int, seed: int, own_seed: int | None = None) -> list[Item]:
             "models": [{"name": "m", "use": "function"}],
         }
     )
-    return load_items(spec, Source(None, {}))
+    return load_items(spec, Source(None, {}))[0]
 
 
 def test_a_sample_follows_from_the_seed_alone() -> None:

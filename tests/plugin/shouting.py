@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quaver.design.variants import ORIGINAL, LevelOfFactor
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
 from quaver.models import Abilities, Answered
-from quaver.records import LabelSet, Message, Request, Response, Variant
+from quaver.records import Message, Request, Response, Variant
 
 
 class Echo:
@@ -52,7 +52,7 @@ class Shouting:
     def __init__(self, marks: int = 1) -> None:
         self._marks = marks
 
-    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """As it is, and shouted."""
 
         def shout(variant: Variant) -> Variant:

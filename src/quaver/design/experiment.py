@@ -11,7 +11,7 @@ from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.templates import check, check_columns, names_in
-from quaver.design.variants import LevelOfFactor, VariantFamily, cross
+from quaver.design.variants import Ground, LevelOfFactor, VariantFamily, cross
 from quaver.errors import SpecError
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 from quaver.seeds import derive
@@ -56,8 +56,8 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
         UnknownName: A plug-in, column or label does not exist.
     """
     labels = spec.task.label_set()
-    items = load_items(spec, source)
-    variants = _variants(spec, labels, source)
+    items, spare = load_items(spec, source)
+    variants = _variants(spec, labels, spare, source)
     _check_templates(spec, variants, items, source)
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
@@ -71,7 +71,7 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     return Experiment(labels, items, variants, decodings, conditions)
 
 
-def _variants(spec: StudySpec, labels: LabelSet, source: Source) -> list[Variant]:
+def _variants(spec: StudySpec, labels: LabelSet, spare: Sequence[Item], source: Source) -> list[Variant]:
     given = spec.prompt
     first_text = next(iter(spec.items.text.values()))
     prompt = Variant(
@@ -110,7 +110,8 @@ def _variants(spec: StudySpec, labels: LabelSet, source: Source) -> list[Variant
                 fix="give it another name with `factor:`",
             )
         with source.locating("variants", index):
-            factors[factor] = family.levels(prompt, labels, derive(spec.seed, "variants", factor))
+            seed = derive(spec.seed, "variants", factor)
+            factors[factor] = family.levels(Ground(prompt, labels, seed, spare, source.home))
     with source.locating("variants"):
         variants = cross(prompt, factors)
     for variant in variants:

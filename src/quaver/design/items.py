@@ -26,7 +26,7 @@ class ItemSource(Protocol):
         ...
 
 
-def load_items(spec: StudySpec, source: Source) -> list[Item]:
+def load_items(spec: StudySpec, source: Source) -> tuple[list[Item], list[Item]]:
     """Load, check and sample a study's items.
 
     Args:
@@ -34,7 +34,7 @@ def load_items(spec: StudySpec, source: Source) -> list[Item]:
         source: Where its parts stand, for errors, and the folder that relative paths start from.
 
     Returns:
-        The items, in the order of their source.
+        The items that were sampled and the others, both in the order of their source.
 
     Raises:
         ItemError: There are none, an id occurs twice, or a gold label is not in the label set.
@@ -55,11 +55,12 @@ def load_items(spec: StudySpec, source: Source) -> list[Item]:
     items = _identified(rows, asked.id, asked.groups, source)
     if asked.gold:
         items = _with_gold(items, asked.gold, spec, columns, source)
-    if asked.sample is not None and asked.sample < len(items):
-        seed = asked.seed if asked.seed is not None else derive(spec.seed, "items", "sample")
-        chosen = sorted(random.Random(seed).sample(range(len(items)), asked.sample))
-        items = [items[index] for index in chosen]
-    return items
+    if asked.sample is None or asked.sample >= len(items):
+        return items, []
+    seed = asked.seed if asked.seed is not None else derive(spec.seed, "items", "sample")
+    chosen = set(random.Random(seed).sample(range(len(items)), asked.sample))
+    sampled = [item for index, item in enumerate(items) if index in chosen]
+    return sampled, [item for index, item in enumerate(items) if index not in chosen]
 
 
 def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
@@ -80,8 +81,7 @@ def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
             where=where,
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
-    folder = source.path.parent if source.path else Path()
-    return read_rows(folder / path, spec.items.encoding, spec.items.separator)
+    return read_rows(source.home / path, spec.items.encoding, spec.items.separator)
 
 
 def _identified(

@@ -19,7 +19,7 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
@@ -189,6 +189,8 @@ class Plan:
         for index, condition in enumerate(self.experiment.conditions):
             variant = self.experiment.variants[positions[condition.variant]]
             decoding = self.experiment.decodings[condition.decoding]
+            if variant.max_tokens is not None:
+                decoding = replace(decoding, max_tokens=variant.max_tokens)
             choices = tuple(variant.answers.values()) if decoding.constraint == "labels" else ()
             asked = _asked(self.identities[condition.model], decoding, choices)
             if condition.model == model:

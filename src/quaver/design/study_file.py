@@ -33,6 +33,11 @@ class Source:
         self.path = path
         self._document = document
 
+    @property
+    def home(self) -> Path:
+        """The folder that relative paths in the file start from."""
+        return self.path.parent if self.path else Path()
+
     def where(self, *loc: str | int) -> str:
         """``study.yaml:12: items.text`` for a path of keys and positions into the file."""
         field = _dotted(loc)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Protocol
 
 from quaver.errors import SpecError
-from quaver.records import LabelSet, Variant
+from quaver.records import Item, LabelSet, Variant
 
-__all__ = ["ORIGINAL", "LevelOfFactor", "VariantFamily", "cross"]
+__all__ = ["ORIGINAL", "Ground", "LevelOfFactor", "VariantFamily", "cross"]
 
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""
@@ -31,6 +32,25 @@ class LevelOfFactor:
     origin: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a family makes its levels from.
+
+    Attributes:
+        prompt: The study file's own prompt, before any family's edit.
+        labels: The task's label set.
+        seed: For whatever the family draws.
+        spare: The source's items outside the sample, from which examples may be taken.
+        home: The folder that relative paths in the study file start from.
+    """
+
+    prompt: Variant
+    labels: LabelSet
+    seed: int
+    spare: Sequence[Item] = ()
+    home: Path = Path()
+
+
 class VariantFamily(Protocol):
     """A way to vary the prompt, registered under ``quaver.variants``.
 
@@ -41,14 +61,8 @@ class VariantFamily(Protocol):
     factor: str
     """Column of the annotation frame that holds its level, where the study names no other."""
 
-    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
-        """The levels.
-
-        Args:
-            prompt: The study file's own prompt, before any family's edit.
-            labels: The task's label set.
-            seed: For whatever it draws.
-        """
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The levels, in order."""
         ...
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict
 
-from quaver.design.variants import ORIGINAL, LevelOfFactor
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
 from quaver.errors import UnknownName
-from quaver.records import LabelSet, Variant
+from quaver.records import Variant
 
 __all__ = ["Format", "Formats"]
 
@@ -38,7 +38,7 @@ class Formats:
         self._formats = formats
         self._original = original
 
-    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """The formats in their order, after the prompt's own where it takes part.
 
         Raises:
@@ -46,11 +46,11 @@ class Formats:
         """
         for name, form in self._formats.items():
             for code in form.answers:
-                if code not in labels.codes:
-                    raise UnknownName("label", code, labels.codes, where=f"format {name}: answers")
+                if code not in ground.labels.codes:
+                    raise UnknownName("label", code, ground.labels.codes, where=f"format {name}: answers")
         formats = list(self._formats.items())
         if self._original:
-            formats.insert(0, (ORIGINAL, Format(postfix=prompt.postfix)))
+            formats.insert(0, (ORIGINAL, Format(postfix=ground.prompt.postfix)))
         return [_level(name, form) for name, form in formats]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quaver.design.variants import ORIGINAL, LevelOfFactor
-from quaver.records import LabelSet, Variant
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.records import Variant
 
 __all__ = ["Wordings"]
 
@@ -23,9 +23,9 @@ class Wordings:
     def __init__(self, *, texts: dict[str, str]) -> None:
         self._texts = texts
 
-    def levels(self, prompt: Variant, labels: LabelSet, seed: int) -> Sequence[LevelOfFactor]:
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """The original wording, then the others in their order."""
-        wordings = [(ORIGINAL, prompt.instruction), *self._texts.items()]
+        wordings = [(ORIGINAL, ground.prompt.instruction), *self._texts.items()]
         return [_level(name, text) for name, text in wordings]
 
 
