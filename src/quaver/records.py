@@ -248,9 +248,12 @@ class Response:
         tokens: The answer's tokens with their log-probabilities, where these were asked for.
         prompt_tokens: Tokens of the prompt.
         cached_tokens: How many of these the engine did not need to read again.
-        completion_tokens: Tokens of the answer.
+        completion_tokens: Tokens that were written: the answer's and, where the model thinks, its thinking's.
         latency: Seconds from sending to the answer, shared evenly by a request's calls.
         raw: Whatever else the model sent and Quaver has no name for.
+        thinking_tokens: How many of ``completion_tokens`` were thinking.
+        served_model: The model that answered, as the server names it.
+        fingerprint: The server's name for the very configuration that answered.
     """
 
     text: str
@@ -263,6 +266,9 @@ class Response:
     completion_tokens: int | None = None
     latency: float | None = None
     raw: Mapping[str, Any] | None = None
+    thinking_tokens: int | None = None
+    served_model: str | None = None
+    fingerprint: str | None = None
 
 
 # ----------------------------------------------------------------------------- score

@@ -37,6 +37,9 @@ WHOLE = Response(
     completion_tokens=2,
     latency=0.25,
     raw={"id": "x", "nested": {"a": [1, None]}},
+    thinking_tokens=1,
+    served_model="m-2026-01-01",
+    fingerprint="fp_1",
 )
 
 
@@ -200,7 +203,7 @@ def test_a_database_of_a_newer_quaver(tmp_path: Path) -> None:
     opened(tmp_path).close()
     with sqlite3.connect(tmp_path / "responses.db") as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="another version") as caught:
+    with pytest.raises(StoreError, match="a newer version") as caught:
         Store(tmp_path / "responses.db")
     assert caught.value.found == "format 99"
 
@@ -269,3 +272,44 @@ def test_the_reserve_is_gone_when_the_store_is_closed_and_not_by_who_looks(tmp_p
     assert (tmp_path / "responses.reserve").exists()
     store.close()
     assert not (tmp_path / "responses.reserve").exists()
+
+
+FIRST_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE sources (id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
+CREATE TABLE prompts (id INTEGER PRIMARY KEY, messages TEXT);
+CREATE TABLE responses (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
+    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
+    latency REAL, received REAL, raw TEXT);
+CREATE INDEX errors ON responses (id) WHERE finish = 'error';
+CREATE TABLE calls (response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
+CREATE TABLE conditions (
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
+CREATE TABLE items (position INTEGER PRIMARY KEY, id TEXT);
+CREATE VIEW answers AS SELECT r.text FROM calls a JOIN responses r ON r.id = a.response;
+INSERT INTO meta VALUES ('study', 'f');
+INSERT INTO sources VALUES (1, 'm', 'fake', '{}', 0.0);
+INSERT INTO prompts VALUES (1, '[["user", "text 1"]]');
+INSERT INTO conditions VALUES (0, 'm', 'v', 'greedy', 1);
+INSERT INTO items VALUES (1, '1');
+INSERT INTO calls VALUES (1, 0, 1, 0);
+PRAGMA user_version = 1;
+"""
+
+
+def test_an_older_store_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        db.executescript(FIRST_TABLES)
+        row = (1, key(1), 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 0.5, 0.0, None)
+        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
+    expected = Response("yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1, latency=0.5)
+    for _ in range(2):
+        store = Store(tmp_path / "responses.db")
+        assert answers(store) == {(0, 1, 0): expected}
+        store.close()
+    stored_by(Store(tmp_path / "responses.db"), 2, WHOLE)
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        shown = db.execute("SELECT text, fingerprint, reused_from FROM answers ORDER BY item").fetchall()
+    assert shown == [("yes", None, None)]

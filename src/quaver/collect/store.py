@@ -20,7 +20,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quaver.collect.tables import COLUMNS, INSERT, PLACE, SCHEMA, VERSION, response_of, row_of, written_prompt
+from quaver.collect.tables import (
+    CHANGES,
+    COLUMNS,
+    INSERT,
+    PLACE,
+    SCHEMA,
+    VERSION,
+    response_of,
+    row_of,
+    written_prompt,
+)
 from quaver.errors import StoreError
 from quaver.models import Answered
 from quaver.records import Call, Condition, Request, Response
@@ -66,21 +76,33 @@ class Store:
         with self._translated():
             self._db = sqlite3.connect(path, isolation_level=None)
             self._db.execute("PRAGMA busy_timeout = 10000")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
-                raise StoreError(
-                    "these responses were stored by another version of Quaver",
-                    where=str(path),
-                    expected=f"format {VERSION}",
-                    found=f"format {version}",
-                    fix="update Quaver",
-                )
-            if version == 0:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.executescript(SCHEMA)
-                self._db.execute(f"PRAGMA user_version = {VERSION}")
+            self._bring_up_to_date()
             self._db.execute("PRAGMA synchronous = FULL")
             self._look_up = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+    def _bring_up_to_date(self) -> None:
+        """Make the tables, or those that an older Quaver made into today's."""
+        version = self._version()
+        if version > VERSION:
+            raise StoreError(
+                "these responses were stored by a newer version of Quaver",
+                where=str(self._path),
+                expected=f"format {VERSION} or older",
+                found=f"format {version}",
+                fix="update Quaver",
+            )
+        if version == VERSION:
+            return
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self._transaction():
+            version = self._version() or VERSION  # another process may have been faster
+            steps = "".join(CHANGES[step] for step in range(version, VERSION))
+            for statement in (steps + SCHEMA).split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""

@@ -8,18 +8,28 @@ from typing import Any
 
 from quaver.records import Message, Response, Token
 
-__all__ = ["COLUMNS", "INSERT", "PLACE", "SCHEMA", "VERSION", "response_of", "row_of", "written_prompt"]
+__all__ = [
+    "CHANGES",
+    "COLUMNS",
+    "INSERT",
+    "PLACE",
+    "SCHEMA",
+    "VERSION",
+    "response_of",
+    "row_of",
+    "written_prompt",
+]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS sources (
-    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
+    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL, reused TEXT);
 CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT);
 CREATE TABLE IF NOT EXISTS responses (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
     text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    latency REAL, received REAL, raw TEXT);
+    latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT);
 CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
 CREATE TABLE IF NOT EXISTS calls (
     response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
@@ -28,20 +38,34 @@ CREATE TABLE IF NOT EXISTS conditions (
 CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
 CREATE VIEW IF NOT EXISTS answers AS
     SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.text, r.finish, r.error,
-           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key
+           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key,
+           r.thinking, r.served_model, r.fingerprint, s.reused AS reused_from
     FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
-    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item;
+    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item
+    LEFT JOIN sources s ON s.id = r.source;
 """
 
-VERSION = 1
-"""Of the tables; another version is refused."""
+VERSION = 2
+"""Of the tables; a newer version is refused, an older one brought up to this."""
+
+CHANGES = {
+    1: """
+ALTER TABLE responses ADD COLUMN thinking_tokens INTEGER;
+ALTER TABLE responses ADD COLUMN served_model TEXT;
+ALTER TABLE responses ADD COLUMN fingerprint TEXT;
+ALTER TABLE sources ADD COLUMN reused TEXT;
+DROP VIEW IF EXISTS answers;
+""",
+}
+"""What brings the tables of a version to the next."""
 
 COLUMNS = (
-    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw"
+    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw, "
+    "thinking_tokens, served_model, fingerprint"
 )
 INSERT = f"""
 INSERT INTO responses (key, prompt, source, seed, received, {COLUMNS})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES ({", ".join("?" * (5 + len(COLUMNS.split(", "))))})
 ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
     seed = excluded.seed, received = excluded.received,
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
@@ -75,6 +99,9 @@ def row_of(response: Response) -> tuple[Any, ...]:
         response.completion_tokens,
         response.latency,
         raw,
+        response.thinking_tokens,
+        response.served_model,
+        response.fingerprint,
     )
 
 
@@ -85,7 +112,7 @@ def _clean(text: str) -> str:
 
 def response_of(row: Sequence[Any]) -> Response:
     """The response in the values of ``COLUMNS``."""
-    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw = row
+    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw, *served = row
     return Response(
         text=text,
         finish=finish,
@@ -99,4 +126,7 @@ def response_of(row: Sequence[Any]) -> Response:
         completion_tokens=completion,
         latency=latency,
         raw=json.loads(raw) if raw else None,
+        thinking_tokens=served[0],
+        served_model=served[1],
+        fingerprint=served[2],
     )
