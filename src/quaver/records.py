@@ -105,6 +105,7 @@ class Variant:
         postfix: What fixes the answer's format, the part that no rewording touches.
         answers: What the model is to write for each label, by label code.
         explains: Whether the prompt asks for an explanation too.
+        output: What is asked for: one label, or a score from 0 to 1 for each.
         max_tokens: How long its answers may be, where that differs from the decoding's.
         origin: Where each level came from: the family, its parameters, the parent, edits.
     """
@@ -118,6 +119,7 @@ class Variant:
     postfix: str
     answers: Mapping[str, str]
     explains: bool = False
+    output: Literal["label", "score"] = "label"
     max_tokens: int | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
 

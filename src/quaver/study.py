@@ -329,7 +329,7 @@ class Study:
 
     @property
     def _factors(self) -> list[str]:
-        return list(self.experiment.variants[0].factors)
+        return list(dict.fromkeys(name for one in self.experiment.variants for name in one.factors))
 
     # --------------------------------------------------------------------- report
 

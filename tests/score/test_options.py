@@ -1,5 +1,7 @@
 """The evaluators' options, and the numbers beside their labels; their readings are in test_outputs.py."""
 
+from dataclasses import replace
+
 import pytest
 from tests.score.tasks import TASKS, task
 
@@ -8,6 +10,7 @@ from quaver.records import Label, Reading, Response
 from quaver.score import Evaluator
 from quaver.score.annotate import read
 from quaver.score.answer import Answer
+from quaver.score.by_output import ByOutput
 from quaver.score.first_character import FirstCharacter
 from quaver.score.integer import Integer
 from quaver.score.json_field import JsonField
@@ -106,3 +109,28 @@ def test_many_at_once_are_read_as_one_by_one() -> None:
     reader = Pattern(pattern=r"(\w+)itive").reader(*TASKS["tone"])
     answers = [Answer(Response(text)) for text in ("positive", "negative", "", "posit")]
     assert reader.many(answers) == [reader(answer) for answer in answers]
+
+
+def by_output(text: str, output: str, evaluator: Evaluator | None = None) -> Reading:
+    labels, variant = TASKS["tone"]
+    asked = replace(variant, output=output)
+    return read(Response(text), evaluator or ByOutput(), labels, asked)
+
+
+def test_by_output_reads_a_label_or_scores_as_the_variant_asked() -> None:
+    scores = "positive 0.7, negative 0.2, neutral 0.1"
+    got = by_output(scores, "score")
+    assert (got.label, got.confidence) == ("pos", 0.7)
+    assert by_output(scores, "label").status == "ambiguous"
+    assert by_output("negative", "label").label == "neg"
+    assert by_output("negative", "score").reason == "a label without a score"
+    assert by_output("neutral, or positive", "label", ByOutput(label="first_label")).label == "neu"
+
+
+def test_by_output_refuses_what_it_cannot_make_or_read_with() -> None:
+    with pytest.raises(UnknownName, match="by_output: score: unknown evaluator 'labelscores'"):
+        ByOutput(score="labelscores")
+    with pytest.raises(SpecError, match="needs options"):
+        ByOutput(label="pattern")
+    with pytest.raises(SpecError, match="reads tokens"):
+        ByOutput(label="logprob")

@@ -11,7 +11,7 @@ from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.templates import check, check_columns, names_in
-from quaver.design.variants import Ground, LevelOfFactor, VariantFamily, cross
+from quaver.design.variants import Ground, LevelOfFactor, VariantFamily, columns_of, cross
 from quaver.errors import SpecError
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 from quaver.seeds import derive
@@ -102,16 +102,18 @@ def _variants(spec: StudySpec, labels: LabelSet, spare: Sequence[Item], source: 
         with source.locating("variants", index):
             family: VariantFamily = plugin(**options)
         factor = asked.factor or family.factor
-        if factor in factors or factor in ANNOTATION_COLUMNS or factor in spec.items.groups:
-            raise SpecError(
-                f"the factor {factor!r} would be a column that exists already",
-                where=where,
-                found=factor,
-                fix="give it another name with `factor:`",
-            )
         with source.locating("variants", index):
             seed = derive(spec.seed, "variants", factor)
-            factors[factor] = family.levels(Ground(prompt, labels, seed, spare, source.home))
+            levels = family.levels(Ground(prompt, labels, seed, spare, source.home))
+        for column in columns_of(factor, levels) or [factor]:
+            if factor in factors or column in ANNOTATION_COLUMNS or column in spec.items.groups:
+                raise SpecError(
+                    f"the factor {column!r} would be a column that exists already",
+                    where=where,
+                    found=column,
+                    fix="give it another name with `factor:`",
+                )
+        factors[factor] = levels
     with source.locating("variants"):
         variants = cross(prompt, factors)
     for variant in variants:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from quaver.errors import SpecError
 from quaver.records import Item, LabelSet, Variant
 
-__all__ = ["ORIGINAL", "Ground", "LevelOfFactor", "VariantFamily", "cross"]
+__all__ = ["ORIGINAL", "Ground", "LevelOfFactor", "VariantFamily", "columns_of", "cross"]
 
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""
@@ -25,11 +25,13 @@ class LevelOfFactor:
         name: Its name, unique within the factor.
         edit: What it does to the prompt; pure.
         origin: Where it came from, for the lock file and the report.
+        columns: What else the annotations say of it, by column.
     """
 
     name: str
     edit: Callable[[Variant], Variant]
     origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,10 @@ class VariantFamily(Protocol):
     """
 
     factor: str
-    """Column of the annotation frame that holds its level, where the study names no other."""
+    """Column of the annotation frame that holds its level, where the study names no other.
+
+    Empty where the levels' own columns say all there is to say: their names are then made of these.
+    """
 
     def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """The levels, in order."""
@@ -75,10 +80,11 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
 
     Returns:
         The variants; the id says the levels (``wording=plain,format=digits``), or ``original``
-        where nothing is varied.
+        where nothing is varied. The levels' columns are factors too.
 
     Raises:
-        SpecError: A factor has no level, or two of the same name; or two combinations do.
+        SpecError: A factor has no level, or two of the same name; or two combinations do; or two
+            families have a column in common.
     """
     for factor, levels in factors.items():
         names = [level.name for level in levels]
@@ -87,6 +93,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise SpecError(f"two levels are named {twice!r}", where=f"factor {factor}")
+    _check_columns(factors)
     variants: list[Variant] = []
     for combination in product(*factors.values()):
         chosen = dict(zip(factors, combination, strict=True))
@@ -96,8 +103,8 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
         variants.append(
             replace(
                 variant,
-                id=",".join(f"{factor}={level.name}" for factor, level in chosen.items()) or ORIGINAL,
-                factors={factor: level.name for factor, level in chosen.items()},
+                id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
+                factors=_factors(chosen),
                 origin={factor: dict(level.origin) for factor, level in chosen.items()},
             )
         )
@@ -110,3 +117,33 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
             fix="leave commas and equals signs out of the names of levels",
         )
     return variants
+
+
+def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
+    """The columns that a factor's levels fill: its own, where it has one, and theirs."""
+    own = [factor] if factor else []
+    return list(dict.fromkeys([*own, *(column for level in levels for column in level.columns)]))
+
+
+def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
+    taken: dict[str, str] = {}
+    for factor, levels in factors.items():
+        for column in columns_of(factor, levels):
+            if taken.setdefault(column, factor) != factor:
+                raise SpecError(
+                    f"two ways to vary the prompt fill the column {column!r}",
+                    where=f"factor {factor or column}",
+                    found=f"{column}, of {taken[column] or 'another family'} too",
+                    fix="give one of them another name with `factor:`",
+                )
+
+
+def _named(factor: str, level: LevelOfFactor) -> str:
+    return f"{factor}={level.name}" if factor else level.name
+
+
+def _factors(chosen: Mapping[str, LevelOfFactor]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for factor, level in chosen.items():
+        found |= {factor: level.name, **level.columns} if factor else dict(level.columns)
+    return found

@@ -1,0 +1,40 @@
+"""Factors crossed: ids, columns, and what levels say of themselves beside their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from quaver.design.variants import LevelOfFactor, columns_of, cross
+from quaver.errors import SpecError
+from quaver.records import Variant
+
+PROMPT = Variant("", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"a": "A", "b": "B"})
+
+
+def level(name: str, columns: Mapping[str, str] | None = None) -> LevelOfFactor:
+    return LevelOfFactor(name, lambda variant: variant, columns=columns or {})
+
+
+def test_a_level_s_columns_stand_beside_its_name() -> None:
+    levels = [level("original"), level("w1", {"heat": "0.5"})]
+    assert columns_of("wording", levels) == ["wording", "heat"]
+    first, second = cross(PROMPT, {"wording": levels})
+    assert (first.id, first.factors) == ("wording=original", {"wording": "original"})
+    assert (second.id, second.factors) == ("wording=w1", {"wording": "w1", "heat": "0.5"})
+
+
+def test_without_a_factor_of_their_own_levels_are_their_columns() -> None:
+    levels = [level("size=s,tone=t", {"size": "s", "tone": "t"}), level("size=l", {"size": "l"})]
+    made = cross(PROMPT, {"": levels, "format": [level("digits")]})
+    assert [one.id for one in made] == ["size=s,tone=t,format=digits", "size=l,format=digits"]
+    assert [dict(one.factors) for one in made] == [
+        {"size": "s", "tone": "t", "format": "digits"},
+        {"size": "l", "format": "digits"},
+    ]
+
+
+def test_two_families_cannot_fill_one_column() -> None:
+    with pytest.raises(SpecError, match="fill the column 'heat'"):
+        cross(PROMPT, {"wording": [level("w", {"heat": "1"})], "heat": [level("h")]})
