@@ -2,15 +2,18 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+HEAVY := .venv-heavy
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Where a network has certificates of its own, they are the system's: pip is told of them, uv looks here.
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test lint bench setup lock browser clean
+.PHONY: demo test test-heavy lint bench setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
+
+setup-heavy: $(HEAVY)/ready
 
 $(VENV)/ready: requirements.lock installer.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -23,11 +26,26 @@ $(VENV)/ready: requirements.lock installer.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
+# Every extra, torch among them, beside the default environment (inspect-ai pins older libraries than
+# that has). Which build of torch is right depends on the machine: pip takes the one it is shown
+# (PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL with a CPU build), and gigabytes of CUDA where it is shown none.
+$(HEAVY)/ready: heavy.lock installer.lock pyproject.toml
+	$(PYTHON) -m venv $(HEAVY)
+	$(HEAVY)/bin/pip install --quiet --require-hashes --no-deps -r installer.lock
+	$(HEAVY)/bin/pip install --quiet "$$(grep -o 'torch==[0-9.]*' pyproject.toml)"
+	$(HEAVY)/bin/uv pip install --quiet --python $(HEAVY)/bin/python --no-deps --require-hashes -r heavy.lock
+	$(HEAVY)/bin/uv pip install --quiet --python $(HEAVY)/bin/python --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
 demo: setup
 	$(BIN)/quaver demo
 
 test: setup browser
 	$(BIN)/pytest
+
+# The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
+test-heavy: setup-heavy
+	$(HEAVY)/bin/pytest -m heavy
 
 lint: setup
 	$(BIN)/ruff check .
@@ -43,12 +61,17 @@ browser:
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	  || echo "chromium is not installed: the report's browser tests will be skipped"
 
+# The extras that the default environment has; heavy.lock has all.
+LIGHT := --extra demo --extra pandas --extra stats
+
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready
-	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras --group dev \
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 $(LIGHT) --group dev \
 	  --generate-hashes --no-annotate --no-header -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --all-extras --group dev \
+	  --no-emit-package torch --generate-hashes --no-annotate --no-header -o heavy.lock
 	echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header -o installer.lock
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(HEAVY) demo

