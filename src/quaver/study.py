@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.collect.budget import Budget, Spent
 from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.runner import Outcome, Progress, collect
 from quaver.collect.sole_writer import sole_writer
@@ -183,8 +184,7 @@ class Study:
                 models,
                 store,
                 progress,
-                calls=None if budget.calls is None else max(0, budget.calls - before),
-                seconds=budget.seconds,
+                budget=Budget(calls=budget.calls, seconds=budget.seconds, spent=Spent(before)),
                 watch=watch,
             )
         if requests is not None and outcome.ended == "finished" and outcome.missing:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.budget import Budget
 from quaver.collect.runner import Outcome, Progress, collect
 from quaver.collect.store import Store
 from quaver.models import Abilities, Answered
 from quaver.records import Call, Condition, Decoding, Message, Prompt, Request, Response
+
+CAPS = ("calls", "tokens", "money", "seconds", "spent", "prices")
 
 
 class Fake:
@@ -73,7 +76,9 @@ def opened(folder: Path, items: int = 3, repeats: int = 1, fingerprint: str = "f
 def run(store: Store, model: Fake, requests: Iterable[Request], **limits: Any) -> Outcome:
     """Collect with one model."""
     total = limits.pop("total", 0)
-    return collect({"m": iter(requests)}, {"m": model}, store, Progress(total, 0), **limits)
+    caps = {name: limits.pop(name) for name in CAPS if name in limits}
+    budget = Budget(**caps)
+    return collect({"m": iter(requests)}, {"m": model}, store, Progress(total, 0), budget=budget, **limits)
 
 
 def answers(store: Store) -> dict[tuple[int, int, int], Response]:

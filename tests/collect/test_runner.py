@@ -135,6 +135,20 @@ def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -
     assert {item for _, item, _ in answers(store)} == {*range(10), *range(20, 60)}
 
 
+def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=30)
+
+    def breaks(asked: Request, call: Call) -> Response:
+        raise ModelError("the server is gone", fix="start it")
+
+    requests = {name: map(request, range(at, at + 10)) for name, at in (("a", 0), ("good", 10), ("b", 20))}
+    models = {"a": fake(breaks), "good": fake(), "b": fake(breaks)}
+    with pytest.raises(ModelError) as caught:
+        collect(requests, models, store, Progress(30, 0))
+    assert {item for _, item, _ in answers(store)} == {*range(10, 20)}
+    assert (caught.value.fix or "").startswith("start it; 10 of 30 calls are stored; given up as well: ")
+
+
 @pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError])
 def test_whatever_a_model_raises_what_it_answered_is_stored(
     tmp_path: Path, stop: type[BaseException]

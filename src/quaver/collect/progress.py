@@ -1,0 +1,97 @@
+"""How far a run has come, and how it ended."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Outcome", "Progress", "kind_of"]
+
+_LONGEST_KIND = 60
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come; times in seconds.
+
+    Attributes:
+        total: Calls of the whole study.
+        before: Calls that were stored when the run began.
+        done: Calls that this run stored.
+        errors: How many of these are errors.
+        started: When it began, by ``time.monotonic``.
+        by_condition: Calls that this run stored, by the position of their condition.
+        by_kind: Errors that this run stored, by kind.
+        tokens: Read and written in all runs of the study.
+        money: US dollars spent in all runs of the study.
+    """
+
+    total: int
+    before: int
+    done: int = 0
+    errors: int = 0
+    started: float = field(default_factory=time.monotonic)
+    by_condition: Counter[int] = field(default_factory=Counter)
+    by_kind: Counter[str] = field(default_factory=Counter)
+    tokens: float = 0.0
+    money: float = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self.started
+
+    @property
+    def rate(self) -> float:
+        """Calls a second in this run."""
+        return self.done / self.elapsed if self.done else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go at this rate; None before the first answer."""
+        return (self.total - self.before - self.done) / self.rate if self.done else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
+            ``money``, ``requests``.
+        total: Calls of the whole study.
+        before: Calls that were stored before.
+        done: Calls that this run stored.
+        errors: How many of these are errors.
+        seconds: How long it took.
+        tokens: Read and written in all runs of the study.
+        money: US dollars spent in all runs of the study.
+    """
+
+    ended: Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests"]
+    total: int
+    before: int
+    done: int
+    errors: int
+    seconds: float
+    tokens: float = 0.0
+    money: float = 0.0
+
+    @property
+    def missing(self) -> int:
+        """Calls that are still to be asked."""
+        return self.total - self.before - self.done
+
+
+def kind_of(error: str | None) -> str:
+    """What kind of error it is: its beginning, without what differs between two of a kind.
+
+    >>> kind_of("HTTP 503: upstream gone (request 8f3a)"), kind_of("prompt of 4123 tokens is too long")
+    ('HTTP 503', 'prompt of # tokens is too long')
+    """
+    head = (error or "unknown").strip().split("\n")[0].partition(": ")[0]
+    head = re.sub(r"(?<!HTTP )\b\d[\d.,]*\b", "#", head)
+    return head[:_LONGEST_KIND] or "unknown"
