@@ -13,7 +13,7 @@ from tests.collect.fakes import Fake, echo, fake, opened, request, run
 from quaver.collect.budget import Budget, Gate, Price, Spent
 from quaver.collect.runner import Progress, collect
 from quaver.models import Answered
-from quaver.records import Call, Request, Response
+from quaver.records import Request, Response
 
 PRICE = Price(input=1e6, output=2e6, cached=0.5e6)
 """Dollars a token: a prompt's 1, an answer's 2, a cached one's 0.5."""
