@@ -63,10 +63,18 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """The categories of a task, in order (which counts where ``level`` is not nominal)."""
+    """The categories of a task, in order (which counts where ``level`` is not nominal).
+
+    Attributes:
+        labels: The categories.
+        level: Their level of measurement.
+        options: Where each item brings options of its own, among which the labels choose: the columns
+            that hold them, one a label, or the one column that holds them all; empty else.
+    """
 
     labels: tuple[Label, ...]
     level: Level = "nominal"
+    options: tuple[str, ...] = ()
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -103,7 +111,14 @@ class Variant:
         text: Template of the item's text, over the item's fields.
         instruction: What is asked, the part that rewordings change.
         postfix: What fixes the answer's format, the part that no rewording touches.
-        answers: What the model is to write for each label, by label code.
+        answers: What the model is to write for each label, by label code, in the order in which the
+            labels are shown.
+        definitions: What replaces a label's definition, by label code.
+        examples: Labelled items that are shown before the item, with their gold labels' answers.
+        reply: Template of what is shown as the answer to an example, over ``answer`` and ``item``.
+        frame: ``chat`` sends messages; ``plain`` one text without a chat template, for base models.
+        schema: JSON schema that the answer must follow; empty for none.
+        label_field: The field of the answer's JSON object that holds the label; empty for none.
         explains: Whether the prompt asks for an explanation too.
         output: What is asked for: one label, or a score from 0 to 1 for each.
         max_tokens: How long its answers may be, where that differs from the decoding's.
@@ -118,6 +133,12 @@ class Variant:
     instruction: str
     postfix: str
     answers: Mapping[str, str]
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    examples: tuple[Item, ...] = ()
+    reply: str = "{{ answer }}"
+    frame: Literal["chat", "plain"] = "chat"
+    schema: str = ""
+    label_field: str = ""
     explains: bool = False
     output: Literal["label", "score"] = "label"
     max_tokens: int | None = None
@@ -138,7 +159,8 @@ class Decoding:
         max_tokens: The answer is cut off here.
         seed: From which every call's own seed is derived.
         stop: The answer ends before any of these.
-        constraint: ``"labels"`` lets the model write nothing but one of the variant's answers.
+        constraint: ``"labels"`` lets the model write nothing but one of the variant's answers; a JSON
+            schema of the variant's takes its place.
         logprobs: How many of the likeliest tokens are returned at each position; 0 returns none.
     """
 
@@ -166,9 +188,12 @@ class Condition:
 
 
 class Message(NamedTuple):
-    """One turn of the conversation that a model sees."""
+    """One turn of the conversation that a model sees.
 
-    role: Literal["system", "user", "assistant"]
+    A ``plain`` message stands alone: a text that is sent without a chat template.
+    """
+
+    role: Literal["system", "user", "assistant", "plain"]
     content: str
 
 
@@ -213,6 +238,7 @@ class Request:
         choices: The only answers allowed; empty where the decoding has no constraint.
         seed: The seed of the first call; the next call's is one higher, and so on.
         calls: One for each repeat that is wanted.
+        schema: JSON schema that the answers must follow; empty for none.
     """
 
     model: str
@@ -221,6 +247,7 @@ class Request:
     choices: tuple[str, ...]
     seed: int
     calls: tuple[Call, ...]
+    schema: str = ""
 
 
 # --------------------------------------------------------------------------- collect

@@ -9,9 +9,11 @@ import pytest
 from quaver import registry
 from quaver.design.study_file import Source, bind
 from quaver.design.variants import ORIGINAL, Ground, VariantFamily, cross
-from quaver.records import Label, LabelSet, Variant
+from quaver.records import Item, Label, LabelSet, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+SAMPLE = [Item(name, {"text": f"Text {name}."}, None) for name in "abc"]
+SPARE = [Item(str(n), {"text": f"Text {n}."}, ("pos", "neg")[n % 2]) for n in range(8)]
 PROMPT = Variant(
     id="",
     factors={},
@@ -28,12 +30,22 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
         "original": True,
     },
+    "shots": {"k": [0, 1, 2]},
     "wordings": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
 }
 """Options for one family each, such that the original is one of the levels."""
 
+FIRST = {"shots": "0-shot"}
+"""What the prompt as it stands is called, where that says more than ``original``."""
+
 REWORDS = {"wordings"}
 """Families that change what is asked, never the format of the answer."""
+
+PARTS = [name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "origin")]
+
+
+def ground(seed: int = 1) -> Ground:
+    return Ground(PROMPT, LABELS, seed, SPARE, sample=SAMPLE)
 
 
 def test_every_registered_family_is_here() -> None:
@@ -48,25 +60,25 @@ def family(name: str) -> VariantFamily:
 
 def variants(name: str, seed: int = 1) -> list[Variant]:
     made = family(name)
-    return cross(PROMPT, {made.factor: made.levels(Ground(PROMPT, LABELS, seed))})
+    return cross(PROMPT, {made.factor: made.levels(ground(seed))})
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 class TestFamily:
     def test_the_original_comes_first_and_is_the_prompt_as_it_stands(self, name: str) -> None:
         first = variants(name)[0]
-        assert first.factors == {family(name).factor: ORIGINAL}
-        for part in ("system", "layout", "text", "instruction", "postfix", "answers", "explains"):
+        assert first.factors == {family(name).factor: FIRST.get(name, ORIGINAL)}
+        for part in PARTS:
             assert getattr(first, part) == getattr(PROMPT, part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
-        names = [level.name for level in family(name).levels(Ground(PROMPT, LABELS, 1))]
+        names = [level.name for level in family(name).levels(ground())]
         assert len(names) > 1
         assert len(set(names)) == len(names)
         assert all(names)
 
     def test_levels_differ_in_what_they_make(self, name: str) -> None:
-        made = {(v.system, v.layout, v.instruction, v.postfix, str(v.answers)) for v in variants(name)}
+        made = {str([getattr(variant, part) for part in PARTS]) for variant in variants(name)}
         assert len(made) == len(variants(name))
 
     def test_the_same_seed_gives_the_same_levels(self, name: str) -> None:
@@ -74,7 +86,7 @@ class TestFamily:
 
     def test_an_edit_is_pure(self, name: str) -> None:
         before = repr(PROMPT)
-        for level in family(name).levels(Ground(PROMPT, LABELS, 1)):
+        for level in family(name).levels(ground()):
             assert level.edit(PROMPT) == level.edit(PROMPT)
         assert repr(PROMPT) == before
 
@@ -97,8 +109,8 @@ class TestFamily:
 
 def test_families_are_crossed_in_full_in_either_order() -> None:
     found = {name: family(name) for name in ("wordings", "formats")}
-    one = cross(PROMPT, {f.factor: f.levels(Ground(PROMPT, LABELS, 1)) for f in found.values()})
-    other = cross(PROMPT, {f.factor: f.levels(Ground(PROMPT, LABELS, 1)) for f in reversed(found.values())})
+    one = cross(PROMPT, {f.factor: f.levels(ground()) for f in found.values()})
+    other = cross(PROMPT, {f.factor: f.levels(ground()) for f in reversed(found.values())})
     assert len(one) == len(other) == 6
     assert one[0].id == "wording=original,format=original"
     assert one[-1].id == "wording=polite,format=digits"

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from quaver import registry
 from quaver.design.items import load_items
+from quaver.design.options import options_of
 from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.templates import check, check_columns, names_in
 from quaver.design.variants import Ground, LevelOfFactor, VariantFamily, columns_of, cross
-from quaver.errors import SpecError
+from quaver.errors import SpecError, UnknownName
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 from quaver.seeds import derive
 
@@ -57,7 +58,8 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     """
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
-    variants = _variants(spec, labels, spare, source)
+    _check_options(labels, items, source)
+    variants = _variants(spec, labels, items, spare, source)
     _check_templates(spec, variants, items, source)
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
@@ -71,7 +73,17 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     return Experiment(labels, items, variants, decodings, conditions)
 
 
-def _variants(spec: StudySpec, labels: LabelSet, spare: Sequence[Item], source: Source) -> list[Variant]:
+def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> None:
+    for column in labels.options:
+        if column not in items[0].fields:
+            raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))
+    for item in items if labels.options else ():
+        options_of(item, labels)
+
+
+def _variants(
+    spec: StudySpec, labels: LabelSet, sample: Sequence[Item], spare: Sequence[Item], source: Source
+) -> list[Variant]:
     given = spec.prompt
     first_text = next(iter(spec.items.text.values()))
     prompt = Variant(
@@ -83,6 +95,7 @@ def _variants(spec: StudySpec, labels: LabelSet, spare: Sequence[Item], source: 
         instruction=given.instruction,
         postfix=given.postfix,
         answers={label.code: given.answers.get(label.code, label.name) for label in labels.labels},
+        frame=given.frame,
         explains=given.explains,
     )
     factors: dict[str, Sequence[LevelOfFactor]] = {}
@@ -104,7 +117,8 @@ def _variants(spec: StudySpec, labels: LabelSet, spare: Sequence[Item], source: 
         factor = asked.factor or family.factor
         with source.locating("variants", index):
             seed = derive(spec.seed, "variants", factor)
-            levels = family.levels(Ground(prompt, labels, seed, spare, source.home))
+            texts = tuple(spec.items.text.values())
+            levels = family.levels(Ground(prompt, labels, seed, spare, source.home, sample, texts))
         for column in columns_of(factor, levels) or [factor]:
             if factor in factors or column in ANNOTATION_COLUMNS or column in spec.items.groups:
                 raise SpecError(
@@ -154,16 +168,19 @@ def _check_templates(
     spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Source
 ) -> None:
     columns = set(items[0].fields)
+    own = {"options"} if spec.task.options else set()
+    shared = [name for name in PROMPT_NAMES if name in own or name != "options"]
     for name, template in spec.items.text.items():
         loc = ("items", "text", name) if len(spec.items.text) > 1 else ("items", "text")
         where = source.where(*loc)
-        check(template, columns | {"item"}, where=where, needs=[*items[0].fields, "item"])
+        check(template, columns | {"item"} | own, where=where, needs=[*items[0].fields, "item"])
         check_columns(template, columns, where=where)
     known = {
-        "instruction": PROMPT_NAMES,
-        "postfix": PROMPT_NAMES,
-        "system": (*PROMPT_NAMES, "text"),
-        "layout": (*PROMPT_NAMES, "text", "instruction", "postfix", "question"),
+        "instruction": shared,
+        "postfix": shared,
+        "system": [*shared, "text", "instruction", "postfix", "question"],
+        "layout": [*shared, "text", "instruction", "postfix", "question", "examples"],
+        "reply": ["answer", "item"],
     }
     for variant in variants:
         for part, names in known.items():

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
 from quaver.design.experiment import Experiment
-from quaver.design.prompts import PromptWriter, item_text
+from quaver.design.prompts import PromptWriter
 from quaver.design.spec import StudySpec
+from quaver.records import Variant
 
 __all__ = ["fingerprint", "lock_document"]
 
@@ -44,8 +45,9 @@ def lock_document(
     first = experiment.items[0]
     variants = []
     for variant in experiment.variants:
-        prompt = PromptWriter(variant, experiment.labels).write(first, item_text(variant.text, first))
-        variants.append(asdict(variant) | {"example": [list(message) for message in prompt.messages]})
+        writer = PromptWriter(variant, experiment.labels)
+        prompt = writer.write(first, writer.text(first))
+        variants.append(_parts(variant) | {"example": [list(message) for message in prompt.messages]})
     return {
         "format": 1,
         "study": spec.model_dump(mode="json"),
@@ -70,7 +72,7 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
     """A hash of everything that decides which calls a study has and what their keys are."""
     parts = [
         asdict(experiment.labels),
-        [asdict(variant) for variant in experiment.variants],
+        [_ordered(variant) for variant in experiment.variants],
         [asdict(decoding) for decoding in experiment.decodings.values()],
         [asdict(condition) for condition in experiment.conditions],
         dict(identities),
@@ -78,6 +80,18 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
     ]
     text = json.dumps(parts, sort_keys=True, default=str)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _parts(variant: Variant) -> dict[str, Any]:
+    """A variant's parts; of its examples, which they are (the prompt shows them)."""
+    shown = [{"id": one.id, "gold": one.gold} for one in variant.examples]
+    return asdict(replace(variant, examples=())) | {"examples": shown}
+
+
+def _ordered(variant: Variant) -> dict[str, Any]:
+    """A variant's parts for a hash that sorts keys: the order of its answers counts, too."""
+    shown = [[one.id, one.gold, dict(one.fields)] for one in variant.examples]
+    return _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
 
 
 def _items_hash(experiment: Experiment) -> str:

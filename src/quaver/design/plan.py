@@ -7,8 +7,8 @@ nearly the depth-first walk of the tree of all prompts, found without sorting th
 variants of a block show the items in different texts, each text makes a block of its own, unless
 the texts of one item have more in common than one text of neighbouring items.)
 
-Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers, the
-messages, which occurrence of all these in the design it is, and the repeat's number. Two variants
+Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers or the JSON
+schema, the messages, which occurrence of all these in the design it is, and the repeat's number. Two variants
 that render alike are therefore two askings, never one shared answer; so are two models that are
 served by the same weights, and two decodings that differ in name alone.
 """
@@ -27,7 +27,7 @@ from itertools import groupby, islice
 import numpy as np
 
 from quaver.design.experiment import Experiment
-from quaver.design.prompts import PromptWriter, item_text
+from quaver.design.prompts import PromptWriter
 from quaver.records import Call, Condition, Decoding, Item, Prompt, Request
 
 __all__ = ["Plan", "Survey"]
@@ -78,15 +78,13 @@ class Plan:
     def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
         """Every prompt once, in the order of work: position of variant and item, prompt."""
         for block, items in self._blocks:
+            texts_of = {self._writers[index].text_key: self._writers[index] for index in block}
             for position in items:
                 item = self.experiment.items[position]
-                texts = {template: item_text(template, item) for template in self._templates(block)}
+                texts = {key: writer.text(item) for key, writer in texts_of.items()}
                 for index in block:
-                    text = texts[self.experiment.variants[index].text]
-                    yield index, position, self._writers[index].write(item, text)
-
-    def _templates(self, block: Sequence[int]) -> set[str]:
-        return {self.experiment.variants[index].text for index in block}
+                    writer = self._writers[index]
+                    yield index, position, writer.write(item, texts[writer.text_key])
 
     @cached_property
     def _blocks(self) -> list[tuple[list[int], list[int]]]:
@@ -99,8 +97,8 @@ class Plan:
         for _, block in groupby(order, key=lambda index: heads[index]):
             members = list(block)
             apart = [
-                self._block([index for index in members if variants[index].text == template])
-                for template in dict.fromkeys(variants[index].text for index in members)
+                self._block([index for index in members if self._writers[index].text_key == key])
+                for key in dict.fromkeys(self._writers[index].text_key for index in members)
             ]
             together = [self._block(members)]
             blocks += apart if self._cost(apart) < self._cost(together) else together
@@ -116,7 +114,7 @@ class Plan:
     def _block(self, members: list[int]) -> tuple[list[int], list[int]]:
         """Variants with the items in the order of their text."""
         items = self.experiment.items
-        texts = [item_text(self.experiment.variants[members[0]].text, item) for item in items]
+        texts = [self._writers[members[0]].text(item) for item in items]
         return members, sorted(range(len(items)), key=lambda i: (texts[i], i))
 
     def _cost(self, blocks: Sequence[tuple[list[int], list[int]]]) -> int:
@@ -133,8 +131,8 @@ class Plan:
         return new
 
     def _written(self, index: int, item: Item) -> str:
-        text = item_text(self.experiment.variants[index].text, item)
-        return _joined(self._writers[index].write(item, text))
+        writer = self._writers[index]
+        return _joined(writer.write(item, writer.text(item)))
 
     @cached_property
     def survey(self) -> Survey:
@@ -191,23 +189,26 @@ class Plan:
             decoding = self.experiment.decodings[condition.decoding]
             if variant.max_tokens is not None:
                 decoding = replace(decoding, max_tokens=variant.max_tokens)
-            choices = tuple(variant.answers.values()) if decoding.constraint == "labels" else ()
-            asked = _asked(self.identities[condition.model], decoding, choices)
+            held = decoding.constraint == "labels" and not variant.schema
+            choices = tuple(variant.answers.values()) if held else ()
+            asked = _asked(self.identities[condition.model], decoding, choices, variant.schema)
             if condition.model == model:
-                cells[positions[condition.variant]].append(
-                    _Cell(condition, index, decoding, choices, asked, alike[variant.id, asked])
+                cell = _Cell(
+                    condition, index, decoding, choices, variant.schema, asked, alike[variant.id, asked]
                 )
+                cells[positions[condition.variant]].append(cell)
             alike[variant.id, asked] += 1
         return cells
 
 
-def _asked(identity: str, decoding: Decoding, choices: Sequence[str]) -> str:
+def _asked(identity: str, decoding: Decoding, choices: Sequence[str], schema: str) -> str:
     """All that decides an answer, the prompt apart."""
     values = asdict(decoding)
     del values["name"]  # what a decoding is called does not change an answer
     if decoding.temperature == 0:
         del values["seed"]  # nor does the seed of a choice that is not drawn
-    return json.dumps([identity, values, choices], sort_keys=True)
+    parts = [identity, values, choices]
+    return json.dumps([*parts, schema] if schema else parts, sort_keys=True)
 
 
 class _Cell:
@@ -219,10 +220,12 @@ class _Cell:
         index: int,
         decoding: Decoding,
         choices: tuple[str, ...],
+        schema: str,
         asked: str,
         twins_before: int,
     ) -> None:
-        self._model, self._index, self._decoding, self._choices = condition.model, index, decoding, choices
+        self._model, self._index, self._decoding = condition.model, index, decoding
+        self._choices, self._schema = choices, schema
         self._base = blake2b(asked.encode(), digest_size=16)
         if twins_before:
             self._base.update(struct.pack("<I", twins_before))
@@ -239,7 +242,7 @@ class _Cell:
             key = shared.copy()
             key.update(number)
             calls.append(Call(key.digest(), self._index, item, repeat))
-        return Request(self._model, prompt, self._decoding, self._choices, seed, tuple(calls))
+        return Request(self._model, prompt, self._decoding, self._choices, seed, tuple(calls), self._schema)
 
 
 def _joined(prompt: Prompt) -> str:

@@ -97,6 +97,17 @@ class TaskSpec(_Part):
         examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],
     )
 
+    options: tuple[Name, ...] = Field(
+        (),
+        description="Multiple choice: where an item's own options stand, in the labels' order; a column "
+        "for each label, or one that holds a list. Templates write them with {{ options }}.",
+    )
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _one_column(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
@@ -109,7 +120,17 @@ class TaskSpec(_Part):
 
     def label_set(self) -> LabelSet:
         """The record that the stages use."""
-        return LabelSet(tuple(label.label() for label in self.labels), self.level)
+        return LabelSet(tuple(label.label() for label in self.labels), self.level, self.options)
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> TaskSpec:
+        if len(self.options) > 1 and len(self.options) != len(self.labels):
+            raise PlacedError(
+                f"there are {len(self.options)} columns of options and {len(self.labels)} labels; "
+                "give a column for each label, or one that holds a list",
+                "options",
+            )
+        return self
 
 
 class GoldSpec(_Part):
@@ -184,6 +205,11 @@ class PromptSpec(_Part):
         {}, description="What the model is to write for each label code; its name if left out."
     )
     explains: bool = Field(False, description="Whether the prompt asks for an explanation too.")
+    frame: Literal["chat", "plain"] = Field(
+        "chat",
+        description="chat: messages in the model's own chat template. plain: one text as it is, for base "
+        "models to go on with.",
+    )
 
 
 class PluginSpec(_Part):

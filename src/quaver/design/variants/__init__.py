@@ -26,12 +26,15 @@ class LevelOfFactor:
         edit: What it does to the prompt; pure.
         origin: Where it came from, for the lock file and the report.
         columns: What else the annotations say of it, by column.
+        turn: When it is applied: those of turn 0 (wordings, layout, answers) first, whatever the order
+            of the factors, then those of turn 1 (orders), then those of turn 2, which draw on all else.
     """
 
     name: str
     edit: Callable[[Variant], Variant]
     origin: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Ground:
         seed: For whatever the family draws.
         spare: The source's items outside the sample, from which examples may be taken.
         home: The folder that relative paths in the study file start from.
+        sample: The items of the study.
+        texts: Every template of an item's text in the study; the prompt's own if left out.
     """
 
     prompt: Variant
@@ -51,6 +56,8 @@ class Ground:
     seed: int
     spare: Sequence[Item] = ()
     home: Path = Path()
+    sample: Sequence[Item] = ()
+    texts: Sequence[str] = ()
 
 
 class VariantFamily(Protocol):
@@ -72,7 +79,7 @@ class VariantFamily(Protocol):
 
 
 def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
-    """Every combination of the factors' levels, applied to the prompt from left to right.
+    """Every combination of the factors' levels, applied to the prompt by turns, from left to right.
 
     Args:
         prompt: The study file's own prompt.
@@ -98,7 +105,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
     for combination in product(*factors.values()):
         chosen = dict(zip(factors, combination, strict=True))
         variant = prompt
-        for level in combination:
+        for level in sorted(combination, key=lambda level: level.turn):
             variant = level.edit(variant)
         variants.append(
             replace(

@@ -1,0 +1,212 @@
+"""``shots``: examples before the item, drawn from the items outside the sample or written by hand."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from quaver.design.prompts import PromptWriter
+from quaver.design.templates import names_in
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.errors import ItemError, SpecError, UnknownName
+from quaver.records import Item, Variant
+from quaver.seeds import derive
+
+__all__ = ["Place", "Shots", "WrittenExample", "drawn", "show"]
+
+Place = Literal["turns", "message"]
+
+
+class WrittenExample(BaseModel):
+    """An example that the study file holds: its label's code, and the columns that texts draw on."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
+
+    label: str = Field(description="Code of its label.")
+
+
+class Shots:
+    """The prompt with k examples, for each k that is given.
+
+    Drawn examples come from the items outside the sample that have a gold label; none has the text of a
+    sampled item. They are balanced by class: the labels take turns, in an order that is drawn for every
+    round, so that fewer examples are the beginning of more.
+
+    Args:
+        k: How many examples in all; 0 is the prompt without any. By default 0 and one of each label, or
+            0 and all that are written here.
+        draws: How many different draws of each k above 0; each is a level.
+        place: ``turns`` of a conversation, or inside the user ``message`` (where the layout has
+            ``{{ examples }}``, else at its beginning).
+        reply: Template of what is shown as an example's answer, over ``answer`` and ``item``; the
+            prompt's own if left out.
+        examples: Examples to take in their order, instead of drawing them.
+    """
+
+    factor = "shots"
+
+    def __init__(
+        self,
+        *,
+        k: int | list[int] | None = None,
+        draws: int = 1,
+        place: Place = "turns",
+        reply: str | None = None,
+        examples: list[WrittenExample] | None = None,
+    ) -> None:
+        self._k = [k] if isinstance(k, int) else k
+        self._draws, self._place, self._reply = draws, place, reply
+        self._written = examples
+        if draws < 1 or any(one < 0 for one in self._k or ()):
+            raise SpecError("less than no example", expected="k of 0 or more, draws of 1 or more")
+        if draws > 1 and examples is not None:
+            raise SpecError("examples that are written here are not drawn", fix="leave draws or examples out")
+
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The prompt with each number of examples, of every draw.
+
+        Raises:
+            SpecError: There are fewer examples than asked for.
+            UnknownName: An example written here has a label that does not exist.
+        """
+        most = len(ground.labels.labels) if self._written is None else len(self._written)
+        written = None if self._written is None else _items(self._written, ground)
+        levels = []
+        for k in dict.fromkeys([0, most] if self._k is None else self._k):
+            for draw in range(1, 1 + (self._draws if k else 1)):
+                if written is None:
+                    examples = drawn(ground, k, derive(ground.seed, "shots", str(draw)))
+                elif k > len(written):
+                    raise _too_few(f"{k} examples", f"{len(written)} are written here")
+                else:
+                    examples = tuple(written[:k])
+                name = f"{k}-shot {draw}" if k and self._draws > 1 else f"{k}-shot"
+                levels.append(self._level(name, examples, draw))
+        return levels
+
+    def _level(self, name: str, examples: tuple[Item, ...], draw: int) -> LevelOfFactor:
+        def edit(variant: Variant) -> Variant:
+            reply = variant.reply if self._reply is None else self._reply
+            return replace(show(variant, examples, self._place), reply=reply) if examples else variant
+
+        by = "draw" if self._written is None else "hand"
+        origin: dict[str, Any] = {"family": "shots", "by": by, "parent": ORIGINAL}
+        origin |= {"k": len(examples), "place": self._place, "examples": [one.id for one in examples]}
+        if by == "draw":
+            origin["draw"] = draw
+        return LevelOfFactor(name, edit, origin)
+
+
+def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -> Variant:
+    """A variant that shows examples.
+
+    Args:
+        variant: The variant.
+        examples: Items with gold labels.
+        place: Turns of the conversation, or inside the user message.
+    """
+    layout = variant.layout
+    if place == "message" and "examples" not in names_in(layout):
+        layout = "{{ examples }}\n\n" + layout
+    return replace(variant, layout=layout, examples=examples)
+
+
+def drawn(ground: Ground, k: int, seed: int) -> tuple[Item, ...]:
+    """Examples from the items outside the sample, balanced by class.
+
+    Args:
+        ground: The labels, the sample and the other items.
+        k: How many.
+        seed: The same seed draws the same, and fewer are the beginning of more.
+
+    Raises:
+        SpecError: There are not enough.
+    """
+    if not k:
+        return ()
+    chance = random.Random(seed)
+    by_label: dict[str, list[Item]] = defaultdict(list)
+    for item in ground.spare:
+        if item.gold is not None:
+            by_label[item.gold].append(item)
+    if not by_label:
+        raise _too_few(
+            f"{k} examples", f"{len(ground.spare)} items outside the sample, none with a gold label"
+        )
+    texts = _Texts(ground)
+    queues: dict[str, Iterator[Item]] = {}
+    for code in ground.labels.codes:
+        chance.shuffle(by_label[code])
+        queues[code] = filter(texts.are_new, by_label[code])
+    examples: list[Item] = []
+    taken: dict[str, int] = defaultdict(int)
+    while len(examples) < k:
+        for code in chance.sample(ground.labels.codes, len(ground.labels.codes))[: k - len(examples)]:
+            example = next(queues[code], None)
+            if example is None:
+                raise _too_few(
+                    f"{k} examples, balanced by class, and so {taken[code] + 1} of {code!r} at least",
+                    f"{taken[code]} of {code!r} among the items outside the sample",
+                )
+            taken[code] += 1
+            examples.append(example)
+    return tuple(examples)
+
+
+class _Texts:
+    """The texts that may not be shown as examples: the sample's, and those that are examples already."""
+
+    def __init__(self, ground: Ground) -> None:
+        templates = dict.fromkeys([ground.prompt.text, *ground.texts])
+        self._writers = [PromptWriter(replace(ground.prompt, text=text), ground.labels) for text in templates]
+        self._seen = {text for item in ground.sample for text in self._of(item)}
+
+    def are_new(self, item: Item) -> bool:
+        """Whether the item has a text of its own in every template; it counts as seen from then on."""
+        try:
+            texts = self._of(item)
+        except ItemError:  # an item without a text is no example
+            return False
+        new = self._seen.isdisjoint(texts)
+        self._seen.update(texts)
+        return new
+
+    def _of(self, item: Item) -> set[str]:
+        return {" ".join(writer.text(item).casefold().split()) for writer in self._writers}
+
+
+def _items(written: Sequence[WrittenExample], ground: Ground) -> list[Item]:
+    items = []
+    for number, example in enumerate(written, start=1):
+        where = f"examples[{number - 1}]"
+        if example.label not in ground.labels.codes:
+            raise UnknownName("label", example.label, ground.labels.codes, where=f"{where}: label")
+        fields = {"label": example.label} | dict(example.model_extra or {})
+        item = Item(f"example {number}", fields, example.label)
+        for template in ground.texts or [ground.prompt.text]:
+            needed = names_in(template) - {"item", *(["options"] if ground.labels.options else [])}
+            missing = sorted(needed - set(fields))
+            if missing:
+                raise SpecError(
+                    f"this example has no {missing[0]!r}",
+                    where=where,
+                    expected=f"the columns that the item's text draws on: {', '.join(sorted(needed))}",
+                    found=", ".join(fields),
+                )
+        items.append(item)
+    return items
+
+
+def _too_few(wanted: str, found: str) -> SpecError:
+    return SpecError(
+        "there are fewer examples than asked for",
+        expected=wanted,
+        found=found,
+        fix="lower k, sample fewer items, or write examples in the study file: "
+        "examples: [{text: …, label: …}]",
+    )

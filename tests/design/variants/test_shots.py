@@ -1,0 +1,227 @@
+"""Examples: which are taken, what they look like, and that no sampled item is among them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.studies import resolved, written
+
+from quaver.design.experiment import Experiment
+from quaver.design.lock_file import fingerprint
+from quaver.design.prompts import PromptWriter
+from quaver.design.variants import Ground
+from quaver.design.variants.shots import Shots, drawn
+from quaver.errors import SpecError, UnknownName
+from quaver.records import Item, Label, LabelSet, Variant
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
+PROMPT = Variant(
+    "", {}, "", "{{ text }}\n{{ question }}", "{{ text }}", "Good or bad?", "", {c: c for c in LABELS.codes}
+)
+SPARE = [Item(str(n), {"text": f"Text {n}."}, LABELS.codes[n % 3]) for n in range(30)]
+
+
+def ground(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> Ground:
+    return Ground(PROMPT, LABELS, 1, spare, sample=sample)
+
+
+# --------------------------------------------------------------------------- which
+
+
+@given(k=st.integers(0, 30), seed=st.integers(0, 1000))
+def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k: int, seed: int) -> None:
+    examples = drawn(ground(), k, seed)
+    assert len({one.id for one in examples}) == k
+    counts = Counter(one.gold for one in examples)
+    assert max(counts[code] for code in LABELS.codes) - min(counts[code] for code in LABELS.codes) <= 1
+    assert examples == drawn(ground(), 30, seed)[:k]
+
+
+def test_another_seed_draws_others() -> None:
+    assert len({tuple(one.id for one in drawn(ground(), 3, seed)) for seed in range(10)}) > 5
+
+
+def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example() -> None:
+    sample = tuple(Item(f"s{n}", {"text": f"  TEXT  {n}. "}) for n in range(27))
+    twins = [Item("twin", {"text": "text 28."}, "pos"), *SPARE]
+    examples = drawn(ground(twins, sample), 3, 5)
+    assert sorted(one.fields["text"].casefold() for one in examples) == ["text 27.", "text 28.", "text 29."]
+    with pytest.raises(SpecError, match="fewer examples than asked for"):
+        drawn(ground(twins, sample), 4, 5)
+
+
+def test_every_text_template_counts_as_a_text() -> None:
+    sample = (Item("s", {"text": "A.", "title": "One"}),)
+    spare = [Item("x", {"text": "B.", "title": "One"}, code) for code in LABELS.codes]
+    spare += [Item("y", {"text": f"C{code}.", "title": code}, code) for code in LABELS.codes]
+    both = Ground(PROMPT, LABELS, 1, spare, sample=sample, texts=("{{ text }}", "{{ title }}"))
+    assert {one.id for one in drawn(both, 3, 1)} == {"y"}
+
+
+def test_items_without_gold_or_text_are_no_examples() -> None:
+    spare = [Item("x", {"text": "B."}), Item("y", {"text": " "}, "pos"), *SPARE[:3]]
+    assert {one.id for one in drawn(ground(spare), 3, 1)} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("spare", "expected", "found"),
+    [
+        ([], "3 examples", "0 items outside the sample"),
+        ([Item("x", {"text": "B."})], "3 examples", "1 items outside the sample, none with a gold label"),
+        (SPARE[:2], "so 1 of 'mid' at least", "0 of 'mid'"),
+    ],
+)
+def test_fewer_examples_than_asked_for(spare: list[Item], expected: str, found: str) -> None:
+    with pytest.raises(SpecError, match="fewer examples than asked for") as caught:
+        Shots(k=3).levels(ground(spare))
+    assert expected in str(caught.value.expected)
+    assert found in str(caught.value.found)
+
+
+def test_draws_are_levels() -> None:
+    levels = Shots(k=[0, 2], draws=3).levels(ground())
+    assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
+    assert len({str(level.origin["examples"]) for level in levels}) == 4
+
+
+# --------------------------------------------------------------------- in a study
+
+ITEMS = "id,text,truth\n" + "".join(f"{n},Text {n}.,{('positive', 'negative')[n % 2]}\n" for n in range(40))
+
+
+def study(folder: Path, *variants: dict[str, Any], **prompt: Any) -> Experiment:
+    path = written(folder, "", ITEMS)
+    return resolved(
+        {
+            "task": {"labels": ["positive", "negative"]},
+            "items": {
+                "source": str(path.parent / "items.csv"),
+                "id": "id",
+                "text": "{{ text }}",
+                "gold": "truth",
+                "sample": 5,
+            },
+            "prompt": {"instruction": "Good or bad?", "postfix": "{{ answers | join(' or ') }}?", **prompt},
+            "variants": list(variants),
+            "models": [{"name": "f", "use": "function"}],
+        }
+    )
+
+
+def messages(made: Experiment, level: str) -> list[tuple[str, str]]:
+    variant = next(one for one in made.variants if one.id == level)
+    writer = PromptWriter(variant, made.labels)
+    item = made.items[0]
+    return [tuple(message) for message in writer.write(item, writer.text(item)).messages]
+
+
+HAND = {
+    "use": "shots",
+    "examples": [{"text": "I like it.", "label": "positive"}, {"text": "Bad.", "label": "negative"}],
+}
+
+
+def test_a_sampled_item_is_never_an_example(tmp_path: Path) -> None:
+    made = study(tmp_path, {"use": "shots", "k": [0, 10, 32]})
+    sampled = {item.id for item in made.items}
+    for variant in made.variants:
+        assert not sampled & {one.id for one in variant.examples}
+    assert [len(variant.examples) for variant in made.variants] == [0, 10, 32]
+    with pytest.raises(SpecError, match="fewer examples") as caught:
+        study(tmp_path, {"use": "shots", "k": 36})
+    assert caught.value.where == "variants[0]"
+
+
+def test_turns_are_the_layout_filled_with_each_example(tmp_path: Path) -> None:
+    made = study(tmp_path, HAND, layout="Review: {{ text }}\n{{ question }}", system="You code.")
+    text = made.items[0].fields["text"]
+    assert messages(made, "shots=2-shot") == [
+        ("system", "You code."),
+        ("user", "Review: I like it.\nGood or bad?\npositive or negative?"),
+        ("assistant", "positive"),
+        ("user", "Review: Bad.\nGood or bad?\npositive or negative?"),
+        ("assistant", "negative"),
+        ("user", f"Review: {text}\nGood or bad?\npositive or negative?"),
+    ]
+    assert messages(made, "shots=0-shot")[1:] == [
+        ("user", f"Review: {text}\nGood or bad?\npositive or negative?")
+    ]
+
+
+def test_examples_inside_the_message(tmp_path: Path) -> None:
+    made = study(tmp_path, HAND | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
+    text = made.items[0].fields["text"]
+    assert messages(made, "shots=2-shot") == [
+        ("user", f"I like it.\nAnswer: positive\n\nBad.\nAnswer: negative\n\n{text}\nGood or bad?")
+    ]
+
+
+def test_a_layout_may_say_how_examples_are_written(tmp_path: Path) -> None:
+    layout = (
+        "{% for one in examples %}<{{ one.text }}|{{ one.answer }}|{{ one.label }}>{% endfor %}{{ text }}"
+    )
+    made = study(tmp_path, HAND, layout=layout)
+    text = made.items[0].fields["text"]
+    assert messages(made, "shots=2-shot") == [
+        ("user", f"<I like it.|positive|positive><Bad.|negative|negative>{text}")
+    ]
+    assert messages(made, "shots=0-shot") == [("user", text)]
+
+
+def test_a_plain_prompt_goes_on_from_its_examples(tmp_path: Path) -> None:
+    made = study(
+        tmp_path, HAND, layout="{{ text }} {{ question }}\nAnswer:", frame="plain", system="Reviews."
+    )
+    text = made.items[0].fields["text"]
+    asked = "Good or bad?\npositive or negative?\nAnswer:"
+    assert messages(made, "shots=2-shot") == [
+        (
+            "plain",
+            f"Reviews.\n\nI like it. {asked} positive\n\nBad. {asked} negative\n\n{text} {asked}",
+        )
+    ]
+
+
+def test_examples_cross_with_formats_and_replies(tmp_path: Path) -> None:
+    digits = {"postfix": "1 or 0?", "answers": {"positive": "1", "negative": "0"}}
+    made = study(tmp_path, HAND | {"reply": "So: {{ answer }}"}, {"use": "formats", "formats": {"d": digits}})
+    found = messages(made, "shots=2-shot,format=d")
+    assert found[:2] == [("user", "I like it.\n\nGood or bad?\n1 or 0?"), ("assistant", "So: 1")]
+
+
+def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
+    made = study(tmp_path, HAND)
+    writer = PromptWriter(made.variants[1], made.labels)
+    prompt = writer.write(made.items[0], "T")
+    assert prompt.question == (
+        "I like it.\nAnswer: positive\n\nBad.\nAnswer: negative\n\nGood or bad?\npositive or negative?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("example", "problem"),
+    [
+        ({"text": "x", "label": "neutral"}, "no label is named 'neutral'|neutral"),
+        ({"title": "x", "label": "positive"}, "this example has no 'text'"),
+    ],
+)
+def test_a_wrong_example(tmp_path: Path, example: dict[str, str], problem: str) -> None:
+    with pytest.raises((SpecError, UnknownName), match=problem) as caught:
+        study(tmp_path, {"use": "shots", "examples": [example]})
+    assert "variants[0]: examples[0]" in str(caught.value.where)
+
+
+def test_more_than_are_written(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="fewer examples than asked for") as caught:
+        study(tmp_path, HAND | {"k": 3})
+    assert caught.value.found == "2 are written here"
+
+
+def test_examples_decide_the_fingerprint(tmp_path: Path) -> None:
+    one, other = (study(tmp_path, {"use": "shots", "k": k}) for k in (2, 3))
+    assert fingerprint(one, {}) != fingerprint(other, {})
