@@ -25,6 +25,7 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
+    from quaver.importing import Roles, import_annotations
     from quaver.measure.agreement import krippendorff_alpha
     from quaver.measure.annotation_file import agreement, read_annotations
     from quaver.measure.baselines import baseline
@@ -76,6 +77,7 @@ __all__ = [
     "ModelError",
     "QuaverError",
     "RateLimited",
+    "Roles",
     "SpecError",
     "StoreError",
     "Study",
@@ -105,6 +107,7 @@ __all__ = [
     "fleiss_kappa",
     "generalizability",
     "gwet_ac",
+    "import_annotations",
     "inter_model",
     "inter_pss",
     "inter_pss_subsamples",
@@ -142,6 +145,10 @@ __all__ = [
 ]
 
 _PUBLIC = {
+    "quaver.importing": (
+        "Roles",
+        "import_annotations",
+    ),
     "quaver.measure.agreement": ("krippendorff_alpha",),
     "quaver.measure.annotation_file": (
         "agreement",

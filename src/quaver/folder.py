@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 
@@ -80,6 +82,17 @@ class StudyFolder:
     def write_noise(self, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         """Keep the engines' own noise."""
         self._write(self._noise, document)
+
+    def write_annotations(self, frame: pl.DataFrame) -> None:
+        """Keep the annotation frame."""
+        part = self.annotations.with_name(self.annotations.name + ".part")
+        self.make()
+        with writing(self.path):
+            try:
+                frame.write_parquet(part)
+                part.replace(self.annotations)
+            finally:
+                part.unlink(missing_ok=True)
 
     def _write(self, path: Path, document: Mapping[str, Any]) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"

@@ -101,7 +101,15 @@ class Plugins:
         Args:
             factors: Of the study's variants.
         """
-        evaluators = list(self.evaluators())
+        self.check_measures(factors, list(self.evaluators()))
+
+    def check_measures(self, factors: Sequence[str], evaluators: Sequence[str]) -> None:
+        """Find what is wrong with the measures.
+
+        Args:
+            factors: Of the study's variants.
+            evaluators: Whose readings there are.
+        """
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups]
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))

@@ -74,7 +74,7 @@ class Study:
         """
         if isinstance(study, Mapping):
             spec, source = read_study(study)
-            return cls(spec, source, Path(folder or spec.name), functions or {})
+            return _kind(cls, spec)(spec, source, Path(folder or spec.name), functions or {})
         path = Path(study)
         if path.is_dir():
             whole = path.resolve()  # "." has no name
@@ -82,7 +82,7 @@ class Study:
             path = beside if beside.is_file() and not (path / "study.yaml").exists() else path / "study.yaml"
         spec, source = read_study(path)
         home = path.parent if path.name == "study.yaml" else path.with_suffix("")
-        return cls(spec, source, Path(folder) if folder else home, functions or {})
+        return _kind(cls, spec)(spec, source, Path(folder) if folder else home, functions or {})
 
     # -------------------------------------------------------------------- design
 
@@ -390,3 +390,12 @@ class Study:
     def _lock(self) -> dict[str, Any]:
         rules = {name: getdoc(type(one)) or "" for name, one in self._plugins.evaluators().items()}
         return lock_document(self.spec, self.experiment, self._served, rules)
+
+
+def _kind(study: type[Study], spec: StudySpec) -> type[Study]:
+    """What a study is, where it asks nothing."""
+    if spec.annotations is None:
+        return study
+    from quaver.imported import ImportedStudy
+
+    return ImportedStudy

@@ -6,7 +6,20 @@ import sys
 
 import typer
 
-from quaver.cli import agreement, demo, doctor, init, measure, plan, report, rescore, run, schema, status
+from quaver.cli import (
+    agreement,
+    demo,
+    doctor,
+    import_,
+    init,
+    measure,
+    plan,
+    report,
+    rescore,
+    run,
+    schema,
+    status,
+)
 from quaver.cli.screen import errors, plain
 from quaver.errors import QuaverError
 
@@ -20,8 +33,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (init, plan, run, status, rescore, measure, report, agreement, doctor, demo, schema):
-    app.command(name=command.__name__.rpartition(".")[2])(command.command)
+for command in (
+    init,
+    import_,
+    plan,
+    run,
+    status,
+    rescore,
+    measure,
+    report,
+    agreement,
+    doctor,
+    demo,
+    schema,
+):
+    app.command(name=command.__name__.rpartition(".")[2].strip("_"))(command.command)
 
 
 def main() -> None:

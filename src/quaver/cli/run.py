@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, show_outcome, watching
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen, show_outcome, watching
 
 
 def command(
@@ -16,6 +16,9 @@ def command(
 ) -> None:
     """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
     opened = open_study(study, function)
+    if opened.spec.annotations is not None:
+        screen.print("There is nothing to ask: this study measures annotations that exist already.")
+        return
     with watching() as watch:
         outcome = opened.run(watch=watch, retry_errors=retry_errors)
     show_outcome(outcome, opened)

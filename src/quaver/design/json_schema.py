@@ -28,4 +28,9 @@ class _Forms(GenerateJsonSchema):
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a study file."""
-    return StudySpec.model_json_schema(schema_generator=_Forms)
+    schema = StudySpec.model_json_schema(schema_generator=_Forms)
+    needed = schema["required"]
+    # A study of imported annotations needs these instead of items, prompt and models.
+    schema["required"] = ["task"]
+    schema["anyOf"] = [{"required": needed}, {"required": ["annotations"]}]
+    return schema

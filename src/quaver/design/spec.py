@@ -7,7 +7,7 @@ writes it out with its defaults. ``read_study`` reads a file and turns what is w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -17,7 +17,9 @@ from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 
 __all__ = [
     "ACROSS_VARIANTS",
+    "IMPORTED",
     "TEXT_FACTOR",
+    "AnnotationsSpec",
     "BudgetSpec",
     "DecodingSpec",
     "GoldSpec",
@@ -29,6 +31,9 @@ __all__ = [
     "StudySpec",
     "TaskSpec",
 ]
+
+IMPORTED = "imported"
+"""The evaluator, decoding and model of annotations that Quaver did not collect, where these say none."""
 
 TEXT_FACTOR = "text"
 """The factor of the items' text, where the study gives several templates."""
@@ -184,6 +189,42 @@ class ItemsSpec(_Part):
         return texts
 
 
+class AnnotationsSpec(_Part):
+    """Labels that exist already, instead of items, prompt and models. Which column says what."""
+
+    source: Text = Field(
+        description="A .csv, .tsv, .jsonl or .parquet file, beside the study file or absolute."
+    )
+    encoding: str = Field("utf-8", description="Of a text file, as Python names it.")
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    item: Name | None = Field(None, description="Of the items; if left out, each row is an item.")
+    label: Name | None = Field(None, description="Of the labels, a row an annotation.")
+    coders: tuple[Name, ...] = Field(
+        (), description="Instead of `label`: a column a coder, each with that coder's labels."
+    )
+    coder: Name | None = Field(None, description="Of who labelled: a person, a model.")
+    variant: tuple[Name, ...] = Field((), description="Of the prompts; each column is a factor.")
+    decoding: Name | None = Field(None, description="Of how the answer was drawn.")
+    repeat: Name | None = Field(None, description="Of which asking it was.")
+    text: Name | None = Field(None, description="Of the items' texts.")
+    gold: GoldSpec | None = Field(None, description="Of the true labels, or column and map.")
+    groups: tuple[Name, ...] = Field((), description="That group the items (author, party).")
+    map: dict[str, str] = Field({}, description="From what the labels' columns hold to label codes.")
+    unlabelled: tuple[str, ...] = Field((), description="What stands where there is no label: N/A, none.")
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> AnnotationsSpec:
+        if (self.label is None) == (not self.coders):
+            raise ValueError("give the column of labels with `label`, or a column a coder with `coders`")
+        if self.label is not None and self.item is None:
+            raise PlacedError("a table with a row an annotation needs its column of items: `item`")
+        if self.coders and self.coder:
+            raise PlacedError("`coders` are columns already; there can be no column of them", "coder")
+        return self
+
+
 class PromptSpec(_Part):
     """How the question is put. All parts are templates."""
 
@@ -306,6 +347,10 @@ class BudgetSpec(_Part):
     seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
 
 
+_NOT_ASKED = ("items", "prompt", "variants", "models", "decoding", "repeats", "evaluators", "budget")
+"""What a study of imported annotations cannot have: it asks nothing."""
+
+
 class StudySpec(_Part):
     """A study: one experiment on one set of items."""
 
@@ -342,6 +387,28 @@ class StudySpec(_Part):
         description="What is measured.",
     )
     budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
+    annotations: AnnotationsSpec | None = Field(
+        None, description="Labels that exist already (quaver import writes this), instead of asking for any."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _imported(cls, given: Any) -> Any:
+        """Stand-ins for what only a study that asks needs."""
+        if not isinstance(given, Mapping) or not given.get("annotations"):
+            return given
+        for name in _NOT_ASKED:
+            if name in given:
+                raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
+        told = given["annotations"]
+        source = told.get("source") if isinstance(told, Mapping) else None
+        return {
+            **given,
+            "items": {"source": source or "annotations", "text": "{{ text }}"},
+            "prompt": {"instruction": IMPORTED},
+            "models": [{"name": IMPORTED, "use": IMPORTED}],
+            "evaluators": [IMPORTED],
+        }
 
     @field_validator("models", "evaluators")
     @classmethod

@@ -1,0 +1,110 @@
+"""A study of annotations that exist already: it measures, reports and compares, and asks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from quaver.collect.noise import Noise
+from quaver.collect.runner import Outcome, Progress
+from quaver.collect.store import Counts
+from quaver.design.annotations import Imported, read_imported
+from quaver.design.experiment import Experiment
+from quaver.design.lock_file import lock_document
+from quaver.design.spec import IMPORTED
+from quaver.errors import StoreError
+from quaver.forecast import Forecast
+from quaver.models import Model
+from quaver.study import Study
+
+__all__ = ["ImportedStudy"]
+
+_RULE = "The label that stands in the file; an empty cell, or one named as unlabelled, is no label."
+
+
+class ImportedStudy(Study):
+    """A study whose file names ``annotations`` instead of items, prompt and models."""
+
+    @cached_property
+    def _imported(self) -> Imported:
+        return read_imported(self.spec, self._source)
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """Items, variants and conditions, as the annotations show them."""
+        return self._imported.experiment
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """None: nothing is asked."""
+        return {}
+
+    @cached_property
+    def _served(self) -> dict[str, dict[str, Any]]:
+        names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
+        return {name: {"identity": IMPORTED, "engine": "annotations that existed already"} for name in names}
+
+    def plan(self, *, pilot: int = 0) -> Forecast:
+        """No calls, whatever ``pilot`` says."""
+        experiment = self.experiment
+        self._plugins.check_measures(self._factors, (IMPORTED,))
+        return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), ())
+
+    def run(
+        self,
+        *,
+        watch: Callable[[Progress], None] = lambda _: None,
+        retry_errors: bool = False,
+        requests: int | None = None,
+    ) -> Outcome:
+        """Nothing to ask."""
+        return Outcome("finished", 0, 0, 0, 0, 0.0)
+
+    def status(self) -> tuple[Counts, int]:
+        """Every annotation is there."""
+        height = self._imported.frame.height
+        return Counts(height, 0, 0), height
+
+    def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
+        """Not to be had.
+
+        Raises:
+            StoreError: Always: there is no engine.
+        """
+        raise StoreError(
+            "annotations that exist already have no engine whose noise could be measured",
+            where=str(self.folder),
+        )
+
+    def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
+        """Read the file again, and keep the frame as ``annotations.parquet``.
+
+        Args:
+            evaluators: None can read these again: there are labels, and no answers.
+
+        Raises:
+            StoreError: An evaluator is named, or the frame cannot be written.
+        """
+        if evaluators:
+            raise StoreError(
+                "annotations that exist already cannot be read with another evaluator",
+                where=str(self.folder),
+                expected="answers",
+                found="labels",
+            )
+        self._files.write_annotations(self._imported.frame)
+        return self._imported.frame
+
+    def annotations(self) -> pl.DataFrame:
+        """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups)."""
+        return self._imported.frame
+
+    def _measurable(self) -> pl.DataFrame:
+        return self.annotations()
+
+    def _lock(self) -> dict[str, Any]:
+        document = lock_document(self.spec, self.experiment, self._served, {IMPORTED: _RULE})
+        return document | {"calls": self._imported.frame.height}

@@ -1,0 +1,77 @@
+"""Runs a page of the docs as a reader would: files are written, commands typed, their output compared.
+
+A fence with a title (```` ```yaml title="study.yaml" ````) is a file. In a ``console`` fence a line that
+starts with ``$`` is a command, the lines below it are what it prints, up to runs of spaces; ``…`` stands
+for any lines. ``$ quaver … || echo failed`` works as in a shell. A ``python`` fence without a title is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1] / "docs"
+_FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def run_page(name: str, folder: Path) -> int:
+    """Run a page in a folder; how many commands and programs it had."""
+    ran = 0
+    for language, title, body in _FENCE.findall((DOCS / name).read_text(encoding="utf-8")):
+        if title:
+            (folder / title).parent.mkdir(parents=True, exist_ok=True)
+            (folder / title).write_text(body, encoding="utf-8")
+        elif language == "console":
+            ran += _console(body, folder)
+        elif language == "python":
+            _printed([sys.executable, "-c", body], folder)
+            ran += 1
+    return ran
+
+
+def _console(body: str, folder: Path) -> int:
+    sessions = re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]
+    for session in sessions:
+        command, _, told = session.partition("\n")
+        printed = _printed(["bash", "-c", command], folder)
+        _compare(told, printed, command)
+    return len(sessions)
+
+
+def _printed(command: list[str], folder: Path) -> str:
+    scripts = str(Path(sys.executable).parent)
+    environment = os.environ | {
+        "COLUMNS": "110",
+        "NO_COLOR": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONPATH": str(folder),
+        "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}"
+    return done.stdout
+
+
+def _compare(told: str, printed: str, command: str) -> None:
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    at, gap = 0, False
+    for line in (" ".join(line.split()) for line in told.splitlines() if line.strip()):
+        if line == "…":
+            gap = True
+            continue
+        rest = [number for number in range(at, len(lines)) if lines[number]]
+        found = [n for n in (rest if gap else rest[:1]) if lines[n] == line]
+        assert found, f"{command}: no {line!r} in\n{printed}"
+        at, gap = found[0] + 1, False
