@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.models.requests import TEXTS, ask, bits, one, request
@@ -151,19 +153,70 @@ def test_the_fast_setting_answers_too() -> None:
     fast.close()
 
 
-def test_completion_sends_the_text_as_it_is() -> None:
-    base = LlamaCpp(model=NAME, context=256, prompt="completion")
-    user = Message("user", "The capital of France is")
-    asked = replace(request(logprobs=5, max_tokens=1), prompt=Prompt((user,), "", ""))
-    cold = one(base, asked)
-    assert cold.text == " Paris"
-    assert cold.tokens[0].top[0][0] == " Paris"
-    assert base.count_tokens([(user,)]) == [cold.prompt_tokens]
-    longer = replace(asked, prompt=Prompt((Message("user", "The capital of France is Paris, and"),), "", ""))
-    fresh = bits(alone(base, longer))
-    assert bits([one(base, asked)]) == bits([cold])
-    assert bits([one(base, longer)]) == fresh, "a prompt that goes on from the last one is read as if cold"
-    base.close()
+def saying(*turns: tuple[str, str], **decoding: Any) -> Request:
+    """A request of these messages."""
+    messages = tuple(Message(role, content) for role, content in turns)  # type: ignore[arg-type]
+    return replace(request(**{"logprobs": 5, "max_tokens": 1, **decoding}), prompt=Prompt(messages, "", ""))
+
+
+def test_a_plain_text_is_sent_as_it_is(model: LlamaCpp) -> None:
+    asked = saying(("plain", "The capital of France is"))
+    cold = alone(model, asked)
+    assert cold[0].text == " Paris"
+    assert cold[0].tokens[0].top[0][0] == " Paris"
+    assert model.count_tokens([asked.prompt.messages]) == [cold[0].prompt_tokens]
+    longer = saying(("plain", "The capital of France is Paris, and"))
+    fresh = bits(alone(model, longer))
+    assert bits([one(model, asked)]) == bits(cold)
+    assert bits([one(model, longer)]) == fresh, "a prompt that goes on from the last one is read as if cold"
+    chat = saying(("user", "The capital of France is"))
+    again = [bits(found) for found in ask(model, chat, asked, chat, longer, asked)]
+    assert again == [again[0], bits(cold), again[0], fresh, bits(cold)]
+
+
+def shots(text: str, *, k: int = 2) -> list[tuple[str, str]]:
+    shown = [("I like it.", "positive"), ("How very dull it was.", "negative")][:k]
+    turns = [turn for t, answer in shown for turn in (("user", f"{t}\nGood or bad?"), ("assistant", answer))]
+    return [*turns, ("user", f"{text}\nGood or bad?")]
+
+
+def test_examples_as_turns_share_their_reading_and_give_the_same_bits(model: LlamaCpp) -> None:
+    asked = [saying(*shots(text, k=k), max_tokens=3) for k in (0, 1, 2) for text in TEXTS]
+    cold = [bits(alone(model, one)) for one in asked]
+    found = ask(model, *asked)
+    assert [bits(responses) for responses in found] == cold
+    assert [bits(responses) for responses in ask(model, *asked[::-1])] == cold[::-1]
+    cached = [responses[0].cached_tokens or 0 for responses in ask(model, *asked)]
+    whole = [responses[0].prompt_tokens or 0 for responses in found]
+    assert all(2 * read > size for read, size in zip(cached[7:], whole[7:], strict=True)), (
+        "two shots are shared"
+    )
+
+
+def test_a_turn_after_an_answer_is_read_as_if_cold(model: LlamaCpp) -> None:
+    asked = saying(("user", "The capital of France?"), max_tokens=3)
+    (answered,) = ask(model, asked)
+    after = saying(
+        ("user", "The capital of France?"), ("assistant", answered[0].text), ("user", "Sure?"), max_tokens=3
+    )
+    cold = bits(alone(model, after))
+    (_, one_found), (other,) = ask(model, asked, after), ask(model, after)
+    assert bits(one_found) == bits(other) == cold
+
+
+SCHEMA = (
+    '{"type": "object", "properties": {"why": {"type": "string", "maxLength": 20},'
+    ' "label": {"type": "string", "enum": ["good", "so-so"]}}, "required": ["why", "label"],'
+    ' "additionalProperties": false}'
+)
+
+
+@pytest.mark.parametrize("role", ["user", "plain"])
+def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
+    asked = replace(saying((role, "I like it. Good?"), max_tokens=60, logprobs=0), schema=SCHEMA)
+    answer = json.loads(one(model, asked).text)
+    assert list(answer) == ["why", "label"]
+    assert answer["label"] in ("good", "so-so")
 
 
 def test_identity_is_of_weights_and_what_changes_an_answer() -> None:
@@ -171,7 +224,7 @@ def test_identity_is_of_weights_and_what_changes_an_answer() -> None:
     assert "sha256:" in plain
     assert LlamaCpp(model=str(find_weights(NAME))).identity() == plain, "a path to the same weights"
     assert LlamaCpp(model=NAME, context=512, threads=1, slots=2).identity() == plain
-    assert LlamaCpp(model=NAME, prompt="completion").identity() != plain
+    assert LlamaCpp(model=NAME, setting="fast").identity() != plain
 
 
 def test_a_missing_model_file(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ class Abilities:
         constraint: It can be held to a choice among answers.
         seed: The same request with the same seed draws the same answer.
         system: It reads a system message.
+        plain: It goes on from a text that is sent without a chat template.
+        schema: It can be held to a JSON schema.
         decoding: Settings of a decoding (``top_k``, …) that it heeds, temperature and max_tokens
             apart; a study may not move the others from their defaults.
         local: It runs on this machine, for nothing.
@@ -36,6 +38,8 @@ class Abilities:
     constraint: bool = False
     seed: bool = False
     system: bool = True
+    plain: bool = False
+    schema: bool = False
     decoding: frozenset[str] = frozenset()
     local: bool = False
 

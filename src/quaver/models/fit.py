@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from quaver.errors import SpecError
+from quaver import registry
+from quaver.errors import QuaverError, SpecError
 from quaver.models import Abilities, Model
 from quaver.records import Decoding, Variant
 
@@ -26,31 +27,45 @@ def check_abilities(
         variants: Its variants.
 
     Raises:
-        SpecError: Names what is asked, and the study's models that could do it.
+        SpecError: Names what is asked, and the study's models or the engines that could do it.
     """
-    needs_system = any(variant.system for variant in variants)
+    demands = [demand for variant in variants for demand in _demands_of_prompt(variant)]
+    demands += [
+        (what, f"decoding.{key}", able)
+        for key, decoding in decodings.items()
+        for what, able in _demands(decoding)
+    ]
     for name, model in models.items():
-        if needs_system and not model.abilities.system:
-            _refuse(
-                "a system message", "prompt.system", name, [n for n in models if models[n].abilities.system]
-            )
-        for key, decoding in decodings.items():
-            for what, able in _demands(decoding):
-                if not able(model.abilities):
-                    able_models = [other for other in models if able(models[other].abilities)]
-                    _refuse(what, f"decoding.{key}", name, able_models)
+        for what, where, able in demands:
+            if not able(model.abilities):
+                _refuse(what, where, name, models, able)
+
+
+def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
+    def place(part: str) -> str:
+        return f"variants: {variant.id}" if variant.factors else f"prompt.{part}"
+
+    demands: list[tuple[str, str, _Test]] = []
+    if variant.system and variant.frame == "chat":
+        demands.append(("heed a system message", place("system"), lambda abilities: abilities.system))
+    if variant.frame == "plain":
+        what = "go on from a plain text, without a chat template"
+        demands.append((what, place("frame"), lambda abilities: abilities.plain))
+    if variant.schema:
+        demands.append(("be held to a JSON schema", place("schema"), lambda abilities: abilities.schema))
+    return demands
 
 
 def _demands(decoding: Decoding) -> list[tuple[str, _Test]]:
     demands: list[tuple[str, _Test]] = []
     if decoding.logprobs:
         wanted = decoding.logprobs
-        demands.append((f"{wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
+        demands.append((f"give {wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
     if decoding.constraint != "none":
-        demands.append(("a choice among labels", lambda abilities: abilities.constraint))
+        demands.append(("be held to a choice among labels", lambda abilities: abilities.constraint))
     for setting in ("top_p", "top_k", "min_p", "repeat_penalty", "stop"):
         if getattr(decoding, setting) != getattr(_PLAIN, setting):
-            demands.append((setting, _heeds(setting)))
+            demands.append((f"heed {setting}", _heeds(setting)))
     return demands
 
 
@@ -58,10 +73,25 @@ def _heeds(setting: str) -> _Test:
     return lambda abilities: setting in abilities.decoding
 
 
-def _refuse(what: str, where: str, name: str, able: list[str]) -> None:
+def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:
+    fitting = [other for other in models if able(models[other].abilities)]
+    engines = [engine for engine in registry.names("models") if _can(engine, able)]
+    fixes = ["leave it out"]
+    if fitting:
+        fixes = [f"of this study's models, {', '.join(fitting)} can"]
+    elif engines:
+        fixes.append(f"or use an engine that can: {', '.join(engines)}")
     raise SpecError(
-        f"the model {name!r} cannot give {what}",
+        f"the model {name!r} cannot {what}",
         where=where,
         expected="what every model of the study can do",
-        fix=f"of this study's models, {', '.join(able)} can" if able else "leave it out",
+        fix=", ".join(fixes),
     )
+
+
+def _can(engine: str, able: _Test) -> bool:
+    try:
+        abilities = getattr(registry.load("models", engine), "abilities", None)
+    except QuaverError:  # its library is not installed
+        return False
+    return isinstance(abilities, Abilities) and able(abilities)

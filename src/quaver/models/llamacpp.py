@@ -42,8 +42,8 @@ class LlamaCpp:
         context: Tokens of prompt and answer together; a longer item becomes an error response.
         slots: Repeats decoded side by side; by default as many as the study repeats, within memory.
         threads: Of the processor; llama.cpp's choice by default.
-        prompt: ``chat`` applies the model's chat template; ``completion`` sends the messages'
-            text as it is, for base models.
+
+    Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
     Log-probabilities are those of the model's own distribution, before temperature and any cut.
     Samplers run in llama.cpp's order: penalties, top_k, top_p, min_p, temperature.
@@ -54,6 +54,8 @@ class LlamaCpp:
         constraint=True,
         seed=True,
         system=True,
+        plain=True,
+        schema=True,
         decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
         local=True,
     )
@@ -66,11 +68,10 @@ class LlamaCpp:
         context: int = 2048,
         slots: int | None = None,
         threads: int | None = None,
-        prompt: Literal["chat", "completion"] = "chat",
     ) -> None:
         self._name = model
         self._path = find_weights(model)
-        self._setting, self._context, self._threads, self._prompt = setting, context, threads, prompt
+        self._setting, self._context, self._threads = setting, context, threads
         self._slots = slots
         self._wanted_slots = 1
         self._server: Any = None
@@ -81,8 +82,8 @@ class LlamaCpp:
         return digest(self._path)
 
     def identity(self) -> str:
-        """Weights, setting, and how the prompt is sent."""
-        return f"llamacpp sha256:{self._digest} {self._setting} {self._prompt}"
+        """Weights and setting."""
+        return f"llamacpp sha256:{self._digest} {self._setting}"
 
     def provenance(self) -> Mapping[str, Any]:
         """File, hash, library version and settings."""
@@ -93,7 +94,6 @@ class LlamaCpp:
             "file": self._path.name,
             "sha256": self._digest,
             "setting": self._setting,
-            "prompt": self._prompt,
             "context": self._context,
             "xllamacpp": version("xllamacpp"),
             "processor": xllamacpp.get_system_info().strip(),
@@ -118,11 +118,10 @@ class LlamaCpp:
         """Tokens of each prompt, chat template included."""
         counts = []
         for prompt in prompts:
-            if self._prompt == "chat":
+            text = _plain(prompt)
+            if text is None:
                 asked = {"messages": [_as_json(message) for message in prompt]}
                 text = self._http("/apply-template", asked)["prompt"]
-            else:
-                text = _plain(prompt)
             body = {"content": text, "add_special": True, "parse_special": True}
             counts.append(len(self._http("/tokenize", body)["tokens"]))
         return counts
@@ -157,15 +156,11 @@ class LlamaCpp:
         """
         if messages == self._last_read:
             return 0
-        # What follows an answer, or goes on where the last prompt ended, would build on a last token
-        # that was read alone; read cold, it does not depend on what was asked before.
-        goes_on = any(role == "assistant" for role, _ in messages) or (
-            self._prompt == "completion"
-            and bool(self._last_read)
-            and _plain(messages).startswith(_plain(self._last_read))
-        )
+        # What goes on where the last prompt ended would build on a last token that was read alone;
+        # read cold, it does not depend on what was asked before.
+        cached = not _goes_on(messages, self._last_read)
         self._last_read = ()
-        reply = self._send(messages, {"max_tokens": 0, "cache_prompt": not goes_on})
+        reply = self._send(messages, {"max_tokens": 0, "cache_prompt": cached})
         failed = _failure(reply)
         if failed:
             return failed
@@ -175,12 +170,13 @@ class LlamaCpp:
     def _send(self, messages: tuple[Message, ...], body: dict[str, Any]) -> dict[str, Any]:
         body = {"id_slot": 0, "cache_prompt": True, "stream": False} | body
         try:
-            if self._prompt == "chat":
+            text = _plain(messages)
+            if text is None:
                 body["messages"] = [_as_json(message) for message in messages]
                 return self._server.handle_chat_completions(body)  # type: ignore[no-any-return]
             if body.pop("logprobs", False):
                 body["logprobs"] = body.pop("top_logprobs")
-            return self._server.handle_completions(body | {"prompt": _plain(messages)})  # type: ignore[no-any-return]
+            return self._server.handle_completions(body | {"prompt": text})  # type: ignore[no-any-return]
         except (RuntimeError, ValueError) as error:
             raise ModelError(
                 f"llama.cpp did not take a request to {self._name}", found=str(error)[:300]
@@ -241,8 +237,22 @@ def _library() -> Any:
     return xllamacpp
 
 
-def _plain(messages: Sequence[Message]) -> str:
-    return "\n\n".join(_clean(content) for _, content in messages)
+def _plain(messages: Sequence[Message]) -> str | None:
+    """The text of a prompt that goes without a chat template; None where it goes through one."""
+    return _clean(messages[0].content) if messages[0].role == "plain" else None
+
+
+def _goes_on(messages: Sequence[Message], before: Sequence[Message]) -> bool:
+    """Whether a prompt begins with the whole of another, the answer's beginning included."""
+    if not before:
+        return False
+    text, start = _plain(messages), _plain(before)
+    if text is not None:
+        return start is not None and text.startswith(start)
+    shared = zip(before, messages, strict=False)
+    return len(messages) > len(before) and all(
+        one.role == other.role and one.content.strip() == other.content.strip() for one, other in shared
+    )
 
 
 def _as_json(message: Message) -> dict[str, str]:
@@ -268,7 +278,9 @@ def _decoding(request: Request) -> dict[str, Any]:
         body["stop"] = list(decoding.stop)
     if decoding.logprobs:
         body |= {"logprobs": True, "top_logprobs": decoding.logprobs}
-    if request.choices:
+    if request.schema:
+        body["json_schema"] = json.loads(request.schema)
+    elif request.choices:
         body["grammar"] = "root ::= " + " | ".join(_quoted(choice) for choice in request.choices)
     return body
 
