@@ -8,6 +8,7 @@ from itertools import islice
 
 from quaver.design.plan import Plan
 from quaver.models import Model
+from quaver.plan_parts import PlanPart, answer_tokens, parts_of
 
 __all__ = ["Forecast", "ModelForecast", "forecast"]
 
@@ -56,12 +57,16 @@ class Forecast:
         variants: Ways of asking.
         decodings: Ways of drawing an answer.
         models: Each model's part.
+        parts: What each level of each factor takes, of all models together.
+        notes: On how the variants were chosen.
     """
 
     items: int
     variants: int
     decodings: int
     models: tuple[ModelForecast, ...]
+    parts: tuple[PlanPart, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -104,35 +109,43 @@ def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mappin
         usage: What each model's stored calls took, as ``Store.usage`` gives it.
     """
     experiment, survey = plan.experiment, plan.survey
-    parts = []
+    of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    found, rates = [], {}
     for name, model in models.items():
         conditions = [condition for condition in experiment.conditions if condition.model == name]
-        a_prompt, counted = _tokens_a_prompt(plan, model)
+        rates[name], counted = _tokens_a_character(plan, model)
+        asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
         calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
         used = usage.get(name, {})
         stored = int(used.get("calls", 0))
-        parts.append(
+        found.append(
             ModelForecast(
                 model=name,
                 calls=calls,
                 stored=stored,
-                prompts=survey.prompts,
-                prompt_tokens=round(a_prompt * calls),
-                new_tokens=round(a_prompt * survey.prompts * survey.new_characters / survey.characters),
-                answer_tokens=len(experiment.items)
-                * sum(c.repeats * experiment.decodings[c.decoding].max_tokens for c in conditions),
+                prompts=len(experiment.items) * len({c.variant for c in conditions}),
+                prompt_tokens=round(rates[name] * sum(of_variant[c.variant] * c.repeats for c in conditions)),
+                new_tokens=round(rates[name] * survey.new_characters * asked / survey.characters),
+                answer_tokens=sum(answer_tokens(plan, c) for c in conditions),
                 counted=counted,
                 seconds=(calls - stored) * used["seconds"] / stored if stored else None,
                 cost=0.0 if model.abilities.local else None,
             )
         )
-    return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), tuple(parts))
+    return Forecast(
+        len(experiment.items),
+        len(experiment.variants),
+        len(experiment.decodings),
+        tuple(found),
+        parts_of(plan, rates),
+        tuple(experiment.notes),
+    )
 
 
-def _tokens_a_prompt(plan: Plan, model: Model) -> tuple[float, bool]:
+def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:
     step = max(1, plan.survey.prompts // _COUNTED)
     some = [prompt.messages for _, _, prompt in islice(plan.prompts(), 0, None, step)]
     counts = model.count_tokens(some)
     if counts is None:
-        return plan.survey.characters / plan.survey.prompts / _CHARACTERS_A_TOKEN, False
-    return sum(counts) / len(counts), True
+        return 1 / _CHARACTERS_A_TOKEN, False
+    return sum(counts) / sum(len(content) for messages in some for _, content in messages), True

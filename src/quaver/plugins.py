@@ -54,7 +54,7 @@ class Plugins:
         options: dict[str, Any] = asked.options
         if asked.use == "function":
             options = {**options, "annotate": self._function(asked.name, loc)}
-        checked = bind(plugin, options, self._source, loc, beside=("use", "name"))
+        checked = bind(plugin, options, self._source, loc, beside=("use", "name", "only"))
         with self._source.locating(*loc):
             model: Model = plugin(**checked)
         return model
@@ -110,7 +110,8 @@ class Plugins:
             factors: Of the study's variants.
             evaluators: Whose readings there are.
         """
-        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups]
+        grids = [setting for one in self._spec.decoding.values() for setting in one.grid]
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
             self.check_names(asked, factors, columns, evaluators, ("measures", index))

@@ -162,6 +162,7 @@ class Decoding:
         constraint: ``"labels"`` lets the model write nothing but one of the variant's answers; a JSON
             schema of the variant's takes its place.
         logprobs: How many of the likeliest tokens are returned at each position; 0 returns none.
+        grid: The settings that vary in the study's grid of decodings, which annotations have as columns.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Decoding:
     stop: tuple[str, ...] = ()
     constraint: Literal["none", "labels"] = "none"
     logprobs: int = 0
+    grid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +357,8 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 
 ``label`` is null unless ``status`` is ``valid``. ``probabilities`` follow the label set's order.
 ``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
-factor of its variants (``wording``, ``format``, …) and one for each group of its items; none of
-those may take a name from here.
+factor of its variants (``wording``, ``format``, …) and one for each group of its items, and one
+(Float64) for each setting that a grid of decodings varies; none of those may take a name from here.
 """
 
 

@@ -243,6 +243,7 @@ class Study:
             variants={variant.id: variant for variant in experiment.variants},
             labels=experiment.labels,
             evaluators=self._plugins.evaluators(evaluators),
+            decodings=experiment.decodings,
         )
         with self._answers() as store:
             frame = annotate(store.read(), annotator, self._files.annotations).collect()

@@ -102,6 +102,9 @@ def test_every_default_stands_in_the_example(tmp_path: Path) -> None:
 STUDIES = {
     "example": example_file(),
     "codes": CODES,
+    "grids and nesting": STUDY
+    + "variants: [{use: wordings, texts: {b: B?}}]\nsample: {variants: 2}\n"
+    + "decoding: {hot: {temperature: [0.5, 1], top_p: [0.9], only: {wording: [b]}}}\n",
     "short forms": STUDY
     + "variants: []\nevaluators: [first_label, {use: exact}]\nmeasures: [accuracy]\nbudget:\n",
 }

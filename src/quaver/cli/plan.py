@@ -8,6 +8,9 @@ import typer
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, open_study, screen, table
 
+_SHOWN = 40
+"""Levels of factors that are listed."""
+
 
 def command(
     study: StudyArgument = HERE,
@@ -45,6 +48,16 @@ def command(
         "cost",
     )
     screen.print(table(heads, rows))
+    if plan.parts:
+        heads = ("factor", "level", "calls", "prompt tokens", "answers, at most")
+        shown = plan.parts[:_SHOWN]
+        screen.print(
+            table(heads, [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in shown])
+        )
+        if len(plan.parts) > _SHOWN:
+            screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.", highlight=False)
+    for note in plan.notes:
+        screen.print(note, highlight=False, markup=False)
     if not all(model.counted for model in plan.models):
         screen.print("Tokens are reckoned at four characters each where a model cannot count them.")
     if plan.seconds is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quaver import registry
+from quaver.design.crossing import Only, conditions_of, nested, sampled
 from quaver.design.items import load_items
 from quaver.design.options import options_of
 from quaver.design.prompts import PROMPT_NAMES
@@ -30,6 +31,7 @@ class Experiment:
         variants: Every variant.
         decodings: The decodings by name.
         conditions: Model × variant × decoding, models outermost.
+        notes: What a reader must know of how the variants were chosen: aliasing, samples, what was nested.
     """
 
     labels: LabelSet
@@ -37,6 +39,7 @@ class Experiment:
     variants: Sequence[Variant]
     decodings: Mapping[str, Decoding]
     conditions: Sequence[Condition]
+    notes: Sequence[str] = ()
 
     @property
     def calls(self) -> int:
@@ -59,18 +62,14 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
     _check_options(labels, items, source)
-    variants = _variants(spec, labels, items, spare, source)
+    variants, notes = _variants(spec, labels, items, spare, source)
     _check_templates(spec, variants, items, source)
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
     }
-    conditions = [
-        Condition(model.name, variant.id, name, given.repeats or spec.repeats)
-        for model in spec.models
-        for variant in variants
-        for name, given in spec.decoding.items()
-    ]
-    return Experiment(labels, items, variants, decodings, conditions)
+    _check_grid_columns(spec, variants, decodings, source)
+    conditions = conditions_of(spec, variants, source)
+    return Experiment(labels, items, variants, decodings, conditions, notes)
 
 
 def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> None:
@@ -81,9 +80,23 @@ def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> N
         options_of(item, labels)
 
 
+def _check_grid_columns(
+    spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Source
+) -> None:
+    taken = {name for variant in variants for name in variant.factors} | set(spec.items.groups)
+    for setting in dict.fromkeys(setting for one in decodings.values() for setting in one.grid):
+        if setting in taken:
+            raise SpecError(
+                f"the grid's setting {setting!r} would be a column that exists already",
+                where=source.where("decoding"),
+                found=setting,
+                fix="give that column another name, or write the decodings out one by one",
+            )
+
+
 def _variants(
     spec: StudySpec, labels: LabelSet, sample: Sequence[Item], spare: Sequence[Item], source: Source
-) -> list[Variant]:
+) -> tuple[list[Variant], list[str]]:
     given = spec.prompt
     first_text = next(iter(spec.items.text.values()))
     prompt = Variant(
@@ -99,6 +112,8 @@ def _variants(
         explains=given.explains,
     )
     factors: dict[str, Sequence[LevelOfFactor]] = {}
+    partial: list[tuple[Mapping[str, str], Only, str]] = []
+    notes: list[str] = []
     if len(spec.items.text) > 1:
         if TEXT_FACTOR in spec.items.groups:
             raise SpecError(
@@ -111,14 +126,16 @@ def _variants(
     for index, asked in enumerate(spec.variants):
         where = source.where("variants", index)
         plugin = registry.load("variants", asked.use, where=where)
-        options = bind(plugin, asked.options, source, ("variants", index), beside=("use", "factor"))
+        options = bind(plugin, asked.options, source, ("variants", index), beside=("use", "factor", "only"))
         with source.locating("variants", index):
             family: VariantFamily = plugin(**options)
         factor = asked.factor or family.factor
         with source.locating("variants", index):
             seed = derive(spec.seed, "variants", factor)
             texts = tuple(spec.items.text.values())
-            levels = family.levels(Ground(prompt, labels, seed, spare, source.home, sample, texts))
+            ground = Ground(prompt, labels, seed, spare, source.home, sample, texts)
+            levels = family.levels(ground)
+            notes += getattr(family, "notes", lambda _: ())(ground)
         for column in columns_of(factor, levels) or [factor]:
             if factor in factors or column in ANNOTATION_COLUMNS or column in spec.items.groups:
                 raise SpecError(
@@ -128,11 +145,17 @@ def _variants(
                     fix="give it another name with `factor:`",
                 )
         factors[factor] = levels
+        if asked.only and levels:
+            own = {factor: levels[0].name} if factor else {}
+            partial.append(
+                ({**own, **levels[0].columns}, asked.only, source.where("variants", index, "only"))
+            )
     with source.locating("variants"):
-        variants = cross(prompt, factors)
+        variants, left_out = nested(cross(prompt, factors), partial)
+        variants, drawn = sampled(variants, spec)
     for variant in variants:
         _check_answers(variant, source)
-    return variants
+    return variants, [*notes, *left_out, *drawn]
 
 
 def _text_level(name: str, template: str) -> LevelOfFactor:

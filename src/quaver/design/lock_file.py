@@ -39,8 +39,8 @@ def lock_document(
 
     Returns:
         A mapping for JSON: ``study``, ``labels``, ``items``, ``variants`` (each with its prompt for
-        the first item), ``decodings``, ``conditions``, ``calls``, ``models``, ``evaluators`` and
-        ``versions``.
+        the first item), ``notes`` (on how the variants were chosen), ``decodings``, ``conditions``,
+        ``calls``, ``models``, ``evaluators`` and ``versions``.
     """
     first = experiment.items[0]
     variants = []
@@ -59,6 +59,7 @@ def lock_document(
             "ids": [item.id for item in experiment.items],
         },
         "variants": variants,
+        "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
         "conditions": [asdict(condition) for condition in experiment.conditions],
         "calls": experiment.calls,

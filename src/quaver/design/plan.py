@@ -53,6 +53,7 @@ class Survey:
             left out, as an engine with a prefix cache reads them.
         longest: Characters of the longest prompt.
         twins: Hashes (of this process only) of prompts that occur more than once.
+        of_variants: Characters of each variant's prompts, in the variants' order.
     """
 
     prompts: int
@@ -60,6 +61,7 @@ class Survey:
     new_characters: int
     longest: int
     twins: frozenset[int]
+    of_variants: tuple[int, ...]
 
 
 class Plan:
@@ -73,6 +75,7 @@ class Plan:
     def __init__(self, experiment: Experiment, identities: dict[str, str]) -> None:
         self.experiment = experiment
         self.identities = identities
+        self._max_tokens = {variant.id: variant.max_tokens for variant in experiment.variants}
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
 
     def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
@@ -139,18 +142,24 @@ class Plan:
         """What one pass over all prompts shows (eight bytes of memory a prompt)."""
         total = len(self.experiment.items) * len(self.experiment.variants)
         hashes = np.empty(total, dtype=np.int64)
-        characters = new = longest = 0
+        of_variants = [0] * len(self.experiment.variants)
+        new = longest = 0
         before = ""
-        for number, (_, _, prompt) in enumerate(self.prompts()):
+        for number, (variant, _, prompt) in enumerate(self.prompts()):
             text = _joined(prompt)
             hashes[number] = hash(text)
-            characters += len(text)
+            of_variants[variant] += len(text)
             new += len(text) - _shared(before, text)
             longest = max(longest, len(text))
             before = text
         hashes.sort()
         twins = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        return Survey(total, characters, new, longest, frozenset(twins.tolist()))
+        return Survey(total, sum(of_variants), new, longest, frozenset(twins.tolist()), tuple(of_variants))
+
+    def max_tokens(self, condition: Condition) -> int:
+        """How long a condition's answers may be."""
+        own = self._max_tokens[condition.variant]
+        return self.experiment.decodings[condition.decoding].max_tokens if own is None else own
 
     def requests(
         self, model: str, stored: Callable[[Sequence[bytes]], Collection[bytes]] = lambda _: ()
@@ -204,7 +213,7 @@ class Plan:
 def _asked(identity: str, decoding: Decoding, choices: Sequence[str], schema: str) -> str:
     """All that decides an answer, the prompt apart."""
     values = asdict(decoding)
-    del values["name"]  # what a decoding is called does not change an answer
+    del values["name"], values["grid"]  # what a decoding is called does not change an answer
     if decoding.temperature == 0:
         del values["seed"]  # nor does the seed of a choice that is not drawn
     parts = [identity, values, choices]

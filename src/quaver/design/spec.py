@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from quaver.design.grids import GRID_SETTINGS, written_out
 from quaver.errors import nearest
 from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 
@@ -28,6 +38,7 @@ __all__ = [
     "ModelSpec",
     "PluginSpec",
     "PromptSpec",
+    "SampleSpec",
     "StudySpec",
     "TaskSpec",
 ]
@@ -43,6 +54,21 @@ ACROSS_VARIANTS = frozenset(["consistency", "inter_pss", "sensitivity"])
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _levels(given: Any) -> Any:
+    """``{factor: level}`` as ``{factor: [level]}``."""
+    if not isinstance(given, dict):
+        return given
+    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
+
+
+Only = Annotated[
+    dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]],
+    BeforeValidator(_levels),
+    Field(json_schema_extra={"additionalProperties": {"type": ["string", "array"]}}),
+]
+"""Levels by factor; one level may stand without brackets."""
 
 
 class PlacedError(ValueError):
@@ -277,6 +303,9 @@ class FamilySpec(PluginSpec):
     """A way to vary the prompt; families are crossed."""
 
     factor: Name | None = Field(None, description="The column its levels go to; the family's own name else.")
+    only: Only = Field(
+        {}, description="Vary only where other factors have these levels; its first level elsewhere."
+    )
 
 
 class EvaluatorSpec(PluginSpec):
@@ -315,17 +344,38 @@ class ModelSpec(PluginSpec):
     bare = False  # it needs a name of its own
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
+    only: Only = Field({}, description="Ask it only where factors have these levels.")
+
+
+_GRID: Any = {"type": ["number", "array"]}
 
 
 class DecodingSpec(_Part):
-    """How an answer is drawn, and how often it is asked for."""
+    """How an answer is drawn, and how often it is asked for.
 
-    temperature: Annotated[float, Field(ge=0)] = Field(0.0, description="0 is greedy.")
-    top_p: Annotated[float, Field(gt=0, le=1)] = Field(1.0, description="1 keeps all tokens.")
-    top_k: Annotated[int, Field(ge=0)] = Field(0, description="0 keeps all tokens.")
-    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(0.0, description="0 drops none.")
-    repeat_penalty: Annotated[float, Field(gt=0)] = Field(1.0, description="1 does nothing.")
-    max_tokens: Annotated[int, Field(ge=1)] = Field(8, description="The answer is cut off here.")
+    In the file, a list of values for temperature, top_p, top_k, min_p, repeat_penalty or max_tokens
+    makes a grid: a decoding for each combination, named after it ("hot,temperature=0.7,top_p=0.9"),
+    with the settings that vary as columns of the annotations.
+    """
+
+    temperature: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="0 is greedy. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="1 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_k: Annotated[int, Field(ge=0)] = Field(
+        0, description="0 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="0 drops none. A list makes a grid.", json_schema_extra=_GRID
+    )
+    repeat_penalty: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="1 does nothing. A list makes a grid.", json_schema_extra=_GRID
+    )
+    max_tokens: Annotated[int, Field(ge=1)] = Field(
+        8, description="The answer is cut off here. A list makes a grid.", json_schema_extra=_GRID
+    )
     seed: int | None = Field(None, description="The study's if left out.")
     stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
     constraint: Literal["none", "labels"] = Field(
@@ -333,11 +383,54 @@ class DecodingSpec(_Part):
     )
     logprobs: Annotated[int, Field(ge=0)] = Field(0, description="Likeliest tokens returned a position.")
     repeats: Annotated[int, Field(ge=1)] | None = Field(None, description="The study's if left out.")
+    only: Only = Field({}, description="Use it only where factors have these levels.")
+    _grid: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def grid(self) -> tuple[str, ...]:
+        """The settings that vary in the grid that it belongs to."""
+        return self._grid
+
+    @classmethod
+    def of_grid(cls, settings: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
+        """One point of a grid."""
+        made = cls.model_validate(settings)
+        made._grid = grid
+        return made
 
     def decoding(self, name: str, seed: int) -> Decoding:
         """The record that the stages use."""
-        values = self.model_dump(exclude={"repeats", "seed"})
-        return Decoding(name=name, seed=self.seed if self.seed is not None else seed, **values)
+        values = self.model_dump(exclude={"repeats", "seed", "only"})
+        return Decoding(
+            name=name, seed=self.seed if self.seed is not None else seed, grid=self.grid, **values
+        )
+
+
+def _grid(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
+    """The settings with several values, which are checked while it is known where they stand."""
+    grid = tuple(one for one in GRID_SETTINGS if isinstance(settings.get(one), list | tuple))
+    for setting in grid:
+        values = settings[setting]
+        if not values:
+            raise PlacedError("no value is given", name, setting)
+        for at, value in enumerate(values):
+            try:
+                DecodingSpec.model_validate({setting: value})
+            except ValidationError as error:
+                problem = f"{error.errors()[0]['msg']}, found {value!r}"
+                raise PlacedError(problem[:1].lower() + problem[1:], name, setting, at) from None
+            if value in values[:at]:
+                raise PlacedError(f"{value!r} is given twice", name, setting, at)
+    return grid
+
+
+class SampleSpec(_Part):
+    """A part of the design, where all of it would be too much."""
+
+    variants: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="Ask this many: the first and others drawn at random; all if left out."
+    )
+    seed: int | None = Field(None, description="Of the draw; derived from the study's if left out.")
 
 
 class BudgetSpec(_Part):
@@ -368,6 +461,7 @@ class StudySpec(_Part):
         {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
     )
     repeats: Annotated[int, Field(ge=1)] = Field(1, description="How often each is asked.")
+    sample: SampleSpec = Field(SampleSpec(), description="Of all variants, where they are too many.")
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
         (EvaluatorSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
     )
@@ -418,6 +512,24 @@ class StudySpec(_Part):
             if names.count(name) > 1:
                 raise ValueError(f"the name {name!r} is given twice")
         return given
+
+    @field_validator("decoding", mode="before")
+    @classmethod
+    def _grids(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        found: dict[Any, Any] = {}
+        for name, settings in given.items():
+            if not isinstance(settings, dict):
+                found[name] = settings
+                continue
+            grid = _grid(name, settings)
+            points = written_out(str(name), settings, grid)
+            try:
+                found |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
+            except ValidationError:  # reported below, where it stands
+                found[name] = next(iter(points.values()))
+        return found
 
     @field_validator("decoding")
     @classmethod

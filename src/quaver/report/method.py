@@ -33,6 +33,7 @@ def method_paragraph(results: Results) -> str:
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
         + (f", asked {' or '.join(map(str, repeats))} times" if repeats else "")
         + f", {lock.get('calls', 0):,} calls in all.",
+        *lock.get("notes", ()),
         f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
         + (
             f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."

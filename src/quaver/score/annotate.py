@@ -13,7 +13,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from quaver.errors import SpecError, StoreError
-from quaver.records import ANNOTATION_COLUMNS, Condition, Item, LabelSet, Reading, Response, Variant
+from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Reading, Response, Variant
 from quaver.score import Evaluator, Reader
 from quaver.score.status import Judge, Judged
 
@@ -88,6 +88,7 @@ class Annotator:
         variants: By id.
         labels: The task's label set.
         evaluators: By the name that they have in the study.
+        decodings: By name; what their grids vary becomes columns.
 
     Attributes:
         schema: The columns of the frames.
@@ -104,9 +105,11 @@ class Annotator:
         variants: Mapping[str, Variant],
         labels: LabelSet,
         evaluators: Mapping[str, Evaluator],
+        decodings: Mapping[str, Decoding] | None = None,
     ) -> None:
         self._codes = labels.codes
         self._of_condition, self._of_item = _columns(conditions, items, variants)
+        self._of_condition |= _settings(conditions, decodings or {})
         self._variants = list(variants)
         places = {name: at for at, name in enumerate(variants)}
         self._variant = [places[condition.variant] for condition in conditions]
@@ -118,8 +121,12 @@ class Annotator:
             for name, one in evaluators.items()
         ]
         self._memory: dict[Any, _Read] = {}
-        extra = [name for name in (*self._of_condition, *self._of_item) if name not in ANNOTATION_COLUMNS]
-        columns = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
+        extra = {
+            name: column.dtype
+            for name, column in {**self._of_condition, **self._of_item}.items()
+            if name not in ANNOTATION_COLUMNS
+        }
+        columns = {**ANNOTATION_COLUMNS, **extra}
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row]) -> pl.DataFrame:
@@ -235,6 +242,15 @@ def _columns(
         _claim(name, "a group of the items", taken)
         of_item[name] = [item.groups.get(name) for item in items]
     return _categorical(of_condition), _categorical(of_item)
+
+
+def _settings(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:
+    """The settings that grids vary, a row a condition."""
+    names = dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid)
+    return {
+        name: pl.Series(name, [getattr(decodings[c.decoding], name) for c in conditions], dtype=pl.Float64)
+        for name in names
+    }
 
 
 def _claim(name: str, claimant: str, taken: dict[str, str]) -> None:

@@ -64,7 +64,8 @@ class VariantFamily(Protocol):
     """A way to vary the prompt, registered under ``quaver.variants``.
 
     Its constructor takes the options that stand beside its name in the study file, as keyword
-    arguments with annotated types.
+    arguments with annotated types. A family may have a method ``notes(ground)`` too: sentences for the
+    lock file, the plan and the report on how its levels were chosen.
     """
 
     factor: str

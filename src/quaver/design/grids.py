@@ -1,0 +1,43 @@
+"""Grids of decodings: settings with several values, written out under names that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+__all__ = ["GRID_SETTINGS", "written_out"]
+
+GRID_SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "max_tokens")
+"""The settings of a decoding that may have several values, in the order in which names give them."""
+
+
+def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The decodings of one entry: one for each combination of its settings' values.
+
+    Args:
+        name: The entry's name.
+        given: Its settings.
+        grid: Those of them that are lists of values.
+
+    Returns:
+        Settings by name, the last setting changing first. A name depends on nothing but the
+        combination: adding a value to a grid renames none of its decodings. An entry without lists
+        is the only one, under its own name.
+
+    >>> list(written_out("hot", {"temperature": [0.5, 1], "top_p": [0.9]}, ["temperature", "top_p"]))
+    ['hot,temperature=0.5,top_p=0.9', 'hot,temperature=1,top_p=0.9']
+    >>> list(written_out("greedy", {"temperature": 0}, []))
+    ['greedy']
+    """
+    found = {}
+    for values in product(*(given[setting] for setting in grid)):
+        chosen = dict(zip(grid, values, strict=True))
+        levels = [f"{setting}={_number(value)}" for setting, value in chosen.items()]
+        found[",".join([name, *levels])] = {**given, **chosen}
+    return found
+
+
+def _number(value: Any) -> str:
+    """A setting's value, alike for 1 and 1.0."""
+    return f"{float(value):.12g}"
