@@ -6,7 +6,7 @@ import pytest
 from tests.score.tasks import TASKS
 
 from quaver.errors import QuaverError, SpecError, StoreError
-from quaver.records import ANNOTATION_COLUMNS, Condition, Item, Response, Token, Variant
+from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, Response, Token, Variant
 from quaver.score import Evaluator
 from quaver.score.annotate import Annotator, Row, annotate
 from quaver.score.exact import Exact
@@ -157,3 +157,21 @@ def test_an_error_on_the_way_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
         annotate([ROWS], annotator(first=FirstLabel()), tmp_path / "no" / "annotations.parquet")
+
+
+def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
+    decodings = {
+        name: Decoding(name, temperature=heat, grid=("temperature",))
+        for name, heat in (("hot,temperature=0.5", 0.5), ("hot,temperature=1", 1.0))
+    }
+    made = Annotator(
+        conditions=[Condition("small", "n", name, 1) for name in decodings],
+        items=ITEMS,
+        variants=VARIANTS,
+        labels=LABELS,
+        evaluators={"first": FirstLabel()},
+        decodings=decodings,
+    )
+    frame = annotate([[(0, 0, 0, Response("Dole")), (1, 0, 0, Response("Dole"))]], made).collect()
+    assert frame["temperature"].to_list() == [0.5, 1.0]
+    assert frame.schema["temperature"] == pl.Float64
