@@ -49,11 +49,8 @@ def command(
     )
     screen.print(table(heads, rows))
     if plan.parts:
-        heads = ("factor", "level", "calls", "prompt tokens", "answers, at most")
-        shown = plan.parts[:_SHOWN]
-        screen.print(
-            table(heads, [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in shown])
-        )
+        shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
+        screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
         if len(plan.parts) > _SHOWN:
             screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.", highlight=False)
     for note in plan.notes:
