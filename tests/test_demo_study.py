@@ -61,7 +61,7 @@ def test_the_measures_that_the_study_asks_for_are_all_there(study: Study) -> Non
         "intra_pss",
         "label_shares",
         "sensitivity",
-        "valid_rate",
+        "compliance",
     }
     accuracy = next(one for one in estimates if one.measure == "accuracy")
     assert accuracy.details["chance"] == 0.5

@@ -325,3 +325,25 @@ def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path: Path) -> None:
     opened(path).run()
     with pytest.raises(SpecError, match="'pattern' is missing"):
         opened(path).rescore(["pattern"])
+
+
+def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED + "evaluators: [exact, first_label]\n")
+
+    def shy(text: str, prompt: str) -> str:
+        return "It is positive." if "Good" in prompt else "positive"
+
+    opened(path, shy).run()
+    study = opened(path, shy)
+    flips = [one for one in study.measure("evaluator_flips") if one.measure == "evaluator_flips"]
+    assert [(one.cell["variant"], one.cell["first"], one.value) for one in flips] == [
+        ("wording=original", "exact", 0.0),
+        ("wording=plain", "exact", 1.0),
+    ]
+    shares = {one.cell["variant"]: one for one in study.measure("recovered_share")}
+    # By exact, plain is never right and original always for the one positive item of two: all is recovered.
+    assert shares["wording=plain"].value == 1.0
+    turned = study.measure("evaluator_flips", second="exact")[0]
+    assert (turned.cell["first"], turned.cell["second"]) == ("first_label", "exact")
+    with pytest.raises(UnknownName, match="unknown evaluator 'exat'"):
+        study.measure("evaluator_flips", second="exat")

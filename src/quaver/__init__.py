@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from quaver.measure.calibration import brier, ece, mce, reliability_curve
     from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
     from quaver.measure.coders import coder_agreement
+    from quaver.measure.compliance import compliance
     from quaver.measure.consistency import consistency, consistency_matrix
     from quaver.measure.correctness import accuracy
     from quaver.measure.differences import differences, mcnemar
     from quaver.measure.distribution_shift import distribution_shift
-    from quaver.measure.evaluators import evaluator_flips, recovered_share
+    from quaver.measure.evaluators import evaluator_flips
     from quaver.measure.expected_stability import expected_intra_pss
     from quaver.measure.f1 import f1
     from quaver.measure.factor_effects import factor_effects
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
     from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
     from quaver.measure.rank_correlation import covariate_correlation, spearman
+    from quaver.measure.recovered_share import recovered_share
     from quaver.measure.repeated_answers import (
         answer_entropy,
         mode_frequency,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     )
     from quaver.measure.robustness import spread
     from quaver.measure.sensitivity import sensitivity
-    from quaver.measure.shares import distinct_annotations, label_shares, valid_rate
+    from quaver.measure.shares import distinct_annotations, label_shares
     from quaver.measure.stability_curves import intra_pss_adjacent, intra_pss_cumulative
     from quaver.measure.subsamples import inter_pss_subsamples, intra_pss_subsamples
     from quaver.measure.token_confidence import ece_shift
@@ -91,6 +93,7 @@ __all__ = [
     "brier",
     "coder_agreement",
     "cohen_kappa",
+    "compliance",
     "consistency",
     "consistency_matrix",
     "covariate_correlation",
@@ -138,7 +141,6 @@ __all__ = [
     "spearman",
     "spread",
     "strict_stability",
-    "valid_rate",
     "verbal_calibration",
     "view",
     "wording_stability",
@@ -168,6 +170,7 @@ _PUBLIC = {
         "percent_agreement",
     ),
     "quaver.measure.coders": ("coder_agreement",),
+    "quaver.measure.compliance": ("compliance",),
     "quaver.measure.consistency": (
         "consistency",
         "consistency_matrix",
@@ -178,10 +181,7 @@ _PUBLIC = {
         "mcnemar",
     ),
     "quaver.measure.distribution_shift": ("distribution_shift",),
-    "quaver.measure.evaluators": (
-        "evaluator_flips",
-        "recovered_share",
-    ),
+    "quaver.measure.evaluators": ("evaluator_flips",),
     "quaver.measure.expected_stability": ("expected_intra_pss",),
     "quaver.measure.f1": ("f1",),
     "quaver.measure.factor_effects": ("factor_effects",),
@@ -209,6 +209,7 @@ _PUBLIC = {
         "covariate_correlation",
         "spearman",
     ),
+    "quaver.measure.recovered_share": ("recovered_share",),
     "quaver.measure.repeated_answers": (
         "answer_entropy",
         "mode_frequency",
@@ -220,7 +221,6 @@ _PUBLIC = {
     "quaver.measure.shares": (
         "distinct_annotations",
         "label_shares",
-        "valid_rate",
     ),
     "quaver.measure.stability_curves": (
         "intra_pss_adjacent",

@@ -323,7 +323,12 @@ class Study:
         self._plugins.check_names(asked, self._factors, frame.columns, evaluators, loc)
         if asked.evaluator is not None:
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == asked.evaluator)
-        by = ("evaluator", *asked.columns(self._factors))
+        compared = getattr(plugin, "compares", ())
+        by = ["evaluator", *asked.columns(self._factors)]
+        by = [name for name in by if name not in compared or name in (asked.by or ())]
+        if "evaluator" in compared and not frame.is_empty():
+            first = str(frame["evaluator"][0])
+            options = options if options.get("second") == first else {"first": first, **options}
         seed = derive(self.spec.seed, "bootstrap", asked.use)
         options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
         return list(plugin(frame, **options))

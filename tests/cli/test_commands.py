@@ -237,3 +237,18 @@ def test_cells_of_a_table_are_plain() -> None:
 )
 def test_times_are_said_as_people_say_them(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_evaluators_are_compared(folder: Path, command: Command) -> None:
+    command(folder, "run", "study.yaml", *SAME)
+    alone = command(folder, "evaluators", "study.yaml", *SAME)
+    assert "fewer than two evaluators" in alone.stdout
+    command(folder, "rescore", "study.yaml", "--evaluator", "exact", "--evaluator", "integer", *SAME)
+    shown = command(folder, "evaluators", "study.yaml", *SAME)
+    assert shown.returncode == 0, shown.stderr
+    assert "first exact, second integer" in shown.stdout
+    assert "exact and integer read 100.0% of the answers otherwise: more than 5%" in shown.stdout
+    turned = command(folder, "evaluators", "study.yaml", "--first", "integer", "--json", *SAME)
+    estimates = [json.loads(line) for line in turned.stdout.splitlines()]
+    assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("integer", "exact")}
+    assert estimates[0]["details"]["gained"] == 6

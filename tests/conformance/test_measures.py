@@ -53,7 +53,23 @@ def annotations(
     )
 
 
+def compares_evaluators(name):
+    return "evaluator" in getattr(registry.load("measures", name), "compares", ())
+
+
+def with_another_evaluator(name, frame):
+    """For a measure that compares evaluators another one, that fails to read most answers to one prompt."""
+    if not compares_evaluators(name) or frame["evaluator"].n_unique() > 1:
+        return frame
+    failed = pl.col("original") & (pl.col("author").hash(1) % 4 > 0)
+    label = pl.when(failed).then(None).otherwise(pl.col("label")).cast(frame["label"].dtype)
+    evaluator = pl.lit("d").cast(frame["evaluator"].dtype)
+    return pl.concat([frame, frame.with_columns(label=label, evaluator=evaluator)])
+
+
 def measured(name, frame, **options):
+    if isinstance(frame, pl.DataFrame):
+        frame = with_another_evaluator(name, frame)
     found = registry.load("measures", name)(frame, **{**FAST, **options})
     for estimate in found:
         check(estimate, name)
@@ -140,7 +156,7 @@ class TestEveryMeasure:
 
     def test_takes_pandas(self, name):
         pytest.importorskip("pandas")
-        frame = annotations().drop("probabilities", "reason")
+        frame = with_another_evaluator(name, annotations().drop("probabilities", "reason"))
         assert measured(name, frame) == measured(name, frame.to_pandas())
 
     def test_takes_categorical_columns(self, name):
@@ -218,6 +234,8 @@ class TestEveryMeasure:
             measured(name, pl.concat([frame, frame.head(1)]))
 
     def test_refuses_annotations_of_several_evaluators(self, name):
+        if compares_evaluators(name):
+            return
         frame = annotations()
         with pytest.raises(MeasureError, match="several evaluators"):
             measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))

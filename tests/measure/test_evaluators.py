@@ -2,7 +2,8 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError, UnknownName
-from quaver.measure.evaluators import evaluator_flips, recovered_share
+from quaver.measure.evaluators import evaluator_flips
+from quaver.measure.recovered_share import recovered_share
 
 
 def rows(
@@ -33,7 +34,7 @@ def by_name(frame: pl.DataFrame, **options: object) -> dict[str, object]:
 
 def test_the_flip_table_by_hand() -> None:
     # a→b is changed, .→b gained, a→a same, b→. lost.
-    flips, gain, harm = evaluator_flips(FRAME, first="x", second="y")
+    flips, by_x, by_y, gain, harm = evaluator_flips(FRAME, by=["variant"])
     assert flips.cell == {"variant": "p", "first": "x", "second": "y"}
     assert (flips.value, flips.n) == (0.75, 4)
     assert {kind: flips.details[kind] for kind in ("same", "gained", "lost", "changed")} == {
@@ -43,48 +44,47 @@ def test_the_flip_table_by_hand() -> None:
         "changed": 1,
     }
     # Right by x: i0, i2, i3; by y: i1, i2.
-    assert gain.value == -0.25
-    assert (gain.details["first"], gain.details["second"]) == (0.75, 0.5)
+    assert (by_x.value, by_y.value, gain.value) == (0.75, 0.5, -0.25)
     assert harm.value == pytest.approx(2 / 3)
-    assert (harm.details["right_by_first"], harm.details["newly_wrong"], harm.n) == (3, 2, 3)
-    assert any("75.0%" in warning for warning in flips.warnings)
+    assert (harm.details["answers"], harm.details["counted"], harm.n) == (3, 2, 3)
+    assert any("x and y read 75.0%" in warning for warning in flips.warnings)
 
 
 def test_the_gain_is_paired() -> None:
     # Both are right on the same half of 40 items: each accuracy is uncertain, their difference is not.
     half = "ab" * 20
     same = pl.concat([rows("x", "a" * 40, half), rows("y", "a" * 40, half)])
-    flips, gain, harm = evaluator_flips(same, first="x", second="y")
+    flips, by_x, by_y, gain, harm = evaluator_flips(same)
     assert (flips.value, gain.value, harm.value) == (0, 0, 0)
     assert gain.low is not None
     assert gain.high is not None
     assert gain.low < 0 < gain.high
-    assert gain.details["first"] == gain.details["second"] == 0.5
+    assert by_x.value == by_y.value == 0.5
 
 
 def test_by_variant_and_in_any_order_of_rows() -> None:
     frame = pl.concat([FRAME, rows("x", "aaaa", variant="q"), rows("y", "aaaa", variant="q")])
-    found = evaluator_flips(frame, first="x", second="y")
-    assert [(one.cell["variant"], one.value) for one in found[::3]] == [("p", 0.75), ("q", 0.0)]
-    shuffled = evaluator_flips(frame.sample(fraction=1, shuffle=True, seed=3), first="x", second="y")
+    found = evaluator_flips(frame, by=["variant"])
+    assert [(one.cell["variant"], one.value) for one in found[::5]] == [("p", 0.75), ("q", 0.0)]
+    shuffled = evaluator_flips(frame.sample(fraction=1, shuffle=True, seed=3), by=["variant"])
     assert [one.value for one in shuffled] == [one.value for one in found]
     assert [one.low for one in shuffled] == [one.low for one in found]
-    (overall, *_) = evaluator_flips(frame, first="x", second="y", by=())
+    (overall, *_) = evaluator_flips(frame)
     assert overall.value == 3 / 8
 
 
 def test_turned_round_gained_and_lost_change_places() -> None:
     there, back = evaluator_flips(FRAME, first="x", second="y"), evaluator_flips(FRAME, first="y", second="x")
     assert there[0].details["gained"] == back[0].details["lost"]
-    assert there[1].value == -back[1].value  # type: ignore[operator]
+    assert there[3].value == -back[3].value  # type: ignore[operator]
 
 
 def test_what_cannot_be_known_says_why() -> None:
     found = by_name(FRAME.drop("gold"))
     assert found["evaluator_flips"].value == 0.75  # type: ignore[attr-defined]
-    assert found["evaluator_accuracy_gain"].reason == "no gold labels"  # type: ignore[attr-defined]
+    assert found["evaluator_flips_accuracy_gain"].reason == "no gold labels"  # type: ignore[attr-defined]
     wrong = pl.concat([rows("x", "...."), rows("y", "abab")])
-    assert by_name(wrong)["evaluator_newly_wrong"].reason == (  # type: ignore[attr-defined]
+    assert by_name(wrong)["evaluator_flips_newly_wrong"].reason == (  # type: ignore[attr-defined]
         "no answer was right by the first evaluator"
     )
 
@@ -98,10 +98,12 @@ def test_answers_that_one_alone_has_read_are_counted() -> None:
 def test_bad_frames() -> None:
     with pytest.raises(UnknownName, match="unknown evaluator 'z'"):
         evaluator_flips(FRAME, first="x", second="z")
-    with pytest.raises(MeasureError, match="read an answer twice"):
-        evaluator_flips(pl.concat([FRAME, FRAME]), first="x", second="y")
-    with pytest.raises(MeasureError, match="a column is missing"):
-        evaluator_flips(FRAME.drop("label"), first="x", second="y")
+    with pytest.raises(MeasureError, match="compared with itself"):
+        evaluator_flips(FRAME, first="x", second="x")
+    with pytest.raises(MeasureError, match="several annotations"):
+        evaluator_flips(pl.concat([FRAME, FRAME]))
+    with pytest.raises(UnknownName, match="unknown column 'label'"):
+        evaluator_flips(FRAME.drop("label"))
     with pytest.raises(UnknownName, match="unknown variant 'r'"):
         recovered_share(FRAME, first="x", second="y", variant="r")
 
@@ -145,4 +147,21 @@ def test_the_recovered_share_by_hand() -> None:
 
 def test_without_another_variant_there_is_no_gap() -> None:
     found = recovered_share(FRAME, first="x", second="y", variant="p")
-    assert {one.reason for one in found} == {"no gap to recover"}
+    assert {one.reason for one in found} == {"no other variant"}
+
+
+def test_each_pair_that_was_not_named_is_compared() -> None:
+    three = pl.concat([FRAME, rows("z", "abab")])
+    found = evaluator_flips(three, resamples=0)
+    assert [(one.cell["first"], one.cell["second"]) for one in found[::5]] == [("x", "y"), ("x", "z")]
+    (only, *_) = evaluator_flips(three, second="x", resamples=0)
+    assert (only.cell["first"], only.cell["second"]) == ("y", "x")
+    assert [one.reason for one in evaluator_flips(FRAME.head(4))] == ["fewer than two evaluators"]
+
+
+def test_every_variant_that_was_not_named_has_its_gap() -> None:
+    found = recovered_share(audit(), resamples=0)
+    assert len(found) == 3 * (3 + 2)
+    by = {(one.measure, one.cell["variant"], one.cell.get("model")): one.value for one in found}
+    alone = recovered_share(audit(), variant="cot", resamples=0)
+    assert [by[one.measure, "cot", one.cell.get("model")] for one in alone] == [one.value for one in alone]

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
+from quaver.measure.compliance import compliance
 from quaver.measure.correctness import accuracy
 from quaver.measure.f1 import f1
 from quaver.measure.factor_effects import factor_effects, factors_of
-from quaver.measure.shares import valid_rate
 
 
 def study(items=40, seed=0):
@@ -49,7 +49,7 @@ def test_factors_are_the_variants_own_columns():
 def test_levels_are_what_the_plain_measures_give():
     frame = study()
     found = table(factor_effects(frame))
-    for measure, name, index in ((accuracy, "accuracy", 0), (valid_rate, "compliance", 0), (f1, "f1", 0)):
+    for measure, name, index in ((accuracy, "accuracy", 0), (compliance, "compliance", 0), (f1, "f1", 0)):
         for level in ("no", "yes"):
             plain = measure(frame, by=["definition"])
             expected = [e for e in plain if e.cell == {"definition": level}][index]

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.measure.correctness import accuracy
-from quaver.measure.shares import distinct_annotations, label_shares, valid_rate
+from quaver.measure.shares import distinct_annotations, label_shares
 from quaver.records import Label, LabelSet
 
 FRAME = pl.DataFrame(
@@ -33,19 +33,6 @@ def test_shares_of_all_answers():
     found = label_shares(FRAME, labels=LABELS, missing="category")
     assert [e.value for e in found] == pytest.approx([1 / 3, 1 / 6, 0, 1 / 2])
     assert found[3].cell["label"] == "no label"
-
-
-def test_valid_rate_says_what_the_others_were():
-    (found,) = valid_rate(FRAME)
-    assert found.value == 0.5
-    assert found.details["without a label"] == {"empty": 2, "refused": 1}
-    assert [e.value for e in valid_rate(FRAME, by=["repeat"])] == pytest.approx([2 / 3, 1 / 3])
-
-
-def test_a_rate_of_one_is_not_certain():
-    (found,) = valid_rate(pl.DataFrame({"item": list(range(100)), "label": ["a"] * 100}))
-    assert (found.value, found.high) == (1, 1)
-    assert found.low == pytest.approx(0.025 ** (1 / 100))
 
 
 def test_distinct_annotations():

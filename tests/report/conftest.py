@@ -121,7 +121,7 @@ def _estimates(study: Study) -> list[Estimate]:
             ends = (max(0.0, share - 0.0371), min(1.0, share + 0.1234567))
             found.append(Estimate("label_shares", share, *ends, n=8, cell=cell | {"label": label}))
         valid = float((labels != "no label").mean() or 0.0)
-        found.append(Estimate("valid_rate", valid, 0.5, 1.0, n=8, cell=cell))
+        found.append(Estimate("compliance", valid, 0.5, 1.0, n=8, cell=cell))
         baselines = {"chance": 0.5, "majority": 0.5, "majority_label": "a"}
         found.append(
             Estimate(

@@ -64,5 +64,5 @@ def test_many_levels_are_told_by_their_ends(make: Any) -> None:
 
 def test_a_single_estimate_has_its_interval(make: Any) -> None:
     study = make()
-    study.estimates = [Estimate("valid_rate", 0.25, 0.125, 0.5, cell={})]
+    study.estimates = [Estimate("compliance", 0.25, 0.125, 0.5, cell={})]
     assert "A label could be read from 25 % [12 % to 50 %] of the answers." in said(study)

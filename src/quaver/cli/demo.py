@@ -43,7 +43,7 @@ def command(
 def _table(study: Study) -> Group:
     """One row a variant, as the greedy model answers: how often the first label, how good."""
     reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
-    shown = {"label_shares": f"says {label.name}", "valid_rate": "readable", "accuracy": "right"}
+    shown = {"label_shares": f"says {label.name}", "compliance": "readable", "accuracy": "right"}
     rows: dict[str, dict[str, str]] = {}
     for one in study.estimates(list(shown)):
         wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}

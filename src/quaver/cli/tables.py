@@ -11,7 +11,7 @@ from rich.console import Group
 from quaver.cli.screen import table
 from quaver.records import Estimate
 
-__all__ = ["estimates_tables", "numbers", "short"]
+__all__ = ["estimates_tables", "flips_tables", "numbers", "short"]
 
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
@@ -36,6 +36,43 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
             for about, row in zip(told, rows, strict=True)
         ]
         yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
+
+
+def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
+    """What evaluators read otherwise, a row a cell: labels gained, lost and changed, and accuracy.
+
+    Args:
+        estimates: Of ``evaluator_flips``, alone.
+    """
+
+    def pair(estimate: Estimate) -> tuple[str, ...]:
+        return tuple(v for c, v in estimate.cell.items() if c != "variant")
+
+    for _, group in groupby(sorted(estimates, key=pair), key=pair):
+        rows: dict[str, dict[str, Estimate]] = {}
+        for one in group:
+            variant = short(one.cell.get("variant", "all"))
+            rows.setdefault(variant, {})[one.measure.removeprefix("evaluator_flips")] = one
+        cell = next(iter(rows.values()))[""].cell
+        title = ", ".join(f"{c} {v}" for c, v in cell.items() if c != "variant")
+        columns = ("variant", *_COUNTS, "by first", "by second", "gain", "interval", "newly wrong")
+        yield table(columns, [_flips(variant, of) for variant, of in rows.items()], title)
+
+
+_KINDS = ("_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+_COUNTS = ("answers", "same", "gained", "lost", "changed")
+
+
+def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
+    counts = (of[""].details.get(kind, 0) for kind in _COUNTS)
+    first, second, gain, harm = (_value(of.get(kind)) for kind in _KINDS)
+    ends = of.get("_accuracy_gain")
+    told = "" if ends is None or ends.low is None else f"{ends.low:.2f} to {ends.high:.2f}"
+    return (variant, *counts, first, second, gain, told, harm)
+
+
+def _value(estimate: Estimate | None) -> str:
+    return "—" if estimate is None or estimate.value is None else f"{estimate.value:.3f}"
 
 
 def short(value: str) -> str:

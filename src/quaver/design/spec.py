@@ -475,7 +475,7 @@ class StudySpec(_Part):
                 "consistency",
                 "accuracy",
                 "label_shares",
-                "valid_rate",
+                "compliance",
             )
         ),
         description="What is measured.",

@@ -11,8 +11,8 @@ within each stratum of a cell and averaged over them, so that every measure work
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -21,9 +21,26 @@ from quaver.records import Estimate, LabelSet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frame", "Measure"]
+__all__ = ["Frame", "Measure", "compares"]
 
 Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def compares(*columns: str) -> Callable[[_F], _F]:
+    """Say of a measure that it compares the levels of these columns, as its attribute ``compares``.
+
+    A study does not measure these apart unless its file says so. A measure that compares
+    ``"evaluator"`` is given all evaluators' rows, and the name of the study's first as ``first``.
+    """
+
+    def mark(measure: _F) -> _F:
+        measure.compares = columns  # type: ignore[attr-defined]
+        return measure
+
+    return mark
 
 
 class Measure(Protocol):
@@ -48,7 +65,8 @@ class Measure(Protocol):
 
         Args:
             annotations: A frame with the columns of ``records.ANNOTATION_COLUMNS`` (those that the
-                measure needs), of one evaluator (or with ``"evaluator"`` in ``by``).
+                measure needs), of one evaluator (or with ``"evaluator"`` in ``by``, or of all
+                where it `compares` evaluators).
             labels: The task's label set; without it, the labels that occur, as nominal.
             by: Columns whose combinations are estimated apart, each in an ``Estimate.cell``.
             confidence: Nominal level of the intervals.

@@ -1,4 +1,4 @@
-"""How often each label was given, and how often there was one at all."""
+"""How often each label was given, and how many different ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quaver.measure.means import differing, ratio
 from quaver.measure.table import Cell, Columns, Missing, cells
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["ASKING", "distinct_annotations", "label_shares", "valid_rate"]
+__all__ = ["ASKING", "distinct_annotations", "label_shares"]
 
 ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
@@ -103,72 +103,6 @@ def _shares(claim: Claim, cell: Cell, counts: Floats, resampling: Resampling) ->
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
         )
         found.append(estimate(one, draws, units, resampling, index))
-    return found
-
-
-def valid_rate(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """The share of answers from which a label was read.
-
-    Rate = answers with a label / answers. What the others were is counted in ``details``. Undefined
-    where there are no answers. The interval resamples items. (Compliance, in other studies.)
-
-    Args:
-        annotations: A row an annotation; see `quaver.measure.Measure`.
-        labels: The label set: labels outside it are not valid.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", None, "a", "b"]})
-    >>> valid_rate(frame)[0].value
-    0.75
-    """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found = []
-    for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
-        answered = (cell.codes >= 0).sum((1, 2)).astype(float)
-        asked = answered + cell.unanswered.sum((1, 2))
-        units = cell.units
-        claim = Claim(
-            "valid_rate",
-            "share of answers with a label",
-            cell=cell.where,
-            n=units.count,
-            details={"answers": int(asked.sum()), "without a label": dict(cell.counted)},
-        )
-        if not cell.items:
-            found.append(undefined(claim, units, resampling, "no annotations"))
-            continue
-        draws = bootstrap(ratio(answered[:, None], asked[:, None]), units, resampling)
-        value = float(draws.point[0])
-        claim = replace(
-            claim,
-            differing=differing(answered / asked, units),
-            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
-        )
-        found.append(estimate(claim, draws, units, resampling))
     return found
 
 

@@ -171,7 +171,8 @@ def cells(
             "unknown treatment", where="missing", expected="drop, category or wrong", found=repr(missing)
         )
     reader = _Reader(frame, dict(columns or {}))
-    reader.one_evaluator(by)
+    if "evaluator" not in raters:
+        reader.one_evaluator(by)
     items = reader.together(["item"], needed=True)
     parts = combine([(name, encode(reader.column(name, "by"), name)) for name in by], frame.height)
     names, label, truth = reader.labels(labels, gold)

@@ -57,7 +57,7 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
     found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]
     found.append(_levels(results, moved))
     for measure, section in _SECTIONS.items():
-        if measure == "valid_rate":
+        if measure == "compliance":
             found.append(_valid(results, factor))
         elif measure in _CHARTS:
             found.append(_scores(results, measure, factor, section, _CHARTS[measure]))
@@ -73,7 +73,7 @@ _SECTIONS = {
     "sensitivity": "sensitivity",
     "consistency": "sensitivity",
     "accuracy": "accuracy",
-    "valid_rate": "answers",
+    "compliance": "answers",
 }
 _CHARTS: dict[str, Callable[..., Any]] = {
     "intra_pss": stability_chart,
@@ -166,7 +166,7 @@ def _scores(
 
 
 def _valid(results: Results, factor: str | None) -> Figure | None:
-    some = results.of("valid_rate")
+    some = results.of("compliance")
     if not any(one.value is not None for one in some):
         return None
     title = "How many answers each evaluator could read"
@@ -174,9 +174,9 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
     panel = "evaluator" if several else None
     return Figure(
         "valid-rate",
-        "valid_rate",
+        "compliance",
         "answers",
-        title if several else _TITLES["valid_rate"],
+        title if several else _TITLES["compliance"],
         f"Share of answers from which a label was read. {_BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
         some,
@@ -190,7 +190,7 @@ _TITLES = {
     "sensitivity": "How readily the label changes with the prompt: sensitivity",
     "consistency": "How alike items of one class are answered: consistency",
     "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
-    "valid_rate": "How many answers could be read",
+    "compliance": "How many answers could be read",
 }
 
 

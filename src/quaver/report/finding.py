@@ -223,7 +223,7 @@ def _accuracy(results: Results) -> list[Markup]:
 
 
 def _valid(results: Results) -> list[Markup]:
-    known = [one for one in results.main("valid_rate") if one.value is not None]
+    known = [one for one in results.main("compliance") if one.value is not None]
     if not known or min(one.value or 0.0 for one in known) > 0.95:
         return []
     low, high = min(known, key=lambda one: one.value or 0.0), max(known, key=lambda one: one.value or 0.0)

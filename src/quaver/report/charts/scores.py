@@ -20,7 +20,7 @@ AXES: Mapping[str, str] = {
     "intra_pss": "Krippendorff’s α over repeats",
     "inter_pss": "Krippendorff’s α over prompts",
     "accuracy": "share of right answers",
-    "valid_rate": "share of answers with a label",
+    "compliance": "share of answers with a label",
     "sensitivity": "sensitivity (0: never changes)",
     "consistency": "consistency (1: alike within a class)",
 }
