@@ -308,4 +308,4 @@ def _measures(study: Study) -> list[str]:
         found.append("inter_model")
     if frame["gold"].count():
         found += ["accuracy", "consistency"]
-    return [*found, "label_shares", "valid_rate"]
+    return [*found, "label_shares", "compliance"]
