@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quaver.collect.secrets import without_keys
 from quaver.collect.tables import (
     CHANGES,
     COLUMNS,
@@ -35,7 +36,7 @@ from quaver.errors import StoreError
 from quaver.models import Answered
 from quaver.records import Call, Condition, Request, Response
 
-__all__ = ["Counts", "Store"]
+__all__ = ["Adopted", "Counts", "Store"]
 
 _BALLAST = 16 * 2**20
 """Bytes set aside beside the database: given up when the disk is full, so that what was already
@@ -54,6 +55,26 @@ class Counts(NamedTuple):
     answered: int
     errors: int
     unplaced: int
+
+
+class Adopted(NamedTuple):
+    """A response that was asked for by another study.
+
+    Attributes:
+        request: The request of this study that it answers.
+        call: Which of its calls.
+        source: The number that ``register`` gave for what answered.
+        seed: The seed that was sent.
+        received: When it came, in seconds since 1970.
+        row: The values of ``tables.COLUMNS``.
+    """
+
+    request: Request
+    call: Call
+    source: int
+    seed: int
+    received: float
+    row: tuple[Any, ...]
 
 
 class Store:
@@ -114,21 +135,31 @@ class Store:
 
     # ------------------------------------------------------------------- writing
 
-    def register(self, model: str, identity: str, provenance: Mapping[str, Any]) -> int:
+    def register(
+        self, model: str, identity: str, provenance: Mapping[str, Any], reused: str | None = None
+    ) -> int:
         """Note which engine answers from now on.
+
+        Args:
+            model: Its name in the study.
+            identity: What is served.
+            provenance: What is known of it.
+            reused: The study that its answers are taken from; None where it is asked.
 
         Returns:
             The number under which its responses are to be written.
         """
-        row = (model, identity, json.dumps(dict(provenance), sort_keys=True, default=str))
+        known = json.dumps(dict(provenance), sort_keys=True, default=str)
+        row = (model, identity, without_keys(known), reused)
         with self._translated(), self._transaction():
             found = self._db.execute(
-                "SELECT id FROM sources WHERE model = ? AND identity = ? AND provenance = ?", row
+                "SELECT id FROM sources WHERE model = ? AND identity = ? AND provenance = ? AND reused IS ?",
+                row,
             ).fetchone()
             if found:
                 return int(found[0])
             inserted = self._db.execute(
-                "INSERT INTO sources (model, identity, provenance, started) VALUES (?, ?, ?, ?)",
+                "INSERT INTO sources (model, identity, provenance, reused, started) VALUES (?, ?, ?, ?, ?)",
                 (*row, time.time()),
             )
             return int(inserted.lastrowid or 0)
@@ -182,6 +213,21 @@ class Store:
                 places.append(tuple(call))
         self._db.executemany(INSERT, rows)
         self._db.executemany(PLACE, places)
+
+    def adopt(self, adopted: Sequence[Adopted]) -> None:
+        """Write responses that were asked for elsewhere, all or none.
+
+        Raises:
+            StoreError: They could not be written.
+        """
+        with self._translated(), self._transaction():
+            prompts = self._prompt_ids(one.request for one in adopted)
+            rows = [
+                (one.call.key, prompt, one.source, one.seed, one.received, *one.row)
+                for one, prompt in zip(adopted, prompts, strict=True)
+            ]
+            self._db.executemany(INSERT, rows)
+            self._db.executemany(PLACE, [tuple(one.call) for one in adopted])
 
     def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
         """Write the prompts down; requests of the same prompt come one after the other and share it."""
@@ -289,13 +335,18 @@ class Store:
 
     def sources(self) -> list[dict[str, Any]]:
         """Every engine that answered, with its provenance and the number of its responses."""
-        sql = """SELECT s.model, s.identity, s.provenance, s.started, count(r.id)
+        sql = """SELECT s.model, s.identity, s.provenance, s.started, s.reused, count(r.id)
             FROM sources s LEFT JOIN responses r ON r.source = s.id GROUP BY s.id ORDER BY s.id"""
         with self._translated():
             return [
-                {"model": m, "identity": i, **json.loads(p), "started": t, "responses": n}
-                for m, i, p, t, n in self._db.execute(sql)
+                {**json.loads(p), "model": m, "identity": i, "started": t, "reused": reused, "responses": n}
+                for m, i, p, t, reused, n in self._db.execute(sql)
             ]
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query of the tables gives; it may not change them."""
+        with self._translated():
+            return self._db.execute(sql, parameters).fetchall()
 
     def state(self) -> str:
         """Changes whenever a response comes in."""

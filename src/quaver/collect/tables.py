@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from quaver.collect.secrets import without_keys
 from quaver.records import Message, Response, Token
 
 __all__ = [
@@ -91,7 +92,7 @@ def row_of(response: Response) -> tuple[Any, ...]:
     return (
         _clean(response.text),
         response.finish,
-        response.error and _clean(response.error),
+        response.error and _clean(without_keys(response.error)),
         response.thinking and _clean(response.thinking),
         tokens,
         response.prompt_tokens,

@@ -37,10 +37,12 @@ __all__ = [
     "LabelSpec",
     "ModelSpec",
     "PluginSpec",
+    "PriceSpec",
     "PromptSpec",
     "SampleSpec",
     "StudySpec",
     "TaskSpec",
+    "UntilSpec",
 ]
 
 IMPORTED = "imported"
@@ -338,6 +340,37 @@ class MeasureSpec(PluginSpec):
         return ("model", "decoding", *(name for name in (TEXT_FACTOR,) if name in factors))
 
 
+class PriceSpec(_Part):
+    """What a model costs, in US dollars a million tokens. A bare name is another model's price; 0 is free."""
+
+    bare = True
+
+    like: Text | None = Field(
+        None, description="As this model of genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."
+    )
+    input: Annotated[float, Field(ge=0)] | None = Field(None, description="Of a prompt's tokens.")
+    output: Annotated[float, Field(ge=0)] | None = Field(None, description="Of written tokens.")
+    cached: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Of a prompt's tokens that the server had read before; as the others if left out."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name_or_nothing(cls, given: Any) -> Any:
+        if isinstance(given, int | float) and given == 0:
+            return {"input": 0.0, "output": 0.0}
+        return {"like": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _whole(self) -> PriceSpec:
+        numbers = (self.input, self.output)
+        if self.like is not None and (*numbers, self.cached) != (None, None, None):
+            raise ValueError("a price is either like another model's or given in numbers")
+        if self.like is None and None in numbers:
+            raise ValueError("a price needs both `input` and `output`, or `like`")
+        return self
+
+
 class ModelSpec(PluginSpec):
     """A model: the engine's name and options, and the name under which the study knows it."""
 
@@ -345,6 +378,9 @@ class ModelSpec(PluginSpec):
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
     only: Only = Field({}, description="Ask it only where factors have these levels.")
+    price: PriceSpec | None = Field(
+        None, description="What its tokens cost; by the prices that genai-prices knows if left out."
+    )
 
 
 _GRID: Any = {"type": ["number", "array"]}
@@ -437,11 +473,48 @@ class BudgetSpec(_Part):
     """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
 
     calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Calls of all runs together.")
+    tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Tokens, read and written, of all runs together."
+    )
+    money: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars of all runs together.")
     seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
 
 
-_NOT_ASKED = ("items", "prompt", "variants", "models", "decoding", "repeats", "evaluators", "budget")
+_NOT_ASKED = (
+    "items",
+    "prompt",
+    "variants",
+    "models",
+    "decoding",
+    "repeats",
+    "evaluators",
+    "budget",
+    "reuse",
+    "until",
+)
 """What a study of imported annotations cannot have: it asks nothing."""
+
+
+class UntilSpec(_Part):
+    """Collect in rounds until an interval is as narrow as asked; the study's design is the most there is."""
+
+    measure: Name = Field(description="The measure whose interval is to be narrow.", examples=["intra_pss"])
+    width: Annotated[float, Field(gt=0)] = Field(
+        description="From its lower to its upper end, of the widest interval among its cells.", examples=[0.1]
+    )
+    by: tuple[Name, ...] | None = Field(None, description="Columns that make its cells, as for a measure.")
+    evaluator: Name | None = Field(None, description="Whose readings; the first evaluator's if left out.")
+    options: dict[str, Any] = Field({}, description="The measure's own options.")
+    items: Annotated[int, Field(ge=2)] = Field(50, description="Items of the first round, drawn at random.")
+    variants: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Variants of the first round, in the design's order; all if left out."
+    )
+    repeats: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Repeats of the first round; all if left out."
+    )
+    growth: Annotated[float, Field(gt=1, le=10)] = Field(
+        2.0, description="A round makes the design at most this many times as large."
+    )
 
 
 class StudySpec(_Part):
@@ -481,6 +554,12 @@ class StudySpec(_Part):
         description="What is measured.",
     )
     budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
+    reuse: tuple[Text, ...] = Field(
+        (), description="Folders of other studies: what was answered there to the same call is not asked."
+    )
+    until: UntilSpec | None = Field(
+        None, description="Collect in rounds until an interval is narrow enough; everything if left out."
+    )
     annotations: AnnotationsSpec | None = Field(
         None, description="Labels that exist already (quaver import writes this), instead of asking for any."
     )

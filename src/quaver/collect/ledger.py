@@ -1,0 +1,165 @@
+"""What was spent, failed and served, as the stored responses tell it: also while somebody else collects."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from quaver.collect.budget import Price, Spent
+from quaver.collect.progress import kind_of
+from quaver.collect.store import Store
+
+__all__ = ["Configuration", "Entry", "changed", "configurations", "errors_by_kind", "ledger", "pace", "spent"]
+
+_LATELY = 60.0
+"""Seconds that count as now."""
+
+
+class Entry(NamedTuple):
+    """The responses of one model, from one configuration, of one origin.
+
+    Attributes:
+        model: The model's name in the study.
+        reused: The study that they were taken from; None where they were asked for.
+        served_model: The model that answered, as the server names it.
+        fingerprint: The server's name for the configuration that answered.
+        placed: Whether they belong to the study as it stands.
+        calls: How many there are.
+        errors: How many of these are errors.
+        prompt_tokens: Tokens read.
+        cached_tokens: How many of these the server had read before.
+        completion_tokens: Tokens written.
+        thinking_tokens: How many of these were thinking.
+        first: When the first one came, in seconds since 1970.
+        last: When the last one came.
+    """
+
+    model: str
+    reused: str | None
+    served_model: str | None
+    fingerprint: str | None
+    placed: bool
+    calls: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    thinking_tokens: float
+    first: float
+    last: float
+
+
+class Configuration(NamedTuple):
+    """What a server said that it answered with.
+
+    Attributes:
+        model: The model's name in the study.
+        served_model: The model, as the server names it.
+        fingerprint: The server's name for the configuration.
+        calls: How many answers came from it.
+        first: When the first one came, in seconds since 1970.
+        last: When the last one came.
+    """
+
+    model: str
+    served_model: str | None
+    fingerprint: str | None
+    calls: int
+    first: float
+    last: float
+
+
+def ledger(store: Store) -> list[Entry]:
+    """Everything that is stored, added up in one pass."""
+    sql = """
+        SELECT ifnull(s.model, ''), s.reused, r.served_model, r.fingerprint, a.response IS NOT NULL AS placed,
+               count(*), total(r.finish = 'error'), total(r.prompt_tokens), total(r.cached_tokens),
+               total(r.completion_tokens), total(r.thinking_tokens), min(r.received), max(r.received)
+        FROM responses r LEFT JOIN calls a ON a.response = r.id LEFT JOIN sources s ON s.id = r.source
+        GROUP BY s.model, s.reused, r.served_model, r.fingerprint, placed ORDER BY min(r.received)"""
+    return [
+        Entry(model, reused, served, fingerprint, bool(placed), calls, int(errors), *rest)
+        for model, reused, served, fingerprint, placed, calls, errors, *rest in store.rows(sql)
+    ]
+
+
+def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None]) -> Spent:
+    """What the stored responses took, those apart that were taken from other studies.
+
+    Args:
+        entries: The ledger.
+        prices: By model; one that is not known counts as nothing.
+
+    Returns:
+        Calls of the study as it stands, and all tokens and money, also of what fits no call any more.
+    """
+    calls, tokens, money = 0, 0.0, 0.0
+    for one in entries:
+        if one.reused is not None:
+            continue
+        calls += one.calls if one.placed else 0
+        tokens += one.prompt_tokens + one.completion_tokens
+        price = prices.get(one.model)
+        money += price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens) if price else 0.0
+    return Spent(calls, tokens, money)
+
+
+def configurations(entries: Iterable[Entry]) -> list[Configuration]:
+    """What answered, by model and in the order of its first answer; what names itself not is left out."""
+    found: dict[tuple[str, str | None, str | None], Configuration] = {}
+    for one in entries:
+        key = (one.model, one.served_model, one.fingerprint)
+        if not one.placed or key[1:] == (None, None):
+            continue
+        new = Configuration(*key, one.calls - one.errors, one.first, one.last)
+        old = found.get(key)
+        if old is not None:
+            new = Configuration(
+                *key, old.calls + new.calls, min(old.first, new.first), max(old.last, new.last)
+            )
+        found[key] = new
+    return sorted(found.values(), key=lambda one: (one.model, one.first))
+
+
+def changed(found: Sequence[Configuration]) -> list[str]:
+    """One sentence for each model that answered from more than one configuration."""
+    by_model: dict[str, list[Configuration]] = defaultdict(list)
+    for one in found:
+        by_model[one.model].append(one)
+    return [
+        f"{model} answered from {len(several)} configurations: "
+        + "; ".join(f"{_named(one)} ({one.calls:,} answers from {_day(one.first)})" for one in several)
+        for model, several in by_model.items()
+        if len(several) > 1
+    ]
+
+
+def errors_by_kind(store: Store) -> Counter[str]:
+    """How many errors of each kind the study as it stands has."""
+    sql = """SELECT error, count(*) FROM responses
+        WHERE finish = 'error' AND id IN (SELECT response FROM calls) GROUP BY error"""
+    kinds: Counter[str] = Counter()
+    for error, count in store.rows(sql):
+        kinds[kind_of(error)] += count
+    return kinds
+
+
+def pace(store: Store, now: float | None = None) -> float:
+    """Calls a second in the last minute."""
+    now = time.time() if now is None else now
+    lately = [
+        received
+        for (received,) in store.rows("SELECT received FROM responses ORDER BY id DESC LIMIT 20000")
+        if received and received >= now - _LATELY
+    ]
+    return len(lately) / max(1.0, now - min(lately)) if lately else 0.0
+
+
+def _named(one: Configuration) -> str:
+    return " ".join(part for part in (one.served_model, one.fingerprint) if part)
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) + " UTC"
