@@ -113,15 +113,15 @@ class Variant:
         postfix: What fixes the answer's format, the part that no rewording touches.
         answers: What the model is to write for each label, by label code, in the order in which the
             labels are shown.
+        explains: Whether the prompt asks for an explanation too.
+        output: What is asked for: one label, or a score from 0 to 1 for each.
+        max_tokens: How long its answers may be, where that differs from the decoding's.
         definitions: What replaces a label's definition, by label code.
         examples: Labelled items that are shown before the item, with their gold labels' answers.
         reply: Template of what is shown as the answer to an example, over ``answer`` and ``item``.
         frame: ``chat`` sends messages; ``plain`` one text without a chat template, for base models.
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
-        explains: Whether the prompt asks for an explanation too.
-        output: What is asked for: one label, or a score from 0 to 1 for each.
-        max_tokens: How long its answers may be, where that differs from the decoding's.
         origin: Where each level came from: the family, its parameters, the parent, edits.
     """
 
@@ -133,15 +133,15 @@ class Variant:
     instruction: str
     postfix: str
     answers: Mapping[str, str]
+    explains: bool = False
+    output: Literal["label", "score"] = "label"
+    max_tokens: int | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[Item, ...] = ()
     reply: str = "{{ answer }}"
     frame: Literal["chat", "plain"] = "chat"
     schema: str = ""
     label_field: str = ""
-    explains: bool = False
-    output: Literal["label", "score"] = "label"
-    max_tokens: int | None = None
     origin: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from quaver.design.study_file import Source, bind
 from quaver.design.variants import ORIGINAL, Ground, VariantFamily, cross
 from quaver.records import Item, Label, LabelSet, Variant
 
-LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+LABELS = LabelSet(
+    (Label("pos", "positive", "It likes it.", ("good",)), Label("neg", "negative", "Not.", ("bad",)))
+)
 SAMPLE = [Item(name, {"text": f"Text {name}."}, None) for name in "abc"]
 SPARE = [Item(str(n), {"text": f"Text {n}."}, ("pos", "neg")[n % 2]) for n in range(8)]
 PROMPT = Variant(
@@ -30,12 +33,31 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
         "original": True,
     },
+    "descriptions": {"definitions": {"longer": {"neg": "It does not like it."}}},
+    "frame": {},
+    "json_answers": {"forms": {"bare": {"definitions": False}, "reasoned": {"before": {"why": "Say why."}}}},
+    "label_names": {"names": ["name", "code", "letter", "number", "synonym"]},
+    "label_order": {"orders": "rotations"},
+    "option_order": {},
+    "position": {},
+    "role": {},
     "shots": {"k": [0, 1, 2]},
+    "strategies": {},
     "wordings": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
 }
 """Options for one family each, such that the original is one of the levels."""
 
-FIRST = {"shots": "0-shot"}
+PROMPTS = {"option_order": replace(PROMPT, answers={"pos": "A", "neg": "B"})}
+"""The prompt to be varied, where a family asks for another."""
+
+FIRST = {
+    "frame": "chat",
+    "label_names": "name",
+    "position": "after",
+    "role": "user",
+    "shots": "0-shot",
+    "strategies": "simple",
+}
 """What the prompt as it stands is called, where that says more than ``original``."""
 
 REWORDS = {"wordings"}
@@ -44,8 +66,8 @@ REWORDS = {"wordings"}
 PARTS = [name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "origin")]
 
 
-def ground(seed: int = 1) -> Ground:
-    return Ground(PROMPT, LABELS, seed, SPARE, sample=SAMPLE)
+def ground(seed: int = 1, prompt: Variant = PROMPT) -> Ground:
+    return Ground(prompt, LABELS, seed, SPARE, sample=SAMPLE)
 
 
 def test_every_registered_family_is_here() -> None:
@@ -60,7 +82,8 @@ def family(name: str) -> VariantFamily:
 
 def variants(name: str, seed: int = 1) -> list[Variant]:
     made = family(name)
-    return cross(PROMPT, {made.factor: made.levels(ground(seed))})
+    prompt = PROMPTS.get(name, PROMPT)
+    return cross(prompt, {made.factor: made.levels(ground(seed, prompt))})
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -69,7 +92,7 @@ class TestFamily:
         first = variants(name)[0]
         assert first.factors == {family(name).factor: FIRST.get(name, ORIGINAL)}
         for part in PARTS:
-            assert getattr(first, part) == getattr(PROMPT, part)
+            assert getattr(first, part) == getattr(PROMPTS.get(name, PROMPT), part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
         names = [level.name for level in family(name).levels(ground())]
@@ -85,10 +108,11 @@ class TestFamily:
         assert variants(name, 7) == variants(name, 7)
 
     def test_an_edit_is_pure(self, name: str) -> None:
-        before = repr(PROMPT)
-        for level in family(name).levels(ground()):
-            assert level.edit(PROMPT) == level.edit(PROMPT)
-        assert repr(PROMPT) == before
+        prompt = PROMPTS.get(name, PROMPT)
+        before = repr(prompt)
+        for level in family(name).levels(ground(prompt=prompt)):
+            assert level.edit(prompt) == level.edit(prompt)
+        assert repr(prompt) == before
 
     def test_every_label_keeps_an_answer(self, name: str) -> None:
         for variant in variants(name):
@@ -104,7 +128,7 @@ class TestFamily:
             if name in REWORDS:
                 assert (variant.postfix, variant.answers) == (PROMPT.postfix, PROMPT.answers)
             else:
-                assert variant.instruction == PROMPT.instruction
+                assert variant.instruction.startswith(PROMPT.instruction)
 
 
 def test_families_are_crossed_in_full_in_either_order() -> None:

@@ -180,6 +180,21 @@ def _check_answers(variant: Variant, source: Source) -> None:
             )
 
 
+def _check_descriptions(variants: Sequence[Variant], source: Source) -> None:
+    parts = ("instruction", "postfix", "system", "layout", "schema")
+    described = [variant for variant in variants if variant.definitions]
+    if described and not any(
+        "definition" in getattr(variant, part) or (part == "schema" and variant.schema)
+        for variant in described
+        for part in parts
+    ):
+        raise SpecError(
+            "the prompt never shows the labels' definitions that are varied",
+            where=_of_variant(described[0], source, "definitions"),
+            expected="{{ label.definition }} in a loop over labels, a detailed strategy or JSON answers",
+        )
+
+
 def _of_variant(variant: Variant, source: Source, part: str) -> str:
     """Where a variant's part stands: in the prompt, or wherever the variants come from."""
     if not variant.factors:
@@ -203,13 +218,14 @@ def _check_templates(
         "postfix": shared,
         "system": [*shared, "text", "instruction", "postfix", "question"],
         "layout": [*shared, "text", "instruction", "postfix", "question", "examples"],
-        "reply": ["answer", "item"],
     }
+    _check_descriptions(variants, source)
     for variant in variants:
         for part, names in known.items():
             template, where = getattr(variant, part), _of_variant(variant, source, part)
             check(template, names, where=where)
             check_columns(template, columns, where=where)
+        check(variant.reply, ["answer", "item"], where=_of_variant(variant, source, "reply"))
         if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
             raise SpecError(
                 "the prompt never shows the item's text",

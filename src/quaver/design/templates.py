@@ -5,6 +5,7 @@ Item texts are values: what looks like a template inside them stays text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -54,6 +55,8 @@ _ENVIRONMENT = _Environment(undefined=StrictUndefined, autoescape=False, finaliz
 _ENVIRONMENT.globals.clear()
 for _name in ("center", "format", "indent", "wordwrap", "pprint", "xmlattr", "random"):
     del _ENVIRONMENT.filters[_name]
+# Jinja's own writes quotes and signs of comparison as escapes, for HTML.
+_ENVIRONMENT.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False, default=str)
 
 
 @lru_cache(maxsize=65536)

@@ -11,22 +11,28 @@ __all__ = ["ByOutput"]
 
 
 class ByOutput:
-    """Labels by one rule, scores by another: whichever the variant asked for.
+    """Labels by one rule, scores and JSON by others: whichever the variant asked for.
 
     Where it asked for a label, ``label_match`` reads; where it asked for a score for each label,
-    ``label_scores`` does. The options name other evaluators, which read with their defaults.
+    ``label_scores`` does; where for a JSON object with the label, ``json_field`` does. The options name
+    other evaluators, which read with their defaults.
 
     Args:
         label: The evaluator of answers that are a label.
         score: The evaluator of answers that are a score for each label.
+        json: The evaluator of answers that are a JSON object.
     """
 
-    def __init__(self, *, label: str = "label_match", score: str = "label_scores") -> None:
-        self._by_output = {"label": _made("label", label), "score": _made("score", score)}
+    def __init__(
+        self, *, label: str = "label_match", score: str = "label_scores", json: str = "json_field"
+    ) -> None:
+        asked = {"label": label, "score": score, "json": json}
+        self._by_output = {output: _made(output, name) for output, name in asked.items()}
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
-        return self._by_output[variant.output].reader(labels, variant)
+        output = "json" if variant.label_field else variant.output
+        return self._by_output[output].reader(labels, variant)
 
 
 def _made(output: str, name: str) -> Evaluator:

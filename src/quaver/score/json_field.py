@@ -41,41 +41,43 @@ class JsonField:
     ambiguous. The first 10,000 strings, comments and words of the JSON count.
 
     Args:
-        field: The field's name.
+        field: The field's name; by default the one that the variant asks for, else ``label``.
     """
 
-    def __init__(self, *, field: str = "label") -> None:
-        self._field = fold(field.strip())
+    def __init__(self, *, field: str | None = None) -> None:
+        self._field = field
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
         forms = forms_of(labels, variant)
+        field = fold((self._field or variant.label_field or "label").strip())
 
         def read(answer: Answer) -> Reading:
             start = answer.text.find("{")
             if start < 0:
                 return no_label("no JSON object")
-            values = list(self._values(answer.text, start))
+            values = list(_values(answer.text, start, field))
             found = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
             codes = {code for some in found for code in some}
             if len(codes) == 1:
                 return valid(codes.pop())
             if codes:
                 return ambiguous(codes)
-            return no_label(f"no field {self._field}" if not values else "the field holds no label")
+            return no_label(f"no field {field}" if not values else "the field holds no label")
 
         return read
 
-    def _values(self, text: str, start: int) -> Iterator[str]:
-        wanted = False
-        for part in islice(_PART.finditer(text, start), _MOST):
-            if part.lastgroup is None:
-                continue
-            value = _text(part)
-            if wanted:
-                yield value
-            colon = _COLON.match(text, part.end())
-            wanted = colon is not None and not wanted and fold(value) == self._field
+
+def _values(text: str, start: int, field: str) -> Iterator[str]:
+    wanted = False
+    for part in islice(_PART.finditer(text, start), _MOST):
+        if part.lastgroup is None:
+            continue
+        value = _text(part)
+        if wanted:
+            yield value
+        colon = _COLON.match(text, part.end())
+        wanted = colon is not None and not wanted and fold(value) == field
 
 
 def _text(part: re.Match[str]) -> str:

@@ -26,8 +26,9 @@ class LevelOfFactor:
         edit: What it does to the prompt; pure.
         origin: Where it came from, for the lock file and the report.
         columns: What else the annotations say of it, by column.
-        turn: When it is applied: those of turn 0 (wordings, layout, answers) first, whatever the order
-            of the factors, then those of turn 1 (orders), then those of turn 2, which draw on all else.
+        turn: When it is applied: those of turn 0 (wordings, layouts, answers) first, whatever the order
+            of the factors, then those of turn 1 (orders, moves), of turn 2 (additions), and of turn 3,
+            which draw on all else (JSON schemas).
     """
 
     name: str

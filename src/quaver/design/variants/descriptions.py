@@ -1,0 +1,49 @@
+"""``descriptions``: the labels' definitions in other words, an article added to one, say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.errors import UnknownName
+from quaver.records import Variant
+
+__all__ = ["Descriptions"]
+
+
+class Descriptions:
+    """Definitions that a person wrote.
+
+    They are seen where the prompt shows definitions: by ``{{ label.definition }}``, by the ``detailed``
+    strategy, or in a JSON schema.
+
+    Args:
+        definitions: By name, the definition of each label code (the label set's own where one is left
+            out). The label set's own are the level ``original``.
+    """
+
+    factor = "description"
+
+    def __init__(self, *, definitions: dict[str, dict[str, str]]) -> None:
+        self._definitions = definitions
+
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The label set's definitions, then the others in their order.
+
+        Raises:
+            UnknownName: A label does not exist.
+        """
+        for name, definitions in self._definitions.items():
+            for code in definitions:
+                if code not in ground.labels.codes:
+                    where = f"definitions: {name}"
+                    raise UnknownName("label", code, ground.labels.codes, where=where)
+        return [_level(ORIGINAL, {}), *(_level(*pair) for pair in self._definitions.items())]
+
+
+def _level(name: str, definitions: dict[str, str]) -> LevelOfFactor:
+    def edit(variant: Variant) -> Variant:
+        return replace(variant, definitions={**variant.definitions, **definitions})
+
+    return LevelOfFactor(name, edit, {"family": "descriptions", "by": "hand", "parent": ORIGINAL})
