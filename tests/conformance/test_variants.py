@@ -29,6 +29,14 @@ PROMPT = Variant(
 )
 
 FAMILIES: dict[str, dict[str, Any]] = {
+    "factors": {
+        "parts": {
+            "task": {"concise": "Positive or negative?"},
+            "label": {"tokens": None},
+            "definitions": "Positive means praise, negative blame.",
+        },
+        "factors": {"definition": ["no", "yes"], "output": ["label", "score"]},
+    },
     "formats": {
         "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
         "original": True,
@@ -60,6 +68,15 @@ FIRST = {
 }
 """What the prompt as it stands is called, where that says more than ``original``."""
 
+COLUMNS = {"factors": {"definition": "no", "output": "label"}}
+"""The factors of the prompt as it stands, where a family fills several columns."""
+
+LENGTHS = {"factors"}
+"""Families that say how long an answer may be to the prompt as it stands, too."""
+
+BUILDS = {"factors"}
+"""Families that make a prompt anew, instruction and format alike."""
+
 REWORDS = {"wordings"}
 """Families that change what is asked, never the format of the answer."""
 
@@ -90,8 +107,8 @@ def variants(name: str, seed: int = 1) -> list[Variant]:
 class TestFamily:
     def test_the_original_comes_first_and_is_the_prompt_as_it_stands(self, name: str) -> None:
         first = variants(name)[0]
-        assert first.factors == {family(name).factor: FIRST.get(name, ORIGINAL)}
-        for part in PARTS:
+        assert first.factors == COLUMNS.get(name, {family(name).factor: FIRST.get(name, ORIGINAL)})
+        for part in set(PARTS) - ({"max_tokens"} if name in LENGTHS else set()):
             assert getattr(first, part) == getattr(PROMPTS.get(name, PROMPT), part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
@@ -121,13 +138,13 @@ class TestFamily:
 
     def test_every_level_says_where_it_came_from(self, name: str) -> None:
         for variant in variants(name):
-            assert variant.origin[family(name).factor]["family"] == name
+            assert variant.origin[family(name).factor or name]["family"] == name
 
     def test_a_rewording_leaves_the_format_alone(self, name: str) -> None:
         for variant in variants(name):
             if name in REWORDS:
                 assert (variant.postfix, variant.answers) == (PROMPT.postfix, PROMPT.answers)
-            else:
+            elif name not in BUILDS:
                 assert variant.instruction.startswith(PROMPT.instruction)
 
 

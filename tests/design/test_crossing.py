@@ -188,3 +188,12 @@ def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path: Path) -> Non
 def test_a_sample_of_all_is_all(tmp_path: Path) -> None:
     made = study(tmp_path, sample={"variants": 6})
     assert (len(made.variants), made.notes) == (6, [])
+
+
+def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path: Path) -> None:
+    factors = [{"use": "factors", "factors": {"output": ["label", "score"]}}]
+    decoding: dict[str, Any] = {"free": {}, "held": {"constraint": "labels"}}
+    with pytest.raises(SpecError, match="a score is asked for where nothing but a label can be written"):
+        study(tmp_path, variants=factors, decoding=decoding)
+    decoding["held"]["only"] = {"output": "label"}
+    assert len(study(tmp_path, variants=factors, decoding=decoding).conditions) == 3

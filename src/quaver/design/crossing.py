@@ -11,7 +11,7 @@ from quaver.errors import SpecError, UnknownName
 from quaver.records import Condition, Variant
 from quaver.seeds import derive
 
-__all__ = ["Only", "conditions_of", "nested", "sampled"]
+__all__ = ["Only", "check_constraints", "conditions_of", "nested", "sampled"]
 
 Only = Mapping[str, tuple[str, ...]]
 """Levels by factor: what stands under it is asked where each of these factors has one of its levels."""
@@ -98,6 +98,26 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Source) 
         for name, given in spec.decoding.items()
         if variant.id in asked["decoding", name]
     ]
+
+
+def check_constraints(
+    spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Source
+) -> None:
+    """Find a prompt that asks for scores where the decoding allows labels alone.
+
+    Raises:
+        SpecError: There is one.
+    """
+    scores = {variant.id for variant in variants if variant.output == "score"}
+    for one in conditions:
+        if one.variant in scores and spec.decoding[one.decoding].constraint == "labels":
+            raise SpecError(
+                "a score is asked for where nothing but a label can be written",
+                where=source.where("decoding", one.decoding, "constraint"),
+                expected="constraint: none for prompts that ask for scores",
+                found=one.variant,
+                fix="use this decoding for the other prompts alone, for instance only: {output: label}",
+            )
 
 
 def _check_only(only: Only, variants: Sequence[Variant], where: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quaver import registry
-from quaver.design.crossing import Only, conditions_of, nested, sampled
+from quaver.design.crossing import Only, check_constraints, conditions_of, nested, sampled
 from quaver.design.items import load_items
 from quaver.design.options import options_of
 from quaver.design.prompts import PROMPT_NAMES
@@ -69,6 +69,7 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     }
     _check_grid_columns(spec, variants, decodings, source)
     conditions = conditions_of(spec, variants, source)
+    check_constraints(spec, variants, conditions, source)
     return Experiment(labels, items, variants, decodings, conditions, notes)
 
 

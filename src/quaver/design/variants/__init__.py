@@ -114,7 +114,10 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
                 variant,
                 id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
                 factors=_factors(chosen),
-                origin={factor: dict(level.origin) for factor, level in chosen.items()},
+                origin={
+                    factor or level.origin.get("family", ""): dict(level.origin)
+                    for factor, level in chosen.items()
+                },
             )
         )
     ids = [variant.id for variant in variants]

@@ -1,0 +1,118 @@
+"""The parts of which `factors` builds a prompt, with texts for those that most studies have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = ["DEFAULTS", "Concise", "FactorSpec", "Part", "Place"]
+
+Place = Literal["instruction", "postfix"]
+
+
+def _text(given: Any) -> Any:
+    return {"text": given} if isinstance(given, str) else given
+
+
+def _levels(given: Any) -> Any:
+    return {"levels": given} if isinstance(given, list | tuple) else given
+
+
+def _listed(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
+
+
+When = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_listed)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class Concise(_Model):
+    """A part's shorter text. A bare string is the text."""
+
+    text: str = Field(description="The shorter text.")
+    by: str = Field("hand", description="Who or what wrote it: hand, or a model's name.")
+    approved: bool | None = Field(
+        None, description="Whether a person has read it and lets it stand; needed where a model wrote it."
+    )
+
+
+class Part(_Model):
+    """One part of the prompt. A bare string is its text."""
+
+    text: str | None = Field(None, description="What it says; the study's own where it has a default.")
+    concise: Annotated[Concise | None, BeforeValidator(_text)] = Field(
+        None, description="What it says where a factor has the level concise."
+    )
+    when: When | None = Field(None, description="It is there where these factors have these levels.")
+    place: Place | None = Field(None, description="Part of the instruction, or of the postfix.")
+    explains: bool | None = Field(None, description="Whether it asks for an explanation.")
+    output: Literal["label", "score"] | None = Field(None, description="What it asks for, if it does.")
+    tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="How long what it asks for may be.")
+
+
+class FactorSpec(_Model):
+    """A factor. A bare list holds its levels."""
+
+    levels: tuple[str, ...] = Field(description="Its levels; the first is that of the plain prompt.")
+    only: When = Field({}, description="It has levels only where earlier factors have these.")
+
+
+GivenPart = Annotated[Part, BeforeValidator(_text)]
+GivenFactor = Annotated[FactorSpec, BeforeValidator(_levels)]
+
+FACTORS: Mapping[str, FactorSpec] = {
+    "definition": FactorSpec(levels=("no", "yes")),
+    "output": FactorSpec(levels=("label", "score")),
+    "explanation": FactorSpec(levels=("no", "yes")),
+    "length": FactorSpec(levels=("standard", "concise")),
+}
+"""The factors of a study that names none."""
+
+DEFAULTS: Mapping[str, Part] = {
+    "task": Part(place="instruction", when={}),
+    "definitions": Part(
+        text="The labels mean:{% for label in labels %}\n"
+        "- {{ label.answer }}: {{ label.definition }}{% endfor %}",
+        concise=Concise(
+            text="{% for label in labels %}{{ label.answer }} = {{ label.definition }}"
+            "{% if not loop.last %}; {% endif %}{% endfor %}"
+        ),
+        when={"definition": ("yes",)},
+        place="instruction",
+    ),
+    "label": Part(
+        concise=Concise(text="One of: {{ answers | join(', ') }}."),
+        when={"output": ("label",)},
+        place="postfix",
+        output="label",
+        tokens=16,
+    ),
+    "score": Part(
+        text="For each label give the probability that it is the right one, as a number from 0 to 1. Write a "
+        "line for each label: {{ answers | join(', ') }}. On each line write the label, a colon and its "
+        "probability. The probabilities must sum to 1.",
+        concise=Concise(
+            text="A line each for {{ answers | join(', ') }}: label, colon, probability (0 to 1, sum 1)."
+        ),
+        when={"output": ("score",)},
+        place="postfix",
+        output="score",
+        tokens=64,
+    ),
+    "explanation": Part(
+        text='Below that, write the word "Explanation:" and say in one or two sentences why.',
+        concise=Concise(text='Then "Explanation:" and a sentence why.'),
+        when={"explanation": ("yes",)},
+        place="postfix",
+        explains=True,
+        tokens=96,
+    ),
+}
+"""Parts by name, in their order. ``task`` says what the study's instruction says, ``label`` its postfix."""
