@@ -33,7 +33,7 @@ DEFINED = "{% for label in labels %}{{ label.answer }}: {{ label.definition }}\n
             DEFINED,
             ["the definition of 'negative'", "the definition of 'positive'"],
         ),
-        ("positive: writer praises product; negative: blames.", DEFINED, ["the definition of 'negative'"]),
+        ("positive: writer praises it; negative: blames.", DEFINED, ["the definition of 'negative'"]),
         ("positive: writer praises; negative: complains about product.", DEFINED, []),
         ("{% for x in options %}{{ x.text }}{% endfor %}", "{{ options }}", []),
     ],
