@@ -25,6 +25,7 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
+    from quaver.comparing import Comparison, compare
     from quaver.importing import Roles, import_annotations
     from quaver.measure.agreement import krippendorff_alpha
     from quaver.measure.annotation_file import agreement, read_annotations
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 __version__ = version("quaver")
 
 __all__ = [
+    "Comparison",
     "ContextOverflow",
     "Estimate",
     "ItemError",
@@ -93,6 +95,7 @@ __all__ = [
     "brier",
     "coder_agreement",
     "cohen_kappa",
+    "compare",
     "compliance",
     "consistency",
     "consistency_matrix",
@@ -147,6 +150,10 @@ __all__ = [
 ]
 
 _PUBLIC = {
+    "quaver.comparing": (
+        "Comparison",
+        "compare",
+    ),
     "quaver.importing": (
         "Roles",
         "import_annotations",

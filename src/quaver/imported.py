@@ -102,7 +102,8 @@ class ImportedStudy(Study):
         """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups)."""
         return self._imported.frame
 
-    def _measurable(self) -> pl.DataFrame:
+    def measurable(self) -> pl.DataFrame:
+        """All of the annotations."""
         return self.annotations()
 
     def _lock(self) -> dict[str, Any]:

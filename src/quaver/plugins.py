@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from quaver import registry
 from quaver.design.spec import EvaluatorSpec, MeasureSpec, ModelSpec, StudySpec
@@ -11,13 +13,40 @@ from quaver.design.study_file import Source, bind
 from quaver.errors import Unavailable, UnknownName
 from quaver.measure import Measure
 from quaver.models import Model
-from quaver.records import ANNOTATION_COLUMNS
+from quaver.records import ANNOTATION_COLUMNS, Estimate
 from quaver.score import Evaluator
 
-__all__ = ["Annotate", "Plugins"]
+__all__ = ["Annotate", "Measurement", "Plugins"]
 
 Annotate = Callable[[str, str], str]
 """``annotate(text, prompt)``: a model as a Python function."""
+
+
+class Measurement(NamedTuple):
+    """A measure as a study asks for it, to be taken of any frame of the study's shape.
+
+    Attributes:
+        measure: Its registered name.
+        plugin: The function.
+        evaluator: Whose readings alone; every evaluator's where None.
+        options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
+    """
+
+    measure: str
+    plugin: Measure
+    evaluator: str | None
+    options: Mapping[str, Any]
+
+    def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
+        """The estimates.
+
+        Args:
+            frame: The annotations.
+            **other: Options in place of the study's.
+        """
+        if self.evaluator is not None:
+            frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
+        return list(self.plugin(frame, **{**self.options, **other}))
 
 
 class Plugins:

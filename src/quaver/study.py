@@ -29,7 +29,7 @@ from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
-from quaver.plugins import Annotate, Plugins
+from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.records import Call, Estimate, Request
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
@@ -283,7 +283,8 @@ class Study:
             UnknownName: No measure, column or evaluator of that name exists.
             MeasureError: The annotations do not allow it.
         """
-        return self._estimate(MeasureSpec(use=name, **options), self._measurable(), ("measures",))
+        frame = self.measurable()
+        return self._measurement(MeasureSpec(use=name, **options), frame, ("measures",)).of(frame)
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The study's measures, as its file asks for them.
@@ -291,6 +292,19 @@ class Study:
         Args:
             names: Only these; one that the file does not name is taken with its defaults.
         """
+        frame = self.measurable()
+        return [estimate for one in self.measurements(names, frame) for estimate in one.of(frame)]
+
+    def measurements(
+        self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
+    ) -> list[Measurement]:
+        """The study's measures, to be taken of any frame of its shape.
+
+        Args:
+            names: Only these; one that the file does not name comes with its defaults.
+            frame: The annotations that they will be taken of; the study's own if left out.
+        """
+        frame = self.measurable() if frame is None else frame
         asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
             (("measures", index), one) for index, one in enumerate(self.spec.measures)
         ]
@@ -298,10 +312,9 @@ class Study:
             known = {one.use for _, one in asked}
             asked = [(loc, one) for loc, one in asked if one.use in names]
             asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
-        frame = self._measurable()
-        return [estimate for loc, one in asked for estimate in self._estimate(one, frame, loc)]
+        return [self._measurement(one, frame, loc) for loc, one in asked]
 
-    def _measurable(self) -> pl.DataFrame:
+    def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding.
 
         Raises:
@@ -315,23 +328,21 @@ class Study:
         evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
         return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
 
-    def _estimate(
+    def _measurement(
         self, asked: MeasureSpec, frame: pl.DataFrame, loc: tuple[str | int, ...]
-    ) -> list[Estimate]:
+    ) -> Measurement:
         plugin, options = self._plugins.measure(asked, loc)
         evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
         self._plugins.check_names(asked, self._factors, frame.columns, evaluators, loc)
-        if asked.evaluator is not None:
-            frame = frame.filter(pl.col("evaluator").cast(pl.String) == asked.evaluator)
         compared = getattr(plugin, "compares", ())
-        by = ["evaluator", *asked.columns(self._factors)]
-        by = [name for name in by if name not in compared or name in (asked.by or ())]
+        wanted = ("evaluator", *asked.columns(self._factors))
+        by = tuple(name for name in wanted if name not in compared or name in (asked.by or ()))
         if "evaluator" in compared and not frame.is_empty():
-            first = str(frame["evaluator"][0])
+            first = asked.evaluator or str(frame["evaluator"][0])
             options = options if options.get("second") == first else {"first": first, **options}
         seed = derive(self.spec.seed, "bootstrap", asked.use)
         options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
-        return list(plugin(frame, **options))
+        return Measurement(asked.use, plugin, asked.evaluator, options)
 
     @property
     def _factors(self) -> list[str]:
@@ -353,7 +364,7 @@ class Study:
         return write_report(
             self.folder,
             lock=self._lock(),
-            annotations=self._measurable(),
+            annotations=self.measurable(),
             estimates=self.estimates(),
             noise=self._files.read_noise(),
         )

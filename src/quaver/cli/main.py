@@ -8,6 +8,7 @@ import typer
 
 from quaver.cli import (
     agreement,
+    compare,
     demo,
     doctor,
     evaluators,
@@ -44,6 +45,7 @@ for command in (
     evaluators,
     measure,
     report,
+    compare,
     agreement,
     doctor,
     demo,

@@ -7,7 +7,9 @@ binomial bound on the share of units that differ from the rest, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,9 +23,11 @@ __all__ = [
     "FEW",
     "Claim",
     "Interval",
+    "Kept",
     "bca",
     "clopper_pearson",
     "estimate",
+    "keeping_draws",
     "mean_within",
     "percentile",
     "undefined",
@@ -31,6 +35,40 @@ __all__ = [
 
 FEW = 15
 """Below this many differing units the interval is flagged: ``benchmarks/coverage.py`` shows why."""
+
+
+class Kept(NamedTuple):
+    """An estimate with the draws behind its interval.
+
+    Attributes:
+        estimate: As `estimate` made it.
+        values: The statistic in each bootstrap sample.
+        jackknife: With one unit left out, of all units or of a sample of them.
+        units: What was resampled.
+    """
+
+    estimate: Estimate
+    values: Floats
+    jackknife: Floats
+    units: Units
+
+
+_KEPT: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping_draws() -> Iterator[list[Kept]]:
+    """Keep the draws behind every estimate that is made inside, whichever measure makes it.
+
+    Two estimates over the same items, with the same seed, have the same samples of these items behind
+    them, draw by draw: the differences of their draws are those of a paired bootstrap.
+    """
+    kept: list[Kept] = []
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
 
 
 class Interval(NamedTuple):
@@ -213,7 +251,7 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
             f"says; an exact interval for the share that differ is {bound.low:.3g} to {bound.high:.3g}"
         )
     how = f"{claim.method}; {name} interval, {resampling.resamples} resamples of {units.name}s"
-    return Estimate(
+    made = Estimate(
         measure=claim.measure,
         value=point,
         low=None if chosen is None else chosen.low,
@@ -228,3 +266,6 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
         warnings=tuple(warnings),
         details=details,
     )
+    if (kept := _KEPT.get()) is not None:
+        kept.append(Kept(made, values, left, units))
+    return made

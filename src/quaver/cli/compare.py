@@ -1,0 +1,152 @@
+"""``quaver compare``: what differs between two studies, or between the conditions of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quaver.cli.screen import FunctionOption, open_study, screen, table
+from quaver.cli.tables import short
+from quaver.comparing import Comparison, compare
+from quaver.records import Estimate
+
+_MOST_FLIPS = 20
+
+
+def command(
+    before: Annotated[Path, typer.Argument(help="A study: its file, folder or bundle.")],
+    after: Annotated[
+        Path | None, typer.Argument(help="Another one, on the same items; without it, --by is needed.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Compare this column's levels in one study: model, variant, a factor.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="The level that others are compared with; the first, if left out.")
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="A measure; the studies' own by default. May be repeated.")
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit with 1 if the whole interval is beyond this: 'accuracy < 0'.", metavar="BOUND"
+        ),
+    ] = None,
+    fail_unless: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit with 1 unless it is: 'accuracy > -0.02'.", metavar="BOUND"),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of items.")] = 2000,
+    flips: Annotated[int, typer.Option(min=0, help="How many flipped items are shown.")] = _MOST_FLIPS,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Compare two studies, models or prompts on the same items. Exits with 1 where a bound fails."""
+    found = compare(
+        open_study(before, function),
+        open_study(after, function) if after else None,
+        by=by,
+        reference=reference,
+        measures=measure,
+        fail_if=fail_if or (),
+        fail_unless=fail_unless or (),
+        confidence=confidence,
+        resamples=resamples,
+    )
+    if as_json:
+        print(json.dumps(found.document(), ensure_ascii=False, default=str))
+    else:
+        _show(found, flips)
+    if not found.held:
+        raise typer.Exit(1)
+
+
+def _show(found: Comparison, most: int) -> None:
+    screen.print(
+        f"{found.items:,} items in both: {found.before}, then {found.after}.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    for line in found.left_out:
+        screen.print(f"Left out: {line}.", highlight=False, markup=False, soft_wrap=True)
+    screen.print()
+    known = [one for one in found.differences if one.value is not None]
+    for measure in dict.fromkeys(one.measure for one in known):
+        some = [one for one in known if one.measure == measure]
+        columns = list(dict.fromkeys(column for one in some for column in one.cell))
+        varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
+        fixed = [f"{c} {short(some[0].cell[c])}" for c in columns if c not in varying]
+        heads = (*varying, "before", "after", "difference", f"{some[0].confidence:.0%} interval", "unpaired")
+        rows = [(*(short(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
+        screen.print(table(heads, rows, ", ".join([measure, *fixed])))
+        screen.print()
+    undefined = len(found.differences) - len(known)
+    if undefined:
+        screen.print(f"{undefined} differences are undefined; --json says why.", highlight=False)
+    _show_flips(found, most)
+    _show_bounds(found)
+
+
+def _numbers(one: Estimate) -> tuple[str, ...]:
+    return (
+        f"{one.details['before']:.3f}",
+        f"{one.details['after']:.3f}",
+        f"{one.value:+.3f}",
+        _interval((one.low, one.high)),
+        _interval(one.details.get("unpaired")),
+    )
+
+
+def _interval(ends: Sequence[float | None] | None) -> str:
+    if not ends or ends[0] is None or ends[1] is None:
+        return ""
+    return f"{ends[0]:+.3f} to {ends[1]:+.3f}"
+
+
+def _show_flips(found: Comparison, most: int) -> None:
+    flips = found.flips
+    if flips.is_empty():
+        screen.print("No item has another label.")
+        return
+    counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
+    told = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
+    screen.print(f"{flips['item'].n_unique():,} items have another label{told}:", highlight=False)
+    varying = [
+        c for c in flips.columns if c in ("item", "before", "after", "gold") or flips[c].n_unique() > 1
+    ]
+    rows: list[tuple[Any, ...]] = [
+        tuple(short(str(value)) if value is not None else "none" for value in row)
+        for row in flips.select(varying).head(most).iter_rows()
+    ]
+    screen.print(table(varying, rows))
+    if flips.height > most:
+        screen.print(f"… and {flips.height - most:,} more; --json has them all.", highlight=False)
+
+
+def _show_bounds(found: Comparison) -> None:
+    for one in found.judgements:
+        verdict = "holds" if one.held else "FAILS"
+        screen.print()
+        level = one.judged[0].confidence
+        screen.print(
+            f"--fail-{one.bound.kind} {one.bound.text}: {verdict}, by {len(one.judged)} "
+            f"interval{'s' * (len(one.judged) != 1)} of {level:.4g}.",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        for failed in one.failed:
+            about = ", ".join(f"{c} {short(v)}" for c, v in failed.cell.items())
+            screen.print(
+                f"  {failed.measure} ({about}): {failed.value:+.4f}, {_interval((failed.low, failed.high))}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )

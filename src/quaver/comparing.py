@@ -1,0 +1,425 @@
+"""Two studies, or two conditions of one, on the same items: what differs, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from quaver import registry
+from quaver.bounds import Bound, Judgement, read_bound
+from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.measure.bootstrap import Resampling
+from quaver.measure.multiple import adjusted
+from quaver.measure.paired import paired_differences
+from quaver.plugins import Measurement
+from quaver.records import Estimate
+from quaver.study import Study
+
+__all__ = ["Comparison", "compare"]
+
+_COLUMNS = ("model", "decoding", "variant", "evaluator")
+_RESAMPLES = 2000
+_TAIL_DRAWS = 25
+"""Draws that must lie beyond each end of an interval that judges."""
+_MOST_RESAMPLES = 50_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two sides.
+
+    Attributes:
+        before: What one side is called.
+        after: What the other is.
+        differences: After less before, for every measure and every cell that both have.
+        flips: The items whose label differs, in every cell: ``item``, the cell's columns, ``before``,
+            ``after``, ``gold``, and ``change``: ``gain``, ``loss``, or null where neither is right.
+        items: How many items both have.
+        left_out: What only one side has, in words.
+        judgements: What came of the bounds.
+    """
+
+    before: str
+    after: str
+    differences: Sequence[Estimate]
+    flips: pl.DataFrame
+    items: int
+    left_out: Sequence[str] = ()
+    judgements: Sequence[Judgement] = field(default=())
+
+    @property
+    def held(self) -> bool:
+        """Whether every bound held."""
+        return all(one.held for one in self.judgements)
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a mapping for JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "items": self.items,
+            "left_out": list(self.left_out),
+            "differences": [asdict(one) for one in self.differences],
+            "flips": self.flips.to_dicts(),
+            "held": self.held,
+            "bounds": [
+                {
+                    "bound": one.bound.text,
+                    "fail": one.bound.kind,
+                    "held": one.held,
+                    "judged": [asdict(judged) for judged in one.judged],
+                    "failed": [dict(failed.cell) for failed in one.failed],
+                }
+                for one in self.judgements
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Two frames, made alike: the columns in which they differ on purpose hold ``before → after``."""
+
+    before: pl.DataFrame
+    after: pl.DataFrame
+    compared: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+def compare(
+    before: Study,
+    after: Study | None = None,
+    *,
+    by: str | None = None,
+    reference: str | None = None,
+    measures: Sequence[str] | None = None,
+    fail_if: Sequence[str] = (),
+    fail_unless: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = _RESAMPLES,
+) -> Comparison:
+    """Compare two studies on the items that both have, or the conditions of one study with each other.
+
+    Models, variants, decodings and evaluators of the same name are compared with each other; where each
+    side has a single one, whatever they are called. Items are the same where their ids are, and what is
+    known of their fields.
+
+    Args:
+        before: One side.
+        after: The other; without it, ``by`` is needed.
+        by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared.
+        reference: The level that the others are compared with; the first, if left out.
+        measures: Their names; those of the studies' files, if left out.
+        fail_if: Bounds that fail where a difference's whole interval is beyond them: ``accuracy < -0.02``.
+            However many differences they are about, together they fail by chance at most as often as one
+            interval of this confidence errs: each is judged by a wider one.
+        fail_unless: Bounds that fail where it is not.
+        confidence: Level of the intervals.
+        resamples: Bootstrap resamples; more are taken where a bound needs them.
+
+    Raises:
+        MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
+        UnknownName: No such column, level or measure.
+
+    >>> read_bound("accuracy < 0", "if", ["accuracy"]).text
+    'accuracy < 0'
+    """
+    resampling = Resampling(confidence, resamples)
+    bounds = _bounds(fail_if, fail_unless)
+    if after is None:
+        return _within(before, by, reference, measures, bounds, resampling)
+    if by is not None or reference is not None:
+        raise QuaverError("compare two studies, or the levels of one column in one study; not both")
+    told: list[str] = []
+    sides = _alike(_strings(before), _strings(after), told)
+    sides, items = _common(sides, _changed(before, after), told, "")
+    asked = _asked(before, after, measures, bounds)
+    differences = _differences(sides, asked, resampling)
+    return Comparison(
+        before=_called(before, after),
+        after=_called(after, before),
+        differences=differences,
+        flips=_flips(sides),
+        items=items,
+        left_out=tuple(told),
+        judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
+    )
+
+
+def _within(
+    study: Study,
+    by: str | None,
+    reference: str | None,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    resampling: Resampling,
+) -> Comparison:
+    frame = _strings(study)
+    factors = study.experiment.variants[0].factors
+    if by in factors:  # the variants must not differ in what is compared
+        rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
+        frame = frame.with_columns(
+            (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
+        )
+    columns = [
+        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", "reason")
+    ]
+    if by is None:
+        raise QuaverError(
+            "there is one study to compare", expected="another one, or --by", fix="--by model, for instance"
+        )
+    if by not in columns:
+        raise UnknownName("column", by, columns, where="--by")
+    levels = frame[by].drop_nulls().unique(maintain_order=True).to_list()
+    if reference is not None and reference not in levels:
+        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
+    first = reference or (levels[0] if levels else "")
+    others = [level for level in levels if level != first]
+    if not others:
+        raise MeasureError(f"there is one {by} only", where="--by", found=first or "none")
+    asked = _asked(study, study, measures, bounds)
+    told: list[str] = []
+    all_sides, items = [], set[str]()
+    for other in others:
+        here = [frame.filter(pl.col(by) == level) for level in (first, other)]
+        sides = _alike(here[0], here[1], told, by)
+        sides, _ = _common(sides, frozenset(), told, f"{other}: ")
+        items.update(sides.before["item"].unique().to_list())
+        all_sides.append(sides)
+
+    def differences(resampling: Resampling) -> list[Estimate]:
+        return [one for sides in all_sides for one in _differences(sides, asked, resampling)]
+
+    found = differences(resampling)
+    return Comparison(
+        before=f"{by} {first}",
+        after=f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others",
+        differences=found,
+        flips=pl.concat([_flips(sides) for sides in all_sides], how="diagonal"),
+        items=len(items),
+        left_out=tuple(dict.fromkeys(told)),
+        judgements=_judged(bounds, found, differences, resampling),
+    )
+
+
+def _called(study: Study, other: Study) -> str:
+    return study.spec.name if study.spec.name != other.spec.name else str(study.folder)
+
+
+# ---------------------------------------------------------------------- two frames made alike
+
+
+def _strings(study: Study) -> pl.DataFrame:
+    return study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def _alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: str | None = None) -> _Sides:
+    """Give both sides the same levels: those that both have, or each side's only one."""
+    compared = []
+    names = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
+    own = ("item", "label", "status", "reason", "gold")
+    for name in (name for name in names if name not in own):
+        levels = [frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)]
+        if levels[0] == levels[1]:
+            continue
+        if len(levels[0]) == len(levels[1]) == 1:
+            pair = pl.lit(f"{levels[0][0]} → {levels[1][0]}").alias(name)
+            before, after = before.with_columns(pair), after.with_columns(pair)
+            if name == by or (by is None and name in _COLUMNS):
+                compared.append(name)
+            continue
+        if name not in _COLUMNS:
+            continue
+        both = [level for level in levels[0] if level in levels[1]]
+        if not both:
+            raise MeasureError(
+                f"the two have no {name} in common",
+                where="compare",
+                expected="the same names on both sides, or a single one on each",
+                found=f"{', '.join(levels[0][:5])}; and {', '.join(levels[1][:5])}",
+                fix=f"rename one side's {name}, or compare within one study: --by {name}",
+            )
+        for side, some in zip(("before", "after"), levels, strict=True):
+            only = [level for level in some if level not in both]
+            if only:
+                told.append(f"{name} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+        before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
+    keys = tuple(name for name in _COLUMNS if name in names)
+    return _Sides(before, after, tuple(compared), keys)
+
+
+def _changed(before: Study, after: Study) -> frozenset[str]:
+    """Items that share an id, and differ in a field that both sides know."""
+    known = {item.id: item.fields for item in before.experiment.items}
+    return frozenset(
+        item.id
+        for item in after.experiment.items
+        if item.id in known
+        and any(
+            str(known[item.id][name]) != str(value)
+            for name, value in item.fields.items()
+            if name in known[item.id]
+        )
+    )
+
+
+def _common(sides: _Sides, changed: frozenset[str], told: list[str], which: str) -> tuple[_Sides, int]:
+    """The items that both sides have, cell by cell."""
+    keys = [*sides.keys, "item"]
+    frames = [frame.filter(~pl.col("item").is_in(list(changed))) for frame in (sides.before, sides.after)]
+    here = [set(frame["item"].unique().to_list()) for frame in (sides.before, sides.after)]
+    both = here[0] & here[1]
+    if not both - changed:
+        raise MeasureError(
+            "the two have no items in common",
+            where="compare",
+            expected="items of the same id and the same fields",
+            found=f"{len(both)} items of the same id and other fields"
+            if both
+            else f"{', '.join(sorted(here[0])[:3])}, …; and {', '.join(sorted(here[1])[:3])}, …",
+            fix="give the items ids of their own with items.id",
+        )
+    for side, items in zip(("before", "after"), here, strict=True):
+        if items - both:
+            told.append(f"{which}{len(items - both):,} items: only {side}")
+    if both & changed:
+        told.append(f"{which}{len(both & changed):,} items: the same id, and other fields")
+    first, second = frames
+    kept = (
+        first.join(second.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
+        second.join(first.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
+    )
+    if kept[0].is_empty():
+        raise MeasureError("no item was answered in the same cell on both sides", where="compare")
+    return replace(sides, before=kept[0], after=kept[1]), len(both - changed)
+
+
+# ------------------------------------------------------------------------------- what differs
+
+
+def _asked(
+    before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
+) -> list[Measurement]:
+    found: dict[tuple[str, ...], Measurement] = {}
+    for one in [*before.measurements(names), *(after.measurements(names) if after is not before else ())]:
+        found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+    asked = list(found.values())
+    more = dict.fromkeys(bound.measure for bound in bounds)
+    there = {one.measure for one in asked}
+    return [*asked, *before.measurements([name for name in more if name not in there])]
+
+
+def _differences(sides: _Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
+    found = []
+    for one in asked:
+        by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
+        by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
+        how: dict[str, Any] = {
+            "by": by,
+            "resamples": resampling.resamples,
+            "confidence": resampling.confidence,
+        }
+        setting = replace(resampling, seed=one.options["seed"])
+        before, after = _taken(one, sides.before, how), _taken(one, sides.after, how)
+        found += adjusted(paired_differences(before, after, setting, _changes(sides, by)))
+    return found
+
+
+def _changes(sides: _Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
+    """In how many items the labels differ, by cell."""
+    keys = [*by, "item"]
+    marked = [
+        frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
+        for frame in (sides.before, sides.after)
+    ]
+    both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
+    moved = both.filter(pl.col("labels") != pl.col("labels_after"))
+    counts = {tuple(map(str, row[:-1])): row[-1] for row in moved.group_by(list(by)).len().iter_rows()}
+    return lambda cell: counts.get(tuple(str(cell.get(name)) for name in by), 0)
+
+
+def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Callable[[], list[Estimate]]:
+    return lambda: one.of(frame, **how)
+
+
+def _flips(sides: _Sides) -> pl.DataFrame:
+    shown = [name for name in sides.compared if name not in sides.keys]
+    keys = [*sides.keys, *shown, "item"]
+    both = _commonest(sides.before, keys, "before").join(
+        _commonest(sides.after, keys, "after"), on=keys, maintain_order="left"
+    )
+    flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
+    gold = (
+        sides.before.group_by("item").agg(pl.col("gold").first())
+        if "gold" in sides.before.columns
+        else pl.DataFrame({"item": [], "gold": []}, schema={"item": pl.String, "gold": pl.String})
+    )
+    change = (
+        pl.when(pl.col("gold").is_null())
+        .then(None)
+        .when(pl.col("after").eq_missing(pl.col("gold")))
+        .then(pl.lit("gain"))
+        .when(pl.col("before").eq_missing(pl.col("gold")))
+        .then(pl.lit("loss"))
+    )
+    return (
+        flipped.join(gold, on="item", how="left", maintain_order="left")
+        .with_columns(change.alias("change"))
+        .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
+    )
+
+
+def _commonest(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """Each item's commonest label in each cell, the first in the alphabet of several; null without any."""
+    counted = (
+        frame.group_by([*keys, "label"], maintain_order=True)
+        .len()
+        .with_columns(pl.col("label").is_not_null().alias("labelled"))
+        .sort(["labelled", "len", "label"], descending=[True, True, False], maintain_order=True)
+    )
+    return counted.group_by(keys, maintain_order=True).agg(pl.col("label").first().alias(name)).sort(keys)
+
+
+# ------------------------------------------------------------------------------------- bounds
+
+
+def _bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
+    known = registry.names("measures")
+    found = [read_bound(text, "if", known) for text in fail_if]
+    return [*found, *(read_bound(text, "unless", known) for text in fail_unless)]
+
+
+def _judged(
+    bounds: Sequence[Bound],
+    found: Sequence[Estimate],
+    again: Callable[[Resampling], list[Estimate]],
+    resampling: Resampling,
+) -> list[Judgement]:
+    about = {bound: [one for one in found if bound.about(one) and one.low is not None] for bound in bounds}
+    for bound, some in about.items():
+        if not some:
+            why = sorted({one.reason for one in found if bound.about(one) and one.reason})
+            raise MeasureError(
+                "this bound cannot be judged: no difference that it is about has an interval",
+                where=f"--fail-{bound.kind} {bound.text!r}",
+                found="; ".join(why) or "no such cell",
+            )
+    judging = sum(len(some) for bound, some in about.items() if bound.kind == "if")
+    wider = found
+    if judging > 1:
+        # Bonferroni: together they err as often as one interval would.
+        tail = resampling.tail / judging
+        draws = min(_MOST_RESAMPLES, max(resampling.resamples, round(_TAIL_DRAWS / tail)))
+        wider = again(replace(resampling, confidence=1 - 2 * tail, resamples=draws))
+    judgements = []
+    for bound in bounds:
+        some = [
+            one
+            for one in (wider if bound.kind == "if" else found)
+            if bound.about(one) and one.low is not None
+        ]
+        failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
+        judgements.append(Judgement(bound, some, failed))
+    return judgements

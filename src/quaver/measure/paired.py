@@ -1,0 +1,146 @@
+"""The difference of any measure between two frames of annotations of the same items, paired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quaver.measure.bootstrap import Draws, Resampling, Units
+from quaver.measure.intervals import FEW, Claim, Kept, estimate, keeping_draws, mean_within, percentile
+from quaver.measure.multiple import bootstrap_p
+from quaver.records import Estimate
+from quaver.seeds import derive
+
+__all__ = ["paired_differences"]
+
+_REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
+
+
+def paired_differences(
+    before: Callable[[], list[Estimate]],
+    after: Callable[[], list[Estimate]],
+    resampling: Resampling,
+    changed: Callable[[Mapping[str, str]], int] | None = None,
+) -> list[Estimate]:
+    """What a measure is after, less what it was before, in every cell that both have.
+
+    Both sides must be measured with the same seed and as many resamples, each cell over the same items:
+    the measures then resample the same items in each draw, and the draws' differences are a paired
+    bootstrap, whatever the measure. Where a measure left out other items on one side than on the other,
+    its samples are not the same: the interval is then that of two independent samples, which is wider,
+    and a warning says so.
+
+    A bootstrap knows too little of few changes: where fewer than 15 items changed, the interval is the wider
+    one of BCa and percentile; where c items changed and 2⁻ᶜ, the chance that they all changed one way, is
+    above its tail, it is made to hold 0 (as an exact sign test would).
+
+    Args:
+        before: Makes the estimates of one side.
+        after: Makes those of the other.
+        resampling: How they were resampled.
+        changed: In how many items a cell's labels differ between the sides.
+
+    Returns:
+        An estimate for each cell that both sides have. In ``details``: ``before`` and ``after``, ``p`` (of
+        no difference, two-sided), and ``unpaired``, the interval that independent samples would give.
+    """
+    sides = [_kept(make) for make in (before, after)]
+    return [
+        _difference(
+            one,
+            sides[1][0][key],
+            sides[0][1].get(key),
+            sides[1][1].get(key),
+            resampling,
+            None if changed is None else changed(one.cell),
+        )
+        for key, one in sides[0][0].items()
+        if key in sides[1][0]
+    ]
+
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def _key(one: Estimate) -> _Key:
+    return one.measure, tuple(sorted(one.cell.items()))
+
+
+def _kept(make: Callable[[], list[Estimate]]) -> tuple[dict[_Key, Estimate], Mapping[_Key, Kept]]:
+    with keeping_draws() as kept:
+        made = {_key(one): one for one in make()}
+    draws = {_key(one.estimate): one for one in kept if _key(one.estimate) in made}
+    return made, {key: one for key, one in draws.items() if one.estimate.value == made[key].value}
+
+
+def _difference(
+    one: Estimate,
+    other: Estimate,
+    first: Kept | None,
+    second: Kept | None,
+    resampling: Resampling,
+    changed: int | None,
+) -> Estimate:
+    details: dict[str, Any] = {"before": one.value, "after": other.value}
+    bare = replace(
+        one,
+        low=None,
+        high=None,
+        n=min(one.n, other.n),
+        method=f"difference of {one.measure}",
+        excluded={},
+        warnings=(),
+        details=details,
+    )
+    if one.value is None or other.value is None:
+        why = " and ".join(dict.fromkeys(f"{side.reason}" for side in (one, other) if side.value is None))
+        return replace(bare, value=None, reason=why)
+    value = float(other.value - one.value)
+    if first is None or second is None or not first.values.size:
+        return replace(bare, value=value, warnings=("this measure gives no draws, so there is no interval",))
+    shuffled = np.random.default_rng(derive(resampling.seed, "unpaired")).permutation(first.values)
+    apart = percentile(second.values - shuffled, resampling.tail)
+    details["unpaired"] = apart and tuple(apart)
+    paired = _same(first.units, second.units)
+    if not paired:
+        ends = apart or (None, None)
+        told = "other items count on one side than on the other, so the interval is not a paired one"
+        return replace(bare, value=value, low=ends[0], high=ends[1], warnings=(told,), details=details)
+    values = second.values - first.values
+    draws = Draws(np.array([value]), values[:, None], (second.jackknife - first.jackknife)[:, None])
+    details["p"] = bootstrap_p(values) if np.isfinite(values).any() else 1.0
+    claim = Claim(
+        one.measure,
+        f"paired difference of {one.measure}",
+        _REFERENCE,
+        cell=one.cell,
+        n=bare.n,
+        spread=lambda share: mean_within(value, share, -1.0, 1.0),
+        details=details,
+    )
+    made = estimate(claim, draws, first.units, resampling)
+    return made if changed is None else _cautious(made, changed, resampling)
+
+
+def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:
+    """The interval of a difference that few items make."""
+    details = {**one.details, "changed": changed}
+    if one.low is None or one.high is None or changed >= FEW:
+        return replace(one, details=details)
+    ends = [one.low, one.high, *(details.get("bca") or ()), *(details.get("percentile") or ())]
+    if 0.5**changed > resampling.tail:
+        ends.append(0.0)
+    told = f"only {changed} items changed: the interval is the widest of several, and still a rough one"
+    warnings = one.warnings if changed == 0 else (*one.warnings, told)
+    return replace(one, low=min(ends), high=max(ends), warnings=warnings, details=details)
+
+
+def _same(one: Units, other: Units) -> bool:
+    if one.items != other.items or one.name != other.name:
+        return False
+    if one.clusters is None or other.clusters is None:
+        return one.clusters is other.clusters
+    return bool(np.array_equal(one.clusters, other.clusters))

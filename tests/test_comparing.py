@@ -1,0 +1,193 @@
+"""Comparisons: paired, of any measure, and judged by the interval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.studies import STUDY
+
+import quaver
+from quaver import registry
+from quaver.bounds import read_bound
+from quaver.comparing import compare
+from quaver.errors import MeasureError, QuaverError, UnknownName
+
+ITEMS = "id,text,truth\n" + "".join(
+    f"i{n:02},{'like' if n % 3 else 'hate'} {n},{'positive' if n % 3 else 'negative'}\n" for n in range(60)
+)
+VARIED = STUDY + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\n'
+
+
+def right(text: str, prompt: str) -> str:
+    return "positive" if "like" in text else "negative"
+
+
+def worse(text: str, prompt: str) -> str:
+    """Wrong on every fifth of the positive ones (those of 5, 10, 20, 25 …)."""
+    return "negative" if int(text.split()[1]) % 5 == 0 else right(text, prompt)
+
+
+def curtly(text: str, prompt: str) -> str:
+    return worse(text, prompt) if "Positive?" in prompt else right(text, prompt)
+
+
+def study(folder: Path, annotate: Any, text: str = STUDY, items: str = ITEMS) -> quaver.Study:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "items.csv").write_text(items)
+    (folder / "study.yaml").write_text(f"name: {folder.name}\n{text}")
+    opened = quaver.Study.open(folder, functions={"fake": annotate})
+    opened.run()
+    return opened
+
+
+def test_a_study_against_itself(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", right, VARIED)
+    found = compare(one, one, fail_if=["accuracy < 0", "accuracy > 0"])
+    assert found.held
+    assert found.flips.is_empty()
+    known = [one for one in found.differences if one.value is not None]
+    assert known
+    for difference in known:
+        assert difference.value == 0
+        assert difference.low is None or difference.low <= 0 <= (difference.high or 0)
+
+
+def test_a_loss_by_hand(tmp_path: Path) -> None:
+    found = compare(study(tmp_path / "a", right), study(tmp_path / "b", worse), fail_if=["accuracy < 0"])
+    (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
+    # Of 60 items 40 are positive; those of 5, 10, 20, 25, 35, 40, 50, 55 are now wrong.
+    assert (accuracy.details["before"], accuracy.details["after"]) == (1.0, pytest.approx(52 / 60))
+    assert accuracy.value == pytest.approx(-8 / 60)
+    assert accuracy.high is not None
+    assert accuracy.high < 0
+    assert found.flips.height == 8
+    assert found.flips["change"].unique().to_list() == ["loss"]
+    assert not found.held
+    assert (found.before, found.after) == ("a", "b")
+
+
+def test_paired_is_narrower_than_unpaired(tmp_path: Path) -> None:
+    def noisy(text: str, prompt: str) -> str:
+        return right(text, prompt) if int(text.split()[1]) % 4 else "negative"
+
+    def other(text: str, prompt: str) -> str:
+        return noisy(text, prompt) if int(text.split()[1]) not in (4, 7, 11) else "negative"
+
+    found = compare(study(tmp_path / "a", noisy), study(tmp_path / "b", other))
+    (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
+    low, high = accuracy.details["unpaired"]
+    assert accuracy.low is not None
+    assert accuracy.high is not None
+    assert accuracy.high - accuracy.low < 0.6 * (high - low)
+
+
+def test_few_changes_are_no_proof(tmp_path: Path) -> None:
+    def wrong_thrice(text: str, prompt: str) -> str:
+        return "negative" if int(text.split()[1]) in (4, 7, 11) else right(text, prompt)
+
+    found = compare(
+        study(tmp_path / "a", right), study(tmp_path / "b", wrong_thrice), fail_if=["accuracy < 0"]
+    )
+    assert found.held  # three of three one way: 1 in 8 by chance
+    (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
+    assert accuracy.high == 0
+    assert any("only 3 items changed" in warning for warning in accuracy.warnings)
+
+
+def test_variants_of_one_study(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", curtly, VARIED)
+    for by, pair in (("variant", "wording=original → wording=curt"), ("wording", "original → curt")):
+        found = compare(one, by=by, measures=["accuracy", "inter_pss"])
+        (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
+        assert accuracy.value == pytest.approx(-8 / 60)
+        assert accuracy.cell[by] == pair
+        (agreement,) = [one for one in found.differences if one.measure == "inter_pss"]
+        assert agreement.value is None
+        assert agreement.reason
+    back = compare(one, by="wording", reference="curt", measures=["accuracy"])
+    assert back.differences[0].value == pytest.approx(8 / 60)
+
+
+def test_only_common_items_count_and_the_others_are_told(tmp_path: Path) -> None:
+    fewer = "\n".join(ITEMS.splitlines()[:31]) + "\n"
+    changed = fewer.replace("hate 0", "hate 0 so much")
+    found = compare(study(tmp_path / "a", right), study(tmp_path / "b", right, items=changed))
+    assert found.items == 29
+    assert found.left_out == ("30 items: only before", "1 items: the same id, and other fields")
+    assert all(one.n <= 29 for one in found.differences)
+
+
+def test_several_cells_share_the_error(tmp_path: Path) -> None:
+    one, other = study(tmp_path / "a", right, VARIED), study(tmp_path / "b", curtly, VARIED)
+    found = compare(one, other, fail_if=["accuracy < 0"])
+    (judged,) = found.judgements
+    assert [estimate.confidence for estimate in judged.judged] == [0.975, 0.975]
+    assert [estimate.cell["variant"] for estimate in judged.failed] == ["wording=curt"]
+    only = compare(one, other, fail_if=["accuracy[variant=wording=original] < 0"])
+    assert only.held
+
+
+def test_fail_unless_wants_it_shown(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", right)
+    # 60 items alike: up to 1 - 0.025^(1/60) = 5.96 % of others may have changed.
+    assert not compare(one, one, fail_unless=["accuracy > -0.05"]).held
+    assert compare(one, one, fail_unless=["accuracy > -0.06"]).held
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[quaver.Study, quaver.Study]:
+    folder = tmp_path_factory.mktemp("two")
+    return study(folder / "a", right, VARIED), study(folder / "b", curtly, VARIED)
+
+
+@pytest.mark.parametrize("measure", registry.names("measures"))
+def test_every_measure_has_a_paired_difference_or_a_reason(
+    two: tuple[quaver.Study, quaver.Study], measure: str
+) -> None:
+    for difference in compare(*two, measures=[measure], resamples=100).differences:
+        assert difference.value is not None or difference.reason
+        if difference.value is not None and difference.low is not None and difference.high is not None:
+            assert difference.low <= difference.value <= difference.high
+
+
+@pytest.mark.parametrize(
+    "text", ["accuracy", "accuracy < ", "< 1", "accuracy = 0", "accuracy[x] < 0", "a < b"]
+)
+def test_what_is_no_bound_is_one_error(text: str) -> None:
+    with pytest.raises(QuaverError, match="not a bound"):
+        read_bound(text, "if", ["accuracy"])
+
+
+def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", right)
+    strangers = ITEMS.replace("\ni", "\nj")
+    with pytest.raises(MeasureError, match="no items in common"):
+        compare(one, study(tmp_path / "b", right, items=strangers))
+    with pytest.raises(QuaverError, match="one study to compare"):
+        compare(one)
+    with pytest.raises(UnknownName, match="modle"):
+        compare(one, by="modle")
+    with pytest.raises(MeasureError, match="one model only"):
+        compare(one, by="model")
+    with pytest.raises(UnknownName, match="acuracy"):
+        compare(one, one, fail_if=["acuracy < 0"])
+    with pytest.raises(MeasureError, match="cannot be judged"):
+        compare(one, one, fail_if=["accuracy[variant=none] < 0"])
+    with pytest.raises(UnknownName, match="'neutral'"):
+        compare(study(tmp_path / "c", curtly, VARIED), by="wording", reference="neutral")
+
+
+def test_models_of_other_names_stand_for_each_other(tmp_path: Path) -> None:
+    renamed = STUDY.replace("name: fake", "name: newer")
+    folder = tmp_path / "b"
+    folder.mkdir()
+    (folder / "items.csv").write_text(ITEMS)
+    (folder / "study.yaml").write_text(renamed)
+    newer = quaver.Study.open(folder, functions={"newer": worse})
+    newer.run()
+    found = compare(study(tmp_path / "a", right), newer)
+    assert {one.cell["model"] for one in found.differences} == {"fake → newer"}
+    assert isinstance(found.flips, pl.DataFrame)
