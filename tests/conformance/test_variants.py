@@ -47,10 +47,12 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "label_names": {"names": ["name", "code", "letter", "number", "synonym"]},
     "label_order": {"orders": "rotations"},
     "option_order": {},
+    "perturbations": {"paraphrase": "Good or bad?"},
     "position": {},
     "role": {},
     "shots": {"k": [0, 1, 2]},
     "strategies": {},
+    "treatments": {"original": True},
     "wordings": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
 }
 """Options for one family each, such that the original is one of the levels."""
@@ -71,10 +73,10 @@ FIRST = {
 COLUMNS = {"factors": {"definition": "no", "output": "label"}}
 """The factors of the prompt as it stands, where a family fills several columns."""
 
-LENGTHS = {"factors"}
+LENGTHS = {"factors", "perturbations"}
 """Families that say how long an answer may be to the prompt as it stands, too."""
 
-BUILDS = {"factors"}
+BUILDS = {"factors", "perturbations"}
 """Families that make a prompt anew, instruction and format alike."""
 
 REWORDS = {"wordings"}

@@ -1,0 +1,174 @@
+"""``perturbations``: five changes that should not change an answer, beside the prompt as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, get_args
+
+from quaver.design.templates import names_in
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.design.variants.layout_parts import asks_first, question_moved
+from quaver.design.variants.shots import drawn, show
+from quaver.errors import SpecError
+from quaver.records import Variant
+
+__all__ = ["Kind", "Perturbations"]
+
+Kind = Literal["classification", "multiple_choice", "question_answering"]
+Name = Literal["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
+
+
+class _Texts(NamedTuple):
+    """What the changed format and the bare framing say in one kind of task."""
+
+    reasoning: str
+    bare: str
+
+
+_LAST = "Then write on the last line Answer: and nothing but"
+
+_TEXTS: Mapping[Kind, _Texts] = {
+    "classification": _Texts(
+        f"First say in a few sentences what in the text bears on the label. {_LAST} the label, one of "
+        "{{ answers | join(', ') }}.",
+        "{{ answers | join(', ') }}:",
+    ),
+    "multiple_choice": _Texts(
+        f"First weigh the options against each other in a few sentences. {_LAST} one of "
+        "{{ answers | join(', ') }}, for the option that you choose.",
+        "Answer:",
+    ),
+    "question_answering": _Texts(
+        f"First say in a few sentences what bears on the question. {_LAST} the answer, one of "
+        "{{ answers | join(', ') }}.",
+        "Answer ({{ answers | join(', ') }}):",
+    ),
+}
+
+
+class Perturbations:
+    """The five perturbations of an audit.
+
+    ``paraphrase``: the instruction in other words. ``moved``: the question before the text instead of
+    behind it, or the other way about. ``examples``: labelled examples, balanced by class, from outside the
+    sample. ``reasoning``: a changed format, with reasoning first, the answer on the last line and more room
+    for it. ``bare``: the text and the answers to choose from, and a question only where the item brings
+    it; no other instruction. ``original`` is the prompt as it stands, with room for ``answer_tokens``.
+
+    Args:
+        kind: ``classification``, ``multiple_choice`` or ``question_answering``: how reasoning and bare
+            framing are worded.
+        paraphrase: The instruction in other words.
+        examples: How many are shown.
+        reasoning: Template of the changed format's postfix.
+        bare: Template of what stands below the text in bare framing.
+        answer_tokens: How long an answer may be.
+        reasoning_tokens: How long it may be with reasoning first.
+        which: Those that take part, in this order; all if left out.
+    """
+
+    factor = "perturbation"
+
+    def __init__(
+        self,
+        *,
+        kind: Kind = "classification",
+        paraphrase: str | None = None,
+        examples: int = 3,
+        reasoning: str | None = None,
+        bare: str | None = None,
+        answer_tokens: int = 32,
+        reasoning_tokens: int = 256,
+        which: list[Name] | None = None,
+    ) -> None:
+        self._paraphrase, self._examples = paraphrase, examples
+        self._reasoning = _TEXTS[kind].reasoning if reasoning is None else reasoning
+        self._bare = _TEXTS[kind].bare if bare is None else bare
+        self._tokens = {"reasoning": reasoning_tokens}
+        self._kind, self._answer_tokens = kind, answer_tokens
+        self._names: list[Name] = list(get_args(Name)) if which is None else which
+        if examples < 1:
+            raise SpecError("no example would be shown", where="examples", expected="1 or more")
+        if min(answer_tokens, reasoning_tokens) < 1:
+            raise SpecError("no room for an answer", where="answer_tokens", expected="1 token or more")
+
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The prompt as it stands and its perturbations, in their order.
+
+        Raises:
+            SpecError: There is no paraphrase, fewer examples than asked for, or a layout in which the
+                question cannot be moved.
+        """
+        return [self._level(name, ground) for name in self._names]
+
+    def _level(self, name: Name, ground: Ground) -> LevelOfFactor:
+        makers: dict[Name, Callable[[Ground], _Change]] = {
+            "original": lambda _: _Change(lambda variant: variant, 0),
+            "paraphrase": self._paraphrased,
+            "moved": _moved,
+            "examples": self._with_examples,
+            "reasoning": lambda _: _Change(lambda variant: replace(variant, postfix=self._reasoning), 2),
+            "bare": lambda _: _Change(self._bared, 2),
+        }
+        change = makers[name](ground)
+        length = self._tokens.get(name, self._answer_tokens)
+
+        def edit(variant: Variant) -> Variant:
+            return replace(change.edit(variant), max_tokens=length)
+
+        origin = {"family": "perturbations", "kind": self._kind, "parent": ORIGINAL, **change.origin}
+        return LevelOfFactor(name, edit, origin, turn=change.turn)
+
+    def _paraphrased(self, ground: Ground) -> _Change:
+        text = self._paraphrase
+        if text is None:
+            raise SpecError(
+                "there is no paraphrase",
+                where="paraphrase",
+                expected="the instruction in other words",
+                found=ground.prompt.instruction[:120],
+            )
+        if " ".join(text.split()) == " ".join(ground.prompt.instruction.split()):
+            raise SpecError("the paraphrase is the instruction itself", where="paraphrase", found=text[:120])
+        return _Change(lambda variant: replace(variant, instruction=text), 0, {"by": "hand"})
+
+    def _with_examples(self, ground: Ground) -> _Change:
+        examples = drawn(ground, self._examples, ground.seed)
+        shown = {"examples": [one.id for one in examples]}
+        return _Change(lambda variant: show(variant, examples), 2, shown)
+
+    def _bared(self, variant: Variant) -> Variant:
+        """The text, what of the question only the item knows, and the answers."""
+        asked = variant.instruction if _is_item_s(variant.instruction) else ""
+        parts = ["{{ text }}"]
+        if "options" in names_in(variant.layout):
+            parts.append("{{ options }}")
+        if asked:
+            parts.append("{{ instruction }}")
+        layout = "\n".join([*parts, "{{ postfix }}"])
+        return replace(variant, system="", layout=layout, instruction=asked, postfix=self._bare)
+
+
+class _Change(NamedTuple):
+    """What a perturbation does, at which turn, and what is to be said of it."""
+
+    edit: Callable[[Variant], Variant]
+    turn: int
+    origin: Mapping[str, Any] = {}
+
+
+def _moved(ground: Ground) -> _Change:
+    if asks_first(ground.prompt.layout) is None:
+        raise SpecError(
+            "the layout has no question to move",
+            where="prompt.layout",
+            expected="{{ question }} on lines of its own",
+            found=ground.prompt.layout[:120],
+        )
+    return _Change(lambda variant: replace(variant, layout=question_moved(variant.layout)), 1)
+
+
+def _is_item_s(instruction: str) -> bool:
+    """Whether a question is the item's own, so that the text alone does not say what is asked."""
+    return bool(names_in(instruction) & {"item", "options"})

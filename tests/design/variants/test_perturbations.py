@@ -1,0 +1,139 @@
+"""The five perturbations of an audit, in three kinds of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from quaver.design.prompts import PromptWriter
+from quaver.design.study_file import Source, bind
+from quaver.design.variants import Ground, cross
+from quaver.design.variants.perturbations import Perturbations
+from quaver.errors import QuaverError, SpecError
+from quaver.records import Item, Label, LabelSet, Message, Response, Variant
+from quaver.score.annotate import read
+from quaver.score.answer_markers import AnswerMarkers
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("neu", "neutral")))
+LETTERS = LabelSet(tuple(Label(code, code) for code in "AB"), options=("one", "two"))
+PROMPT = Variant(
+    id="",
+    factors={},
+    system="You code texts.",
+    layout="Text: {{ text }}\n\n{{ question }}",
+    text="{{ text }}",
+    instruction="Is it positive, negative or neutral?",
+    postfix="Answer with one word.",
+    answers={"pos": "positive", "neg": "negative", "neu": "neutral"},
+)
+CHOICE = replace(
+    PROMPT,
+    layout="{{ text }}\n{{ instruction }}\n{{ options }}\n\n{{ postfix }}",
+    instruction="{{ item.asked }}",
+    postfix="Answer A or B.",
+    answers={"A": "A", "B": "B"},
+)
+SAMPLE = [Item("s", {"text": "Nice."}, "pos")]
+SPARE = [Item(str(n), {"text": f"Text {n}."}, ("pos", "neg", "neu")[n % 3]) for n in range(9)]
+NAMES = ["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
+
+
+def made(prompt: Variant = PROMPT, labels: LabelSet = LABELS, **options: Any) -> dict[str, Variant]:
+    family = Perturbations(**bind(Perturbations, options, Source(None, {}), ("variants", 0)))
+    ground = Ground(prompt, labels, 1, SPARE, sample=SAMPLE)
+    return {v.factors["perturbation"]: v for v in cross(prompt, {family.factor: family.levels(ground)})}
+
+
+def messages(variant: Variant, labels: LabelSet = LABELS, item: Item = SAMPLE[0]) -> tuple[Message, ...]:
+    writer = PromptWriter(variant, labels)
+    return writer.write(item, writer.text(item)).messages
+
+
+def test_there_are_five_beside_the_original() -> None:
+    variants = made(paraphrase="Which tone does it have?")
+    assert list(variants) == NAMES
+    assert {name: variant.max_tokens for name, variant in variants.items()} == {
+        **dict.fromkeys(NAMES, 32),
+        "reasoning": 256,
+    }
+
+
+def test_what_each_of_them_changes_and_what_it_leaves() -> None:
+    variants = made(paraphrase="Which tone does it have?")
+    prompts = {name: messages(variant) for name, variant in variants.items()}
+    last = {name: some[-1].content for name, some in prompts.items()}
+    asked = "Is it positive, negative or neutral?\nAnswer with one word."
+    assert last["original"] == last["examples"] == f"Text: Nice.\n\n{asked}"
+    assert last["paraphrase"] == "Text: Nice.\n\nWhich tone does it have?\nAnswer with one word."
+    assert last["moved"] == f"{asked}\n\nText: Nice."
+    assert last["bare"] == "Nice.\npositive, negative, neutral:"
+    assert last["reasoning"].startswith("Text: Nice.\n\nIs it positive, negative or neutral?\nFirst say")
+    assert last["reasoning"].endswith("nothing but the label, one of positive, negative, neutral.")
+    assert [some[0].role for some in prompts.values()] == ["system"] * 5 + ["user"]
+
+
+def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample() -> None:
+    variant = made(which=["examples"])["examples"]
+    assert sorted(example.gold or "" for example in variant.examples) == ["neg", "neu", "pos"]
+    assert not {example.id for example in variant.examples} & {item.id for item in SAMPLE}
+    assert len(messages(variant)) == 1 + 3 * 2 + 1
+    assert len(made(which=["examples"], examples=2)["examples"].examples) == 2
+
+
+def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
+    item = Item("1", {"text": "It rained.", "asked": "Was it wet?", "one": "yes", "two": "no"})
+    variants = made(CHOICE, LETTERS, kind="multiple_choice", which=["bare", "reasoning"])
+    (bare,) = messages(variants["bare"], LETTERS, item)
+    assert bare.content == "It rained.\nA) yes\nB) no\nWas it wet?\nAnswer:"
+    assert "weigh the options" in messages(variants["reasoning"], LETTERS, item)[-1].content
+
+
+def test_question_answering() -> None:
+    variants = made(kind="question_answering", which=["bare", "reasoning"])
+    assert messages(variants["bare"])[-1].content == "Nice.\nAnswer (positive, negative, neutral):"
+    assert "bears on the question" in messages(variants["reasoning"])[-1].content
+
+
+def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
+    variants = made(
+        which=["original", "reasoning", "bare"],
+        reasoning="Think.\nAnswer:",
+        bare="=>",
+        answer_tokens=4,
+        reasoning_tokens=40,
+    )
+    assert [v.max_tokens for v in variants.values()] == [4, 40, 4]
+    assert variants["reasoning"].postfix == "Think.\nAnswer:"
+    assert messages(variants["bare"])[-1].content == "Nice.\n=>"
+
+
+def test_one_evaluator_reads_all_of_them() -> None:
+    variants = made(which=["original", "reasoning"])
+    reasoned = "It sounds positive, though neutral is possible.\nAnswer: negative"
+    assert read(Response(reasoned), AnswerMarkers(), LABELS, variants["reasoning"]).label == "neg"
+    assert read(Response("negative"), AnswerMarkers(), LABELS, variants["original"]).label == "neg"
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "an echo": ({"paraphrase": PROMPT.instruction + " "}, "the paraphrase is the instruction itself"),
+    "no example": ({"which": ["examples"], "examples": 0}, "no example would be shown"),
+    "too many examples": ({"which": ["examples"], "examples": 10}, "fewer examples than asked for"),
+    "no room": ({"which": ["bare"], "answer_tokens": 0}, "no room for an answer"),
+    "an unknown kind": ({"kind": "regression"}, "this value does not fit"),
+    "an unknown perturbation": ({"which": ["shuffled"]}, "this value does not fit"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_input_is_one_clear_error(name: str) -> None:
+    options, message = WRONG[name]
+    with pytest.raises(QuaverError) as caught:
+        made(**options)
+    assert message in str(caught.value)
+
+
+def test_a_layout_without_a_question_moves_nothing() -> None:
+    with pytest.raises(SpecError, match="no question to move"):
+        made(replace(PROMPT, layout="{{ text }}"), which=["moved"])

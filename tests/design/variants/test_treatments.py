@@ -1,0 +1,104 @@
+"""The treatments of a multiple-choice study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver.design.prompts import PromptWriter
+from quaver.design.study_file import Source, bind
+from quaver.design.variants import Ground, cross
+from quaver.design.variants.treatments import TREATMENTS, Treatments
+from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.records import Item, Label, LabelSet, Response, Variant
+from quaver.score.annotate import read
+from quaver.score.final_line import FinalLine
+
+LABELS = LabelSet(tuple(Label(code, code) for code in "ABC"), options=("options",))
+PROMPT = Variant(
+    id="",
+    factors={},
+    system="",
+    layout="{{ text }}\n{{ options }}\n\n{{ question }}",
+    text="{{ text }}",
+    instruction="What does the writer think of it?",
+    postfix="Answer with a letter.",
+    answers={code: code for code in "ABC"},
+)
+ITEM = Item("1", {"text": "I would buy it again.", "options": ["It is good.", "It is bad.", "Nothing."]})
+
+
+def made(**options: Any) -> list[Variant]:
+    family = Treatments(**bind(Treatments, options, Source(None, {}), ("variants", 0)))
+    return cross(PROMPT, {family.factor: family.levels(Ground(PROMPT, LABELS, 1))})
+
+
+def written(variant: Variant) -> str:
+    writer = PromptWriter(variant, LABELS)
+    return writer.write(ITEM, writer.text(ITEM)).messages[-1].content
+
+
+def test_there_are_six_and_each_ends_with_the_last_line_and_its_options() -> None:
+    variants = made()
+    assert [variant.factors["treatment"] for variant in variants] == ["T1", "T2", "T3", "T4", "T5", "T6"]
+    for variant in variants:
+        *_, last = written(variant).split("\n")
+        assert last == "Let your last line be FINAL: and the answer, one of A, B, C."
+        assert "A) It is good.\nB) It is bad.\nC) Nothing.\n\nWhat does the writer think" in written(variant)
+    assert written(variants[0]).endswith(
+        "think of it?\nLet your last line be FINAL: and the answer, one of A, B, C."
+    )
+
+
+def test_what_each_of_them_adds() -> None:
+    said = {variant.factors["treatment"]: variant.postfix for variant in made()}
+    steps, quote, given = "step by step", "quote the option", "Use nothing but the background and the options"
+    assert {name for name, text in said.items() if steps in text} == {"T3", "T5"}
+    assert {name for name, text in said.items() if given in text} == {"T4", "T5"}
+    assert {name for name, text in said.items() if quote in text} == {"T4", "T5"}
+    assert {name for name, text in said.items() if "final answer only" in text} == {"T2"}
+    assert {name for name, text in said.items() if "in silence" in text} == {"T6"}
+
+
+def test_an_answer_is_as_long_as_its_treatment_needs() -> None:
+    length = {variant.factors["treatment"]: variant.max_tokens or 0 for variant in made()}
+    assert length["T2"] < length["T1"] < length["T3"] < length["T5"]
+
+
+def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
+    treatments = {"T3": {"text": "Reason first."}, "T1": {"max_tokens": 7}, "T7": {"text": "Hurry."}}
+    variants = made(treatments=treatments, which=["T7", "T3", "T1"], final="End: FINAL: <letter>.")
+    assert [variant.postfix for variant in variants] == [
+        "Hurry.\nEnd: FINAL: <letter>.",
+        "Reason first.\nEnd: FINAL: <letter>.",
+        "End: FINAL: <letter>.",
+    ]
+    assert [variant.max_tokens for variant in variants] == [None, TREATMENTS["T3"].max_tokens, 7]
+    by = [variant.origin["treatment"]["by"] for variant in variants]
+    assert by == ["hand", "hand", "hand"]
+    assert made()[0].origin["treatment"]["by"] == "built in"
+
+
+def test_the_last_line_is_what_final_line_reads() -> None:
+    answer = "A speaks for it, B against.\n“It is good.”\nFINAL: A"
+    assert read(Response(answer), FinalLine(), LABELS, made()[4]).label == "A"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"which": ["T9"]}, UnknownName, "unknown treatment 'T9'"),
+        ({"treatments": {"X": {"max_tokens": 5}}}, SpecError, "the treatment 'X' has no text"),
+        ({"final": "Answer with a letter."}, SpecError, "the last line is not asked for"),
+        ({"treatments": {"T1": {"max_tokens": 0}}}, SpecError, "this value does not fit"),
+        ({"which": []}, SpecError, "this factor has no level"),
+    ],
+)
+def test_bad_input_is_one_clear_error(
+    options: dict[str, Any], error: type[QuaverError], message: str
+) -> None:
+    with pytest.raises(error) as caught:
+        made(**options)
+    assert message in str(caught.value)
+    assert caught.value.where
