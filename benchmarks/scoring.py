@@ -42,7 +42,8 @@ def chunks(responses: int) -> Iterator[list[Row]]:
     for start in range(0, responses, CHUNK):
         rows = range(start, min(start + CHUNK, responses))
         yield [
-            (0, row % ITEMS, row // ITEMS, Response(" ".join(draw.choices(pool, k=TOKENS)))) for row in rows
+            (0, row % ITEMS, row // ITEMS, Response(" ".join(draw.choices(pool, k=TOKENS))), None)
+            for row in rows
         ]
 
 

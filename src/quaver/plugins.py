@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from quaver import registry
-from quaver.design.spec import EvaluatorSpec, MeasureSpec, ModelSpec, StudySpec
+from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.errors import Unavailable, UnknownName
 from quaver.measure import Measure
@@ -111,10 +111,47 @@ class Plugins:
             asked.title: self._evaluator(asked, index) for index, asked in enumerate(self._spec.evaluators)
         }
 
+    def follow_up(self, asked: EvaluatorSpec, index: int) -> str:
+        """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
+        plugin = registry.load("evaluators", asked.use, where=self._source.where("evaluators", index))
+        return asked.of or str(getattr(plugin, "of", ""))
+
+    def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
+        """The follow-up of each evaluator that reads one, by the evaluator's name.
+
+        Args:
+            names: Registered names, as for `evaluators`.
+        """
+        asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
+        found = {one.title: self.follow_up(one, index) for index, one in enumerate(asked)}
+        return {name: of for name, of in found.items() if of}
+
+    def with_follow_ups(self) -> StudySpec:
+        """The study, with the follow-ups that its evaluators read among its own.
+
+        Raises:
+            UnknownName: An evaluator reads a follow-up that the study does not have, nor Quaver.
+        """
+        spec = self._spec
+        if spec.annotations is not None:  # its labels were not read here
+            return spec
+        known = [one.title for one in spec.follow_ups]
+        more: list[FollowUpSpec] = []
+        for index, asked in enumerate(spec.evaluators):
+            name = self.follow_up(asked, index)
+            if name and name not in known:
+                registered = registry.names("follow_ups")
+                if name not in registered:
+                    where = self._source.where("evaluators", index, "of")
+                    raise UnknownName("follow-up", name, [*known, *registered], where=where)
+                more.append(FollowUpSpec(use=name))
+                known.append(name)
+        return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
+
     def _evaluator(self, asked: EvaluatorSpec, index: int) -> Evaluator:
         loc = ("evaluators", index)
         plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
-        options = bind(plugin, asked.options, self._source, loc, ("use", "name"))
+        options = bind(plugin, asked.options, self._source, loc, ("use", "name", "of"))
         with self._source.locating(*loc):
             evaluator: Evaluator = plugin(**options)
         return evaluator

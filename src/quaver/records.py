@@ -14,6 +14,7 @@ import polars as pl
 
 __all__ = [
     "ANNOTATION_COLUMNS",
+    "UNFOLLOWED",
     "Call",
     "Condition",
     "Decoding",
@@ -181,17 +182,30 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One cell of the design: model × variant × decoding, by their names, asked ``repeats`` times."""
+    """One cell of the design: model × variant × decoding, by their names, asked ``repeats`` times.
+
+    Attributes:
+        model: Name of the model.
+        variant: Id of the variant.
+        decoding: Name of the decoding.
+        repeats: How often each item is asked about.
+        follow_up: Name of the follow-up that is asked beside the answers of this cell; empty for the
+            answers themselves.
+        parent: Position of the condition that a follow-up quotes; None where it quotes none.
+    """
 
     model: str
     variant: str
     decoding: str
     repeats: int
+    follow_up: str = ""
+    parent: int | None = None
 
 
 class Message(NamedTuple):
     """One turn of the conversation that a model sees.
 
+    Where the last turn is the assistant's, the model goes on with it; what it returns is what it adds.
     A ``plain`` message stands alone: a text that is sent without a chat template.
     """
 
@@ -221,12 +235,14 @@ class Call(NamedTuple):
         condition: Position of the condition in the plan.
         item: Position of the item in the plan.
         repeat: From 0.
+        parent: The key of the call whose answer this one quotes; None where it quotes none.
     """
 
     key: bytes
     condition: int
     item: int
     repeat: int
+    parent: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +269,9 @@ class Request:
 
 
 # --------------------------------------------------------------------------- collect
+
+UNFOLLOWED: Final = ("error", "content_filter")
+"""How an answer ended that no follow-up quotes."""
 
 
 class Token(NamedTuple):

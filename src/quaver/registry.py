@@ -14,6 +14,7 @@ group           protocol
 quaver.items        ``quaver.design.items.ItemSource``
 quaver.variants     ``quaver.design.variants.VariantFamily``
 quaver.models       ``quaver.models.Model``
+quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.Evaluator``
 quaver.measures     ``quaver.measure.Measure``
 ==============  ==============================================
@@ -29,7 +30,7 @@ from quaver.errors import QuaverError, UnknownName
 
 __all__ = ["Kind", "load", "names"]
 
-Kind = Literal["items", "variants", "models", "evaluators", "measures"]
+Kind = Literal["items", "variants", "follow_ups", "models", "evaluators", "measures"]
 
 
 @cache
@@ -48,6 +49,10 @@ def _entries(kind: Kind) -> dict[str, EntryPoint]:
 
 def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else entry.value
+
+
+def _one_of(kind: Kind) -> str:
+    return kind.rstrip("s").replace("_", "-")
 
 
 def names(kind: Kind) -> list[str]:
@@ -69,13 +74,13 @@ def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
     """
     entries = _entries(kind)
     if name not in entries:
-        raise UnknownName(kind.rstrip("s"), name, entries, where=where)
+        raise UnknownName(_one_of(kind), name, entries, where=where)
     entry = entries[name]
     try:
         return entry.load()
     except Exception as error:  # whatever another package's import raises
         raise QuaverError(
-            f"the {kind.rstrip('s')} {name!r} of {_package(entry)} cannot be loaded",
+            f"the {_one_of(kind)} {name!r} of {_package(entry)} cannot be loaded",
             where=where,
             found=f"{type(error).__name__}: {error}",
             fix=f"install what it needs, or mend the entry point {entry.value!r}",

@@ -30,7 +30,7 @@ from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
 from quaver.plugins import Annotate, Measurement, Plugins
-from quaver.records import Call, Estimate, Request
+from quaver.records import Call, Estimate, Request, Response
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
 
@@ -47,11 +47,11 @@ class Study:
     def __init__(
         self, spec: StudySpec, source: Source, folder: Path, functions: Mapping[str, Annotate]
     ) -> None:
-        self.spec = spec
+        self._plugins = Plugins(spec, source, functions)
+        self.spec = self._plugins.with_follow_ups()
         self.folder = folder
         self._files = StudyFolder(folder)
         self._source = source
-        self._plugins = Plugins(spec, source, functions)
 
     @classmethod
     def open(
@@ -100,8 +100,18 @@ class Study:
             ModelError: Weights are missing.
         """
         models = self._plugins.models()
+        experiment = self.experiment
+        asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
+        for name, one in experiment.follow_ups.items():
+            decoding = one.decoding(experiment.variants[0])
+            asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
+        quoting = {
+            f"follow_ups.{name}": one.continues
+            for name, one in experiment.follow_ups.items()
+            if one.quotes_answer
+        }
         with self._source.locating():
-            check_abilities(models, self.experiment.decodings, self.experiment.variants)
+            check_abilities(models, asked, experiment.variants, quoting)
         return models
 
     @cached_property
@@ -117,11 +127,18 @@ class Study:
             if set(known) == {model.name for model in self.spec.models}:
                 return dict(known)
             raise
-        return {name: {"identity": one.identity(), **one.provenance()} for name, one in models.items()}
+        return {
+            name: {"identity": one.identity(), "logprobs": one.abilities.logprobs, **one.provenance()}
+            for name, one in models.items()
+        }
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan(self.experiment, {name: str(facts["identity"]) for name, facts in self._served.items()})
+        return Plan(
+            self.experiment,
+            {name: str(facts["identity"]) for name, facts in self._served.items()},
+            {name: int(facts.get("logprobs", 0)) for name, facts in self._served.items()},
+        )
 
     def plan(self, *, pilot: int = 0) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
@@ -167,14 +184,15 @@ class Study:
             self._files.write_lock(self._lock())
             counts = store.counts()
             before = counts.answered - (counts.errors if retry_errors else 0)
-            progress = Progress(experiment.calls, before)
-            if before == experiment.calls:
-                return Outcome("finished", experiment.calls, before, 0, 0, progress.elapsed)
+            total = experiment.calls - store.unfollowed(errors=not retry_errors)
+            progress = Progress(total, before)
+            if before == total:
+                return Outcome("finished", total, before, 0, 0, progress.elapsed)
             self._plugins.check(self._factors)
             fresh = counts.answered == 0
 
-            def stored(keys: Sequence[bytes]) -> Any:
-                return () if fresh else store.answered(keys, errors=not retry_errors)
+            def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
+                return {} if fresh else store.answered(keys, errors=not retry_errors)
 
             for name, model in models.items():
                 model.prepare(max(c.repeats for c in experiment.conditions if c.model == name))
@@ -186,7 +204,9 @@ class Study:
                 progress,
                 budget=Budget(calls=budget.calls, seconds=budget.seconds, spent=Spent(before)),
                 watch=watch,
+                following=self._plan.following if self._quotes_answers else None,
             )
+            outcome = replace(outcome, total=experiment.calls - store.unfollowed())
         if requests is not None and outcome.ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
         return outcome
@@ -196,7 +216,7 @@ class Study:
         if not self._files.responses.exists():
             return Counts(0, 0, 0), self.experiment.calls
         with self._answers() as store:
-            return store.counts(), self.experiment.calls
+            return store.counts(), self.experiment.calls - store.unfollowed()
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Measure the engines' own noise on some of the study's prompts, and keep it for the report.
@@ -244,11 +264,29 @@ class Study:
             labels=experiment.labels,
             evaluators=self._plugins.evaluators(evaluators),
             decodings=experiment.decodings,
+            of=self._readable(self._plugins.follow_ups(evaluators)),
         )
         with self._answers() as store:
             frame = annotate(store.read(), annotator, self._files.annotations).collect()
             store.note("annotations", self._scoring_mark(store))
         return frame
+
+    def _readable(self, of: Mapping[str, str]) -> Mapping[str, str]:
+        """The follow-ups that evaluators read, all of them in the study."""
+        for evaluator, name in of.items():
+            if name not in self.experiment.follow_ups:
+                raise StoreError(
+                    f"the evaluator {evaluator!r} reads calls that this study has not made",
+                    where=str(self.folder),
+                    expected=f"the follow-up {name!r}",
+                    found=", ".join(self.experiment.follow_ups) or "no follow-ups",
+                    fix=f"put {evaluator} among the study's evaluators, then quaver run",
+                )
+        return of
+
+    @property
+    def _quotes_answers(self) -> bool:
+        return any(one.quotes_answer for one in self.experiment.follow_ups.values())
 
     def annotations(self) -> pl.DataFrame:
         """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups).
@@ -322,8 +360,11 @@ class Study:
         """
         frame = self.annotations()
         blind = [name for name, one in self.experiment.decodings.items() if not one.logprobs]
+        elsewhere = self._plugins.follow_ups()
         readers = [
-            name for name, one in self._plugins.evaluators().items() if getattr(one, "reads", "") == "tokens"
+            name
+            for name, one in self._plugins.evaluators().items()
+            if getattr(one, "reads", "") == "tokens" and name not in elsewhere
         ]
         evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
         return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
@@ -395,12 +436,7 @@ class Study:
         counts = store.counts()
         calls: Iterator[Call] = iter(())
         if counts.answered + counts.unplaced:
-            calls = (
-                call
-                for name in self._served
-                for request in self._plan.requests(name)
-                for call in request.calls
-            )
+            calls = (call for name in self._served for call in self._plan.calls(name, store.answered))
         ids = [item.id for item in self.experiment.items]
         store.place(self._fingerprint, self.experiment.conditions, ids, calls)
 

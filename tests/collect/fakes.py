@@ -83,4 +83,4 @@ def run(store: Store, model: Fake, requests: Iterable[Request], **limits: Any) -
 
 def answers(store: Store) -> dict[tuple[int, int, int], Response]:
     """Everything that is stored and belongs to the study, by place."""
-    return {(c, i, r): response for rows in store.read() for c, i, r, response in rows}
+    return {(c, i, r): response for rows in store.read() for c, i, r, response, _ in rows}

@@ -13,8 +13,7 @@ from tests.score.tasks import TASKS
 
 from quaver import registry
 from quaver.records import Label, LabelSet, Reading, Response, Status, Token, Variant
-from quaver.score import Evaluator
-from quaver.score.annotate import read
+from quaver.score import Evaluator, annotate
 
 # What an evaluator needs to be made at all, where it has no default.
 OPTIONS: dict[str, dict[str, object]] = {"pattern": {"pattern": r"(?i)label\W+(\w+)"}}
@@ -23,6 +22,13 @@ OPTIONS: dict[str, dict[str, object]] = {"pattern": {"pattern": r"(?i)label\W+(\
 def made(name: str) -> Evaluator:
     evaluator: Evaluator = registry.load("evaluators", name)(**OPTIONS.get(name, {}))
     return evaluator
+
+
+def read(response: Response, evaluator: Evaluator, labels: LabelSet, variant: Variant) -> Reading:
+    """The reading of an answer; for an evaluator that reads a follow-up too, beside a plain one."""
+    if getattr(evaluator, "reads", "text") == "pair":
+        return annotate.read(Response("0.8"), evaluator, labels, variant, about=response)
+    return annotate.read(response, evaluator, labels, variant)
 
 
 def check(reading: Reading, labels: LabelSet) -> None:
@@ -105,7 +111,7 @@ class TestEveryEvaluator:
         assert len(inspect.getdoc(registry.load("evaluators", name)) or "") > 100
 
     def test_it_says_what_it_reads(self, name: str) -> None:
-        assert getattr(made(name), "reads", "text") in ("text", "tokens")
+        assert getattr(made(name), "reads", "text") in ("text", "tokens", "pair")
 
     @pytest.mark.parametrize("task", TASKS)
     @settings(max_examples=25, deadline=None)
@@ -115,6 +121,12 @@ class TestEveryEvaluator:
         reading = read(response, made(name), labels, variant)
         check(reading, labels)
         assert reading == read(response, made(name), labels, variant)
+
+    @settings(max_examples=25, deadline=None)
+    @given(response=RESPONSES)
+    def test_any_follow_up_is_read(self, name: str, response: Response) -> None:
+        labels, variant = TASKS["names"]
+        check(annotate.read(response, made(name), labels, variant, about=Response("Dole")), labels)
 
     @settings(max_examples=50, deadline=None)
     @given(labels=LABEL_SETS, answers=st.lists(NAMES, min_size=4, max_size=4), text=HOSTILE, data=st.data())

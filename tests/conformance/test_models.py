@@ -6,7 +6,7 @@ To add a model, say in ``MODELS`` how it is built, in two settings that answer d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -201,6 +201,15 @@ def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(mod
         for choices in (("0", "1"), ("apple pie", "banana split"), ('say "no"', "back\\slash\n", "é")):
             found = one(model, request(choices=choices, constraint="labels", max_tokens=16)).text
             assert found in choices
+
+
+def test_a_message_that_was_begun_is_gone_on_with_where_the_model_says_so(model: Model) -> None:
+    if model.abilities.continues:
+        asked = request(choices=("positive", "negative"), constraint="labels", max_tokens=16)
+        begun = Message("assistant", "Let me think. Final answer: ")
+        prompt = asked.prompt._replace(messages=(*asked.prompt.messages, begun))
+        response = one(model, replace(asked, prompt=prompt))
+        assert response.text in ("positive", "negative"), "what was begun is not given back"
 
 
 def test_a_seed_draws_the_same_where_the_model_says_so(model: Model) -> None:

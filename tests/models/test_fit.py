@@ -50,5 +50,5 @@ def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where
 
 def test_decodings_are_checked_too() -> None:
     with pytest.raises(SpecError, match="'f' cannot be held to a choice among labels") as caught:
-        check_abilities({"f": function()}, {"d": Decoding("d", constraint="labels")}, [VARIANT])
+        check_abilities({"f": function()}, {"decoding.d": Decoding("d", constraint="labels")}, [VARIANT])
     assert caught.value.where == "decoding.d"

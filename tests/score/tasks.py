@@ -4,7 +4,7 @@ from quaver.records import Label, LabelSet, Level, Variant
 
 
 def variant(answers: dict[str, str], *, explains: bool = False) -> Variant:
-    return Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", answers, explains)
+    return Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", answers, explains=explains)
 
 
 def task(

@@ -27,11 +27,11 @@ VARIANTS = {
 CONDITIONS = [Condition("small", "n", "greedy", 2), Condition("small", "s", "greedy", 1)]
 ITEMS = [Item("i1", {}, gold="dole", groups={"party": "D"}), Item("i2", {})]
 ROWS: list[Row] = [
-    (0, 0, 0, Response("Dole")),
-    (0, 0, 1, Response("I say Clinton or Dole", finish="length")),
-    (0, 1, 0, Response("", finish="error", error="no answer")),
-    (1, 0, 0, Response("A")),
-    (1, 1, 0, Response("B", tokens=(Token("B", -1.0, (("A", -0.5), ("B", -1.0))),))),
+    (0, 0, 0, Response("Dole"), None),
+    (0, 0, 1, Response("I say Clinton or Dole", finish="length"), None),
+    (0, 1, 0, Response("", finish="error", error="no answer"), None),
+    (1, 0, 0, Response("A"), None),
+    (1, 1, 0, Response("B", tokens=(Token("B", -1.0, (("A", -0.5), ("B", -1.0))),)), None),
 ]
 
 

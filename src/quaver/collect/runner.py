@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from queue import Empty, Queue
 
 from quaver.collect.budget import Budget, Gate
+from quaver.collect.feed import Feed, Following
 from quaver.collect.journal import Journal
 from quaver.collect.progress import Outcome, Progress, kind_of
 from quaver.collect.store import Store
@@ -36,29 +37,38 @@ _QUEUE = 8
 class _Worker(threading.Thread):
     """Asks one model."""
 
-    def __init__(self, name: str, model: Model, gate: Gate, budget: Budget, answers: Queue[object]) -> None:
+    def __init__(
+        self, name: str, model: Model, feed: Feed, gate: Gate, budget: Budget, answers: Queue[object]
+    ) -> None:
         super().__init__(name=f"quaver-{name}", daemon=True)
         self.model_name, self._model = name, model
-        self._gate, self._budget, self._answers = gate, budget, answers
+        self._feed, self._gate, self._budget, self._answers = feed, gate, budget, answers
         self._held: list[Answered] = []
         self._holding = threading.Lock()
 
     def run(self) -> None:
-        since, size = time.monotonic(), 0
         end: BaseException | None = None
         try:
-            for answered in self._model.answer(iter(self._gate)):
-                self._budget.settle(*answered)
-                with self._holding:
-                    self._held.append(answered)
-                now, size = time.monotonic(), size + len(answered[1])
-                if size >= _BUNDLE or now - since > _HOLD:
-                    self._answers.put(self.hand_over())
-                    since, size = now, 0
+            self._ask()
+            while not self._gate.waits and self._feed.has_more(lambda: self._budget.stopped is not None):
+                self._ask()
         except BaseException as error:  # carried to the thread that waits for it
             end = error
-        self._answers.put(self.hand_over())
+            self._answers.put(self.hand_over())
         self._answers.put((self.model_name, end))
+
+    def _ask(self) -> None:
+        """One round of requests."""
+        since, size = time.monotonic(), 0
+        for answered in self._model.answer(iter(self._gate)):
+            self._budget.settle(*answered)
+            with self._holding:
+                self._held.append(answered)
+            now, size = time.monotonic(), size + len(answered[1])
+            if size >= _BUNDLE or now - since > _HOLD:
+                self._answers.put(self.hand_over())
+                since, size = now, 0
+        self._answers.put(self.hand_over())
 
     def hand_over(self) -> tuple[str, list[Answered]]:
         """The model's name and what it answered since the last time; from any thread."""
@@ -76,6 +86,7 @@ def collect(
     budget: Budget | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
     journal: Journal | None = None,
+    following: Following | None = None,
 ) -> Outcome:
     """Send requests until they are answered, and store what comes back.
 
@@ -87,6 +98,7 @@ def collect(
         budget: What may be spent; everything, if left out.
         watch: Called after every group of responses that was stored, and twice a second.
         journal: Told what happens.
+        following: The requests that follow from answers, asked as soon as these are stored.
 
     Returns:
         How it ended. After Ctrl-C what was in flight has been answered and stored.
@@ -100,13 +112,15 @@ def collect(
         name: store.register(name, models[name].identity(), models[name].provenance()) for name in requests
     }
     store.reserve()
-    writer = _Writer(store, progress, sources, budget, watch, journal)
-    gates = {name: Gate(budget, requests[name]) for name in requests}
+    feeds = {name: Feed(requests[name], following) for name in requests}
+    gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
+    writer = _Writer(store, progress, sources, feeds, budget, watch, journal)
     failures: dict[str, Exception] = {}
     with _interrupts(budget):
         asked = list(gates)
         while asked:  # again where the budget turned a request away that has room now
-            _ask(asked, models, gates, writer, budget, failures)
+            workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
+            _ask(workers, writer, budget, failures)
             asked = [name for name, gate in gates.items() if gate.waits and name not in failures]
     if failures or store.full:
         raise _failure(failures, progress) or store.full  # type: ignore[misc]
@@ -124,16 +138,14 @@ def collect(
 
 
 def _ask(
-    names: Sequence[str],
-    models: Mapping[str, Model],
-    gates: Mapping[str, Gate],
+    asked: Sequence[tuple[str, Model, Feed, Gate]],
     writer: _Writer,
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
     """Let some models answer what the budget has room for; what fails is added to ``failures``."""
     answers: Queue[object] = Queue(maxsize=_QUEUE)
-    workers = [_Worker(name, models[name], gates[name], budget, answers) for name in names]
+    workers = [_Worker(*one, budget, answers) for one in asked]
     for worker in workers:
         worker.start()
     try:
@@ -219,13 +231,14 @@ class _Writer:
         store: Store,
         progress: Progress,
         sources: Mapping[str, int],
+        feeds: Mapping[str, Feed],
         budget: Budget,
         watch: Callable[[Progress], None],
         journal: Journal,
     ) -> None:
-        self._store, self._progress, self._sources = store, progress, sources
+        self._store, self._progress, self._sources, self._feeds = store, progress, sources, feeds
         self._budget, self._watch, self.journal = budget, watch, journal
-        self._group: list[tuple[Answered, int]] = []
+        self._group: list[tuple[Answered, str]] = []
         self._size = 0
         self.due = 0.0
         self.wait()
@@ -236,8 +249,7 @@ class _Writer:
 
     def take(self, model: str, answered: list[Answered]) -> None:
         if answered:
-            source = self._sources[model]
-            self._group += [(one, source) for one in answered]
+            self._group += [(one, model) for one in answered]
             self._size += sum(len(responses) for _, responses in answered)
 
     def is_due(self) -> bool:
@@ -248,8 +260,11 @@ class _Writer:
 
     def flush(self) -> None:
         if self._group:
-            self._store.write(self._group)
-            group, self._group, self._size = [answered for answered, _ in self._group], [], 0
+            self._store.write([(one, self._sources[model]) for one, model in self._group])
+            stored, self._group, self._size = self._group, [], 0
+            for answered, model in stored:
+                self._feeds[model].stored(*answered)
+            group = [answered for answered, _ in stored]
             self._count(group)
             self.journal.stored(group, self._progress)
         self.wait()

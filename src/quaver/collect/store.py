@@ -14,7 +14,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -34,9 +34,11 @@ from quaver.collect.tables import (
 )
 from quaver.errors import StoreError
 from quaver.models import Answered
-from quaver.records import Call, Condition, Request, Response
+from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
 
 __all__ = ["Adopted", "Counts", "Store"]
+
+Stored = tuple[int, int, int, Response, Response | None]
 
 _BALLAST = 16 * 2**20
 """Bytes set aside beside the database: given up when the disk is full, so that what was already
@@ -267,29 +269,54 @@ class Store:
             for table in ("calls", "conditions", "items"):
                 self._db.execute(f"DELETE FROM {table}")
             self._db.executemany(
-                "INSERT INTO conditions VALUES (?, ?, ?, ?, ?)",
-                ((index, c.model, c.variant, c.decoding, c.repeats) for index, c in enumerate(conditions)),
+                "INSERT INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (index, c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent)
+                    for index, c in enumerate(conditions)
+                ),
             )
             self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
             self._db.executemany(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
-    def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> Collection[bytes]:
-        """Which of these keys have a response; may be called from any thread.
+    def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
+        """Those of these keys that have a response; may be called from any thread.
 
         Args:
             keys: The keys.
             errors: Whether an error counts as one.
+
+        Returns:
+            By key, the response's text and how it ended.
         """
-        found: set[bytes] = set()
+        found: dict[bytes, Response] = {}
         but = "" if errors else " AND finish != 'error'"
         with self._reading, self._translated():
             for start in range(0, len(keys), 500):
                 part = keys[start : start + 500]
                 marks = ",".join("?" * len(part))
-                sql = f"SELECT key FROM responses WHERE key IN ({marks}){but}"
-                found.update(key for (key,) in self._look_up.execute(sql, part))
+                sql = f"SELECT key, text, finish FROM responses WHERE key IN ({marks}){but}"
+                for key, text, finish in self._look_up.execute(sql, part):
+                    found[key] = Response(text, finish)
         return found
+
+    def unfollowed(self, *, errors: bool = True) -> int:
+        """How many follow-ups cannot be asked, for there is no answer that they could quote.
+
+        Args:
+            errors: Whether errors count, or only what a filter withheld.
+        """
+        finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
+        marks = ",".join("?" * len(finishes))
+        sql = f"""
+            SELECT total(f.n) FROM (
+                SELECT parent, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent) f
+            JOIN calls a ON a.condition = f.parent JOIN responses r ON r.id = a.response
+            WHERE r.finish IN ({marks})"""
+        with self._translated():
+            if not _quotes(self._db):
+                return 0
+            return int(self._db.execute(sql, finishes).fetchone()[0])
 
     def counts(self) -> Counts:
         """How much of the study is answered."""
@@ -303,24 +330,27 @@ class Store:
 
     # ------------------------------------------------------------------- reading
 
-    def read(self, chunk: int = 20_000) -> Iterator[list[tuple[int, int, int, Response]]]:
+    def read(self, chunk: int = 20_000) -> Iterator[list[Stored]]:
         """The study's responses, in the order in which they came.
 
         Args:
             chunk: How many at a time.
 
         Yields:
-            Lists of (position of condition, position of item, repeat, response).
+            Lists of (position of condition, position of item, repeat, response, and for a follow-up that
+            quotes an answer the response that it quotes).
         """
-        sql = (
-            f"SELECT c.condition, c.item, c.repeat, {COLUMNS} FROM calls c "
-            "JOIN responses r ON r.id = c.response ORDER BY c.response"
-        )
+        columns = COLUMNS.split(", ")
+        some, about = (", ".join(f"{table}.{name}" for name in columns) for table in "rp")
+        plain = f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c"
+        quoting = f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c"
+        quoting += " LEFT JOIN responses p ON p.id = c.parent"
+        rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
         # A connection of its own: whoever writes the frame draws from another thread.
         with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
-            rows = reader.execute(sql)
+            rows = reader.execute((quoting if _quotes(reader) else plain) + rest)
             while part := list(islice(rows, chunk)):
-                yield [(condition, item, repeat, response_of(row)) for condition, item, repeat, *row in part]
+                yield [_stored(row, 3 + len(columns)) for row in part]
 
     def usage(self) -> dict[str, dict[str, float]]:
         """By model: calls, tokens and seconds of the study's stored responses."""
@@ -394,3 +424,15 @@ class Store:
         return StoreError(
             "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
         )
+
+
+def _quotes(db: sqlite3.Connection) -> bool:
+    """Whether the study has follow-ups that quote answers."""
+    return db.execute("SELECT 1 FROM conditions WHERE parent IS NOT NULL LIMIT 1").fetchone() is not None
+
+
+def _stored(row: Sequence[Any], last: int) -> Stored:
+    """A row of the answers, with the answer that it quotes behind the column ``last``."""
+    condition, item, repeat = row[:3]
+    quoted = None if row[last] is None else response_of(row[last + 1 :])
+    return condition, item, repeat, response_of(row[3:last]), quoted

@@ -33,12 +33,13 @@ CREATE TABLE IF NOT EXISTS responses (
     latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT);
 CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
 CREATE TABLE IF NOT EXISTS calls (
-    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
+    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER, parent INTEGER);
 CREATE TABLE IF NOT EXISTS conditions (
-    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER,
+    follow_up TEXT, parent INTEGER);
 CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
 CREATE VIEW IF NOT EXISTS answers AS
-    SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.text, r.finish, r.error,
+    SELECT c.model, c.variant, c.decoding, c.follow_up, i.id AS item, a.repeat, r.text, r.finish, r.error,
            p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key,
            r.thinking, r.served_model, r.fingerprint, s.reused AS reused_from
     FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
@@ -56,6 +57,9 @@ ALTER TABLE responses ADD COLUMN served_model TEXT;
 ALTER TABLE responses ADD COLUMN fingerprint TEXT;
 ALTER TABLE sources ADD COLUMN reused TEXT;
 DROP VIEW IF EXISTS answers;
+ALTER TABLE calls ADD COLUMN parent INTEGER;
+ALTER TABLE conditions ADD COLUMN follow_up TEXT;
+ALTER TABLE conditions ADD COLUMN parent INTEGER;
 """,
 }
 """What brings the tables of a version to the next."""
@@ -73,8 +77,8 @@ ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.sour
 WHERE responses.finish = 'error' AND excluded.finish != 'error'
 """
 PLACE = """
-INSERT OR REPLACE INTO calls (response, condition, item, repeat)
-SELECT id, ?2, ?3, ?4 FROM responses WHERE key = ?1
+INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
+SELECT id, ?2, ?3, ?4, (SELECT id FROM responses WHERE key = ?5) FROM responses WHERE key = ?1
 """
 
 _DUMPS = json.JSONEncoder(ensure_ascii=False).encode

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from quaver import registry
 from quaver.design.crossing import Only, check_constraints, conditions_of, nested, sampled
+from quaver.design.follow_ups import FollowUp
 from quaver.design.items import load_items
 from quaver.design.options import options_of
 from quaver.design.prompts import PROMPT_NAMES
@@ -30,8 +32,9 @@ class Experiment:
         items: The items, sampled.
         variants: Every variant.
         decodings: The decodings by name.
-        conditions: Model × variant × decoding, models outermost.
+        conditions: Model × variant × decoding, models outermost; then for each of these its follow-ups.
         notes: What a reader must know of how the variants were chosen: aliasing, samples, what was nested.
+        follow_ups: The follow-ups by name.
     """
 
     labels: LabelSet
@@ -40,11 +43,24 @@ class Experiment:
     decodings: Mapping[str, Decoding]
     conditions: Sequence[Condition]
     notes: Sequence[str] = ()
+    follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
         """How many calls the whole design takes."""
         return len(self.items) * sum(condition.repeats for condition in self.conditions)
+
+    def decoding(self, condition: Condition) -> Decoding:
+        """How a condition's calls are answered."""
+        variant = self._variants[condition.variant]
+        if condition.follow_up:
+            return self.follow_ups[condition.follow_up].decoding(variant)
+        decoding = self.decodings[condition.decoding]
+        return decoding if variant.max_tokens is None else replace(decoding, max_tokens=variant.max_tokens)
+
+    @cached_property
+    def _variants(self) -> dict[str, Variant]:
+        return {variant.id: variant for variant in self.variants}
 
 
 def resolve(spec: StudySpec, source: Source) -> Experiment:
@@ -70,7 +86,35 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     _check_grid_columns(spec, variants, decodings, source)
     conditions = conditions_of(spec, variants, source)
     check_constraints(spec, variants, conditions, source)
-    return Experiment(labels, items, variants, decodings, conditions, notes)
+    follow_ups = _follow_ups(spec, source)
+    conditions += [
+        Condition(
+            condition.model,
+            condition.variant,
+            condition.decoding,
+            condition.repeats if follow_up.quotes_answer else 1,
+            name,
+            index if follow_up.quotes_answer else None,
+        )
+        for index, condition in enumerate(conditions)
+        for name, follow_up in follow_ups.items()
+    ]
+    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups)
+
+
+def _follow_ups(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
+    found: dict[str, FollowUp] = {}
+    for index, asked in enumerate(spec.follow_ups):
+        loc = ("follow_ups", index)
+        for other in spec.follow_ups[:index]:
+            if (other.use, other.options) == (asked.use, asked.options):
+                raise SpecError(
+                    "this follow-up is asked for twice", where=source.where(*loc), found=asked.use
+                )
+        plugin = registry.load("follow_ups", asked.use, where=source.where(*loc))
+        with source.locating(*loc):
+            found[asked.title] = plugin(**bind(plugin, asked.options, source, loc, ("use", "name")))
+    return found
 
 
 def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> None:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from quaver.design.experiment import Experiment
+from quaver.design.follow_ups import FollowUp
 from quaver.design.prompts import PromptWriter
 from quaver.design.spec import StudySpec
 from quaver.records import Variant
@@ -39,7 +40,8 @@ def lock_document(
 
     Returns:
         A mapping for JSON: ``study``, ``labels``, ``items``, ``variants`` (each with its prompt for
-        the first item), ``notes`` (on how the variants were chosen), ``decodings``, ``conditions``,
+        the first item), ``notes`` (on how the variants were chosen), ``decodings``, ``follow_ups`` (what
+        each says after an answer), ``conditions``,
         ``calls``, ``models``, ``evaluators`` and ``versions``.
     """
     first = experiment.items[0]
@@ -61,12 +63,18 @@ def lock_document(
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
+        "follow_ups": {name: _asked(one) for name, one in experiment.follow_ups.items()},
         "conditions": [asdict(condition) for condition in experiment.conditions],
         "calls": experiment.calls,
         "models": {name: dict(facts) for name, facts in models.items()},
         "evaluators": dict(rules),
         "versions": {name: version(name) for name in _LIBRARIES},
     }
+
+
+def _asked(follow_up: FollowUp) -> list[list[str]]:
+    """What a follow-up says after the prompt, with … in the answer's place."""
+    return [list(message) for message in follow_up.messages((), "…")]
 
 
 def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
@@ -76,6 +84,12 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
         [_ordered(variant) for variant in experiment.variants],
         [asdict(decoding) for decoding in experiment.decodings.values()],
         [asdict(condition) for condition in experiment.conditions],
+        [
+            asdict(experiment.decoding(condition))
+            for condition in experiment.conditions
+            if condition.follow_up
+        ],
+        {name: _asked(one) for name, one in experiment.follow_ups.items()},
         dict(identities),
         _items_hash(experiment),
     ]

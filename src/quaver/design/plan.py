@@ -10,7 +10,8 @@ the texts of one item have more in common than one text of neighbouring items.)
 Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers or the JSON
 schema, the messages, which occurrence of all these in the design it is, and the repeat's number. Two variants
 that render alike are therefore two askings, never one shared answer; so are two models that are
-served by the same weights, and two decodings that differ in name alone.
+served by the same weights, and two decodings that differ in name alone. The key of a follow-up that
+quotes an answer takes in the key of the call that it follows instead of occurrence and repeat.
 """
 
 from __future__ import annotations
@@ -18,19 +19,25 @@ from __future__ import annotations
 import json
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from quaver.design.experiment import Experiment
+from quaver.design.follow_ups import FollowUp
 from quaver.design.prompts import PromptWriter
-from quaver.records import Call, Condition, Decoding, Item, Prompt, Request
+from quaver.records import UNFOLLOWED, Call, Condition, Decoding, Item, Message, Prompt, Request, Response
 
-__all__ = ["Plan", "Survey"]
+__all__ = ["Plan", "Stored", "Survey"]
+
+Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
+"""Tells which keys are answered, and what was answered."""
 
 _CHUNK = 512
 """Requests whose keys are looked up in the store together."""
@@ -70,12 +77,19 @@ class Plan:
     Args:
         experiment: What to ask.
         identities: For each model's name, what is served under it (weights, engine): part of the key.
+        most_logprobs: For each model's name, how many log-probabilities it returns a position: follow-ups
+            that ask for more get as many.
     """
 
-    def __init__(self, experiment: Experiment, identities: dict[str, str]) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        identities: Mapping[str, str],
+        most_logprobs: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
         self.experiment = experiment
         self.identities = identities
-        self._max_tokens = {variant.id: variant.max_tokens for variant in experiment.variants}
+        self._most_logprobs = most_logprobs
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
 
     def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
@@ -158,23 +172,96 @@ class Plan:
 
     def max_tokens(self, condition: Condition) -> int:
         """How long a condition's answers may be."""
-        own = self._max_tokens[condition.variant]
-        return self.experiment.decodings[condition.decoding].max_tokens if own is None else own
+        return self._decoding(condition).max_tokens
 
-    def requests(
-        self, model: str, stored: Callable[[Sequence[bytes]], Collection[bytes]] = lambda _: ()
-    ) -> Iterator[Request]:
+    def requests(self, model: str, stored: Stored = lambda _: {}) -> Iterator[Request]:
         """A model's requests that are still to be sent, in the order of work.
+
+        Follow-ups of answers that are stored are among them; `following` gives those of an answer that
+        has just come in.
 
         Args:
             model: The model's name in the study.
-            stored: Which of the given keys are answered already.
+            stored: Those of the given keys that are answered already, with what was answered.
         """
         requests = self._all_requests(model)
         while chunk := list(islice(requests, _CHUNK)):
             done = stored([call.key for request in chunk for call in request.calls])
+            if not done:
+                yield from chunk
+                continue
+            next_ones = [one for request in chunk for one in self._following_stored(request, done)]
+            done_next = stored([call.key for one in next_ones for call in one.calls]) if next_ones else {}
             for request in chunk:
-                yield from _without(request, done) if done else (request,)
+                yield from _without(request, done)
+            for request in next_ones:
+                yield from _without(request, done_next)
+
+    def calls(self, model: str, stored: Stored) -> Iterator[Call]:
+        """All calls of a model that can be told: follow-ups only of answers that are stored.
+
+        Args:
+            model: The model's name in the study.
+            stored: As for `requests`.
+        """
+        requests = self._all_requests(model)
+        while chunk := list(islice(requests, _CHUNK)):
+            for request in chunk:
+                yield from request.calls
+            if self._quoting(model):
+                done = stored([call.key for request in chunk for call in request.calls])
+                for request in chunk:
+                    for one in self._following_stored(request, done):
+                        yield from one.calls
+
+    def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
+        """The follow-ups that quote these answers; errors are not followed.
+
+        Args:
+            request: What was answered.
+            responses: One for each of its calls.
+        """
+        found = []
+        for quoting in self._quoting(request.model).get(request.calls[0].condition, ()):
+            for call, response in zip(request.calls, responses, strict=True):
+                if response.finish not in UNFOLLOWED:
+                    found.append(quoting.request(request, call, response.text))
+        return found
+
+    def _following_stored(self, request: Request, done: Mapping[bytes, Response]) -> Iterator[Request]:
+        if request.calls[0].condition in self._quoting(request.model):
+            known = [(call, done[call.key]) for call in request.calls if call.key in done]
+            if known:
+                calls, responses = zip(*known, strict=True)
+                yield from self.following(replace(request, calls=calls), responses)
+
+    def _quoting(self, model: str) -> dict[int, list[_Quoting]]:
+        """By the position of the condition that is followed, the follow-ups that quote its answers."""
+        return self._quoted.get(model, {})
+
+    @cached_property
+    def _quoted(self) -> dict[str, dict[int, list[_Quoting]]]:
+        variants = {variant.id: variant for variant in self.experiment.variants}
+        found: dict[str, dict[int, list[_Quoting]]] = {}
+        for index, condition in enumerate(self.experiment.conditions):
+            if condition.parent is None:
+                continue
+            follow_up = self.experiment.follow_ups[condition.follow_up]
+            choices = follow_up.choices(self.experiment.labels, variants[condition.variant])
+            decoding = self._decoding(condition)
+            asked = _asked(self.identities[condition.model], decoding, choices, "")
+            of_model = found.setdefault(condition.model, {})
+            of_model.setdefault(condition.parent, []).append(
+                _Quoting(index, follow_up, decoding, choices, asked.encode())
+            )
+        return found
+
+    def _decoding(self, condition: Condition) -> Decoding:
+        decoding = self.experiment.decoding(condition)
+        if not condition.follow_up:
+            return decoding
+        most = self._most_logprobs.get(condition.model, 0)
+        return replace(decoding, name=condition.follow_up, logprobs=min(decoding.logprobs, most))
 
     def _all_requests(self, model: str) -> Iterator[Request]:
         cells = self._cells(model)
@@ -194,17 +281,19 @@ class Plan:
         cells: list[list[_Cell]] = [[] for _ in positions]
         alike: Counter[tuple[str, str]] = Counter()
         for index, condition in enumerate(self.experiment.conditions):
+            if condition.parent is not None:
+                continue
             variant = self.experiment.variants[positions[condition.variant]]
-            decoding = self.experiment.decodings[condition.decoding]
-            if variant.max_tokens is not None:
-                decoding = replace(decoding, max_tokens=variant.max_tokens)
-            held = decoding.constraint == "labels" and not variant.schema
-            choices = tuple(variant.answers.values()) if held else ()
-            asked = _asked(self.identities[condition.model], decoding, choices, variant.schema)
+            decoding, schema = self._decoding(condition), variant.schema
+            if condition.follow_up:
+                follow_up, schema = self.experiment.follow_ups[condition.follow_up], ""
+                choices = follow_up.choices(self.experiment.labels, variant)
+            else:
+                held = decoding.constraint == "labels" and not variant.schema
+                choices = tuple(variant.answers.values()) if held else ()
+            asked = _asked(self.identities[condition.model], decoding, choices, schema)
             if condition.model == model:
-                cell = _Cell(
-                    condition, index, decoding, choices, variant.schema, asked, alike[variant.id, asked]
-                )
+                cell = _Cell(condition, index, decoding, choices, schema, asked, alike[variant.id, asked])
                 cells[positions[condition.variant]].append(cell)
             alike[variant.id, asked] += 1
         return cells
@@ -252,6 +341,41 @@ class _Cell:
             key.update(number)
             calls.append(Call(key.digest(), self._index, item, repeat))
         return Request(self._model, prompt, self._decoding, self._choices, seed, tuple(calls), self._schema)
+
+
+class _Quoting(NamedTuple):
+    """A follow-up that quotes the answers of a condition."""
+
+    condition: int
+    follow_up: FollowUp
+    decoding: Decoding
+    choices: tuple[str, ...]
+    asked: bytes
+
+    def request(self, followed: Request, call: Call, answer: str) -> Request:
+        added = self.follow_up.messages((), answer)
+        messages = _with(followed.prompt.messages, added)
+        state = blake2b(self.asked, digest_size=16)
+        for role, content in added:
+            state.update(f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass"))
+        state.update(call.key)
+        key = state.digest()
+        return Request(
+            followed.model,
+            followed.prompt._replace(messages=messages),
+            self.decoding,
+            self.choices,
+            int.from_bytes(key[:4], "little") >> 2,
+            (Call(key, self.condition, call.item, call.repeat, call.key),),
+        )
+
+
+def _with(prompt: tuple[Message, ...], added: tuple[Message, ...]) -> tuple[Message, ...]:
+    """A conversation that goes on; plain text goes on as text."""
+    if prompt[-1].role != "plain":
+        return (*prompt, *added)
+    told = [content if role == "assistant" else f"\n\n{content}\n" for role, content in added]
+    return (*prompt[:-1], Message("plain", prompt[-1].content + "".join(told)))
 
 
 def _joined(prompt: Prompt) -> str:

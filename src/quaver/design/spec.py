@@ -32,6 +32,7 @@ __all__ = [
     "AnnotationsSpec",
     "BudgetSpec",
     "DecodingSpec",
+    "FollowUpSpec",
     "GoldSpec",
     "ItemsSpec",
     "LabelSpec",
@@ -310,10 +311,24 @@ class FamilySpec(PluginSpec):
     )
 
 
+class FollowUpSpec(PluginSpec):
+    """A call beside each call: a question about the answer, or a label to end it with."""
+
+    name: Name | None = Field(None, description="Its name in this study; the kind's own if left out.")
+
+    @property
+    def title(self) -> str:
+        """The name under which evaluators know it."""
+        return self.name or self.use
+
+
 class EvaluatorSpec(PluginSpec):
     """A rule that reads the answers."""
 
     name: Name | None = Field(None, description="Its name in this study; the rule's own if left out.")
+    of: Name | None = Field(
+        None, description="The follow-up that it reads instead of the answer; the rule's own if left out."
+    )
 
     @property
     def title(self) -> str:
@@ -535,6 +550,9 @@ class StudySpec(_Part):
     )
     repeats: Annotated[int, Field(ge=1)] = Field(1, description="How often each is asked.")
     sample: SampleSpec = Field(SampleSpec(), description="Of all variants, where they are too many.")
+    follow_ups: tuple[FollowUpSpec, ...] = Field(
+        (), description="Calls beside each call; those that an evaluator reads need not be named."
+    )
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
         (EvaluatorSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
     )
@@ -583,10 +601,10 @@ class StudySpec(_Part):
             "evaluators": [IMPORTED],
         }
 
-    @field_validator("models", "evaluators")
+    @field_validator("models", "follow_ups", "evaluators")
     @classmethod
     def _distinct_names(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        names = [one.title if isinstance(one, EvaluatorSpec) else one.name for one in given]
+        names = [one.name if isinstance(one, ModelSpec) else one.title for one in given]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"the name {name!r} is given twice")

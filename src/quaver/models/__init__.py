@@ -31,6 +31,8 @@ class Abilities:
         schema: It can be held to a JSON schema.
         decoding: Settings of a decoding (``top_k``, …) that it heeds, temperature and max_tokens
             apart; a study may not move the others from their defaults.
+        conversation: It sees the turns before its last question.
+        continues: It goes on with an assistant's message that was begun for it.
         local: It runs on this machine, for nothing.
     """
 
@@ -41,6 +43,8 @@ class Abilities:
     plain: bool = False
     schema: bool = False
     decoding: frozenset[str] = frozenset()
+    conversation: bool = True
+    continues: bool = False
     local: bool = False
 
 

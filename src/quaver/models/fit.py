@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from quaver import registry
 from quaver.errors import QuaverError, SpecError
@@ -15,26 +16,33 @@ _PLAIN = Decoding("")
 
 _Test = Callable[[Abilities], bool]
 
+_CONVERSES: tuple[str, _Test] = ("see what it answered before", lambda one: one.conversation)
+_GOES_ON: tuple[str, _Test] = ("go on with a message that was begun for it", lambda one: one.continues)
+
 
 def check_abilities(
-    models: Mapping[str, Model], decodings: Mapping[str, Decoding], variants: Iterable[Variant]
+    models: Mapping[str, Model],
+    decodings: Mapping[str, Decoding],
+    variants: Iterable[Variant],
+    follow_ups: Mapping[str, bool] = MappingProxyType({}),
 ) -> None:
     """Refuse a study that asks a model for what it cannot do.
 
     Args:
         models: The study's models by name.
-        decodings: Its decodings by name.
+        decodings: Its decodings, by where they stand.
         variants: Its variants.
+        follow_ups: Where a model's answer is quoted to it; whether it is to go on with that message.
 
     Raises:
         SpecError: Names what is asked, and the study's models or the engines that could do it.
     """
+    quoted = {where: _GOES_ON if continues else _CONVERSES for where, continues in follow_ups.items()}
     demands = [demand for variant in variants for demand in _demands_of_prompt(variant)]
     demands += [
-        (what, f"decoding.{key}", able)
-        for key, decoding in decodings.items()
-        for what, able in _demands(decoding)
+        (what, where, able) for where, decoding in decodings.items() for what, able in _demands(decoding)
     ]
+    demands += [(what, where, able) for where, (what, able) in quoted.items()]
     for name, model in models.items():
         for what, where, able in demands:
             if not able(model.abilities):

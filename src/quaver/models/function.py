@@ -11,7 +11,7 @@ from typing import Any
 
 from quaver.errors import ModelError
 from quaver.models import Abilities, Answered
-from quaver.records import Message, Request, Response
+from quaver.records import Message, Prompt, Request, Response
 
 __all__ = ["Function"]
 
@@ -26,24 +26,32 @@ def _compiled(function: Any) -> str | None:
     return repr((code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]))
 
 
+def _takes_messages(function: Callable[..., Any]) -> bool:
+    try:
+        return "messages" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+
+
 class Function:
     """A function of the item's text and the prompt.
 
     Args:
         annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
             instruction and postfix, which it puts together as it likes (the study's layout and system
-            message do not reach it). What it raises becomes an error response; twenty failures in a
-            row end the run.
+            message do not reach it). One with an argument ``messages`` is also given all that a chat
+            model would see, as a list of ``{"role": …, "content": …}``; follow-ups need that. What it
+            raises becomes an error response; twenty failures in a row end the run.
         version: Of what the function does, where its source does not show it (a server behind it, a
             global). A new version asks everything again.
 
     Two functions count as the same model where their source code and ``version`` are the same.
     """
 
-    abilities = Abilities()
-
-    def __init__(self, *, annotate: Callable[[str, str], str], version: str = "") -> None:
+    def __init__(self, *, annotate: Callable[..., str], version: str = "") -> None:
         self._annotate = annotate
+        self._sees_messages = _takes_messages(annotate)
+        self.abilities = Abilities(conversation=self._sees_messages)
         self._version = version
 
     def identity(self) -> str:
@@ -72,7 +80,7 @@ class Function:
         for request in requests:
             responses = []
             for _ in request.calls:
-                response = self._call(request.prompt.text, request.prompt.question)
+                response = self._call(request.prompt)
                 failures = failures + 1 if response.finish == "error" else 0
                 responses.append(response)
             yield request, responses
@@ -84,10 +92,11 @@ class Function:
                     fix="mend it; `quaver run --retry-errors` then asks again for what failed",
                 )
 
-    def _call(self, text: str, prompt: str) -> Response:
+    def _call(self, prompt: Prompt) -> Response:
+        seen = {"messages": [one._asdict() for one in prompt.messages]} if self._sees_messages else {}
         started = time.perf_counter()
         try:
-            answer = self._annotate(text, prompt)
+            answer = self._annotate(prompt.text, prompt.question, **seen)
         except Exception as error:  # whatever a user's function raises is that call's result
             return Response("", finish="error", error=f"{type(error).__name__}: {error}"[:500])
         seconds = time.perf_counter() - started

@@ -56,6 +56,7 @@ class LlamaCpp:
         system=True,
         plain=True,
         schema=True,
+        continues=True,
         decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
         local=True,
     )
@@ -144,7 +145,8 @@ class LlamaCpp:
             body = _decoding(request) | {"seed": request.seed + first, "n": n}
             reply = self._send(request.prompt.messages, body)
             failed = _failure(reply)
-            responses += [failed] * n if failed else _responses(reply, read)
+            begun = _begun(request.prompt.messages)
+            responses += [failed] * n if failed else _responses(reply, read, begun)
             read = 0
         return responses
 
@@ -302,7 +304,12 @@ def _failure(reply: Mapping[str, Any]) -> Response | None:
     raise ModelError("llama.cpp refused a request", found=str(error.get("message"))[:300])
 
 
-def _responses(reply: Mapping[str, Any], read: int | None) -> list[Response]:
+def _begun(messages: Sequence[Message]) -> str:
+    """What the model goes on with; the engine gives it back before what is new."""
+    return _clean(messages[-1].content) if messages[-1].role == "assistant" else ""
+
+
+def _responses(reply: Mapping[str, Any], read: int | None, begun: str) -> list[Response]:
     usage = reply["usage"]
     prompt = int(usage["prompt_tokens"])
     cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
@@ -311,7 +318,7 @@ def _responses(reply: Mapping[str, Any], read: int | None) -> list[Response]:
     together = {"completion_tokens_of_request": answered} if len(choices) > 1 else None
     return [
         Response(
-            text=choice["message"]["content"] or "" if "message" in choice else choice["text"],
+            text=_text(choice).removeprefix(begun),
             finish="length" if choice["finish_reason"] == "length" else "stop",
             thinking=choice.get("message", {}).get("reasoning_content"),
             tokens=_tokens(choice.get("logprobs")),
@@ -322,6 +329,10 @@ def _responses(reply: Mapping[str, Any], read: int | None) -> list[Response]:
         )
         for choice in choices
     ]
+
+
+def _text(choice: Mapping[str, Any]) -> str:
+    return str(choice["message"]["content"] or "" if "message" in choice else choice["text"])
 
 
 def _tokens(logprobs: Mapping[str, Any] | None) -> tuple[Token, ...]:

@@ -32,7 +32,9 @@ class Evaluator(Protocol):
     keyword arguments, and its docstring states the rule exactly, for the report quotes it.
 
     A class attribute ``reads = "tokens"`` says that it reads the tokens' log-probabilities and not
-    the text, so that an empty or refusing text does not matter to it.
+    the text, so that an empty or refusing text does not matter to it. ``reads = "pair"`` says that it reads
+    a follow-up together with the answer that it quotes (``Answer.about``), and decides on the status and
+    the marks too. A class attribute ``of`` names the follow-up that it reads where the study names no other.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

@@ -14,13 +14,14 @@ from polars.io.plugins import register_io_source
 
 from quaver.errors import SpecError, StoreError
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Reading, Response, Variant
-from quaver.score import Evaluator, Reader
+from quaver.score import Answer, Evaluator, Reader
 from quaver.score.status import Judge, Judged
 
 __all__ = ["Annotator", "annotate", "read"]
 
-Row = tuple[int, int, int, Response]
-"""Position of the condition, position of the item, number of the repeat, and what came back."""
+Row = tuple[int, int, int, Response, Response | None]
+"""Position of the condition, position of the item, number of the repeat, what came back, and for a
+follow-up that quotes an answer the response that it quotes."""
 
 _REMEMBERED = 20_000
 _LONGEST_REMEMBERED = 2_000
@@ -71,11 +72,27 @@ def annotate(
     return pl.scan_parquet(path)
 
 
-def read(response: Response, evaluator: Evaluator, labels: LabelSet, variant: Variant) -> Reading:
-    """Read one response with one evaluator, its status and marks included."""
+def read(
+    response: Response,
+    evaluator: Evaluator,
+    labels: LabelSet,
+    variant: Variant,
+    about: Response | None = None,
+) -> Reading:
+    """Read one response with one evaluator, its status and marks included.
+
+    Args:
+        response: What came back.
+        evaluator: The evaluator.
+        labels: The task's label set.
+        variant: What was asked.
+        about: For a follow-up, the response that it quotes.
+    """
+    if _reads(evaluator) == "pair":
+        return evaluator.reader(labels, variant)(Answer(response, about))
     judged = Judge(labels, variant)(response)
     one = _Read(judged, [])
-    _fill([one], evaluator.reader(labels, variant), _reads_tokens(evaluator))
+    _fill([one], evaluator.reader(labels, variant), _reads(evaluator))
     return replace(one.readings[0], truncated=judged.truncated, looping=judged.looping)
 
 
@@ -89,6 +106,7 @@ class Annotator:
         labels: The task's label set.
         evaluators: By the name that they have in the study.
         decodings: By name; what their grids vary becomes columns.
+        of: For evaluators that read a follow-up, by the evaluator's name, the follow-up's.
 
     Attributes:
         schema: The columns of the frames.
@@ -106,6 +124,7 @@ class Annotator:
         labels: LabelSet,
         evaluators: Mapping[str, Evaluator],
         decodings: Mapping[str, Decoding] | None = None,
+        of: Mapping[str, str] | None = None,
     ) -> None:
         self._codes = labels.codes
         self._of_condition, self._of_item = _columns(conditions, items, variants)
@@ -114,12 +133,11 @@ class Annotator:
         places = {name: at for at, name in enumerate(variants)}
         self._variant = [places[condition.variant] for condition in conditions]
         self._judges = [Judge(labels, variant) for variant in variants.values()]
-        self._evaluators = [
-            _Evaluator(
-                name, _reads_tokens(one), [one.reader(labels, variant) for variant in variants.values()]
-            )
-            for name, one in evaluators.items()
-        ]
+        self._follow_ups = [condition.follow_up for condition in conditions]
+        self._evaluators: dict[str, list[_Evaluator]] = defaultdict(list)
+        for name, one in evaluators.items():
+            readers = [one.reader(labels, variant) for variant in variants.values()]
+            self._evaluators[(of or {}).get(name, "")].append(_Evaluator(name, _reads(one), readers))
         self._memory: dict[Any, _Read] = {}
         extra = {
             name: column.dtype
@@ -130,22 +148,50 @@ class Annotator:
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row]) -> pl.DataFrame:
-        """The annotations of some responses: as many rows for each evaluator as there are responses."""
-        read = self._read([(self._variant[condition], response) for condition, _, _, response in rows])
+        """The annotations of some responses: for each evaluator a row for each that it reads."""
+        apart: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            apart[self._follow_ups[row[0]]].append(row)
+        frames = [frame for name, some in apart.items() for frame in self._frames(name, some)]
+        if not frames:
+            return pl.DataFrame(schema=self.schema)
+        return pl.concat(frames).select(self.schema.names())
+
+    def _frames(self, follow_up: str, rows: Sequence[Row]) -> Iterator[pl.DataFrame]:
+        """A frame for each evaluator that reads the answers themselves, or this follow-up."""
+        evaluators = self._evaluators.get(follow_up)
+        if not evaluators:
+            return
         at_condition = pl.Series([row[0] for row in rows], dtype=pl.UInt32)
         at_item = pl.Series([row[1] for row in rows], dtype=pl.UInt32)
         shared = {name: column.gather(at_condition) for name, column in self._of_condition.items()}
         shared |= {name: column.gather(at_item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series([row[2] for row in rows], dtype=pl.Int32)
-        shared["truncated"] = pl.Series([one.judged.truncated for one in read], dtype=pl.Boolean)
-        shared["looping"] = pl.Series([one.judged.looping for one in read], dtype=pl.Boolean)
-        frames = [
-            pl.DataFrame(shared | self._read_columns(evaluator.name, [one.readings[at] for one in read]))
-            for at, evaluator in enumerate(self._evaluators)
+        alone = [one for one in evaluators if one.reads != "pair"]
+        if alone:
+            read = self._read(follow_up, alone, [(self._variant[row[0]], row[3]) for row in rows])
+            marks = {
+                "truncated": pl.Series([one.judged.truncated for one in read], dtype=pl.Boolean),
+                "looping": pl.Series([one.judged.looping for one in read], dtype=pl.Boolean),
+            }
+            for at, evaluator in enumerate(alone):
+                columns = self._read_columns(evaluator.name, [one.readings[at] for one in read])
+                yield pl.DataFrame(shared | marks | columns)
+        for evaluator in evaluators:
+            if evaluator.reads == "pair":
+                readings = self._read_pairs(evaluator, rows)
+                marks = {
+                    "truncated": pl.Series([one.truncated for one in readings], dtype=pl.Boolean),
+                    "looping": pl.Series([one.looping for one in readings], dtype=pl.Boolean),
+                }
+                yield pl.DataFrame(shared | marks | self._read_columns(evaluator.name, readings))
+
+    def _read_pairs(self, evaluator: _Evaluator, rows: Sequence[Row]) -> list[Reading]:
+        """What an evaluator makes of answers and what was said of them."""
+        return [
+            evaluator.readers[self._variant[condition]](Answer(said, about))
+            for condition, _, _, said, about in rows
         ]
-        if not frames:
-            return pl.DataFrame(schema=self.schema)
-        return pl.concat(frames).select(self.schema.names())
 
     def _read_columns(self, evaluator: str, readings: list[Reading]) -> dict[str, pl.Series]:
         """The columns that depend on the evaluator; labels and statuses are looked up once each."""
@@ -166,8 +212,10 @@ class Annotator:
             "mass_coverage": pl.Series([one.mass_coverage for one in readings], dtype=pl.Float64),
         }
 
-    def _read(self, responses: Sequence[tuple[int, Response]]) -> list[_Read]:
-        """What all evaluators make of some responses, given with their variants' positions.
+    def _read(
+        self, follow_up: str, evaluators: Sequence[_Evaluator], responses: Sequence[tuple[int, Response]]
+    ) -> list[_Read]:
+        """What evaluators make of some responses, given with their variants' positions.
 
         Small models say the same again and again, so what was read is remembered. Answers with
         tokens are never the same, and long ones hardly.
@@ -177,7 +225,8 @@ class Annotator:
         for variant, response in responses:
             known = key = None
             if not response.tokens and len(response.text) <= _LONGEST_REMEMBERED:
-                key = (variant, response.text, response.finish, response.error, response.thinking is None)
+                about = response.finish, response.error, response.thinking is None
+                key = (follow_up, variant, response.text, about)
                 known = self._memory.get(key)
             if known is None:
                 known = _Read(self._judges[variant](response), [])
@@ -188,8 +237,8 @@ class Annotator:
                     self._memory[key] = known
             read.append(known)
         for variant, some in new.items():
-            for evaluator in self._evaluators:
-                _fill(some, evaluator.readers[variant], evaluator.reads_tokens)
+            for evaluator in evaluators:
+                _fill(some, evaluator.readers[variant], evaluator.reads)
         return read
 
 
@@ -200,17 +249,17 @@ class _Read(NamedTuple):
 
 class _Evaluator(NamedTuple):
     name: str
-    reads_tokens: bool
+    reads: str
     readers: list[Reader]
 
 
-def _reads_tokens(evaluator: Evaluator) -> bool:
-    return getattr(evaluator, "reads", "text") == "tokens"
+def _reads(evaluator: Evaluator) -> str:
+    return getattr(evaluator, "reads", "text")
 
 
-def _fill(some: Sequence[_Read], reader: Reader, reads_tokens: bool) -> None:
+def _fill(some: Sequence[_Read], reader: Reader, reads: str) -> None:
     """Add a reader's readings to what was read before."""
-    settled = [one.judged.tokens if reads_tokens else one.judged.text for one in some]
+    settled = [one.judged.tokens if reads == "tokens" else one.judged.text for one in some]
     if many := getattr(reader, "many", None):
         answers = [one.judged.answer for one, known in zip(some, settled, strict=True) if known is None]
         readings = iter(many(answers))

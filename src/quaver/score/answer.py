@@ -136,24 +136,26 @@ class Answer:
 
     Args:
         response: What came back.
+        about: For a follow-up, the response that it quotes.
 
     Attributes:
         text: The answer by the three rules of this module, without white space around it.
         response: The response itself, for its tokens.
+        about: As given.
         thought: Whether there was thinking beside the answer.
         unfinished: Whether that thinking was never closed, so that no answer began.
     """
 
-    __slots__ = ("_folded", "response", "text", "thought", "unfinished")
+    __slots__ = ("_folded", "about", "response", "text", "thought", "unfinished")
 
-    def __init__(self, response: Response) -> None:
+    def __init__(self, response: Response, about: Response | None = None) -> None:
         text, self.thought, self.unfinished = without_thinking(response.text)
         if response.thinking:
             self.thought = True
         if "<" in text:
             text = _TURN_END.split(text, maxsplit=1)[0]
         self.text = plain(text).strip()
-        self.response = response
+        self.response, self.about = response, about
         self._folded: str | None = None
 
     @property
@@ -166,7 +168,8 @@ class Answer:
     def cut(self, end: int) -> Answer:
         """The answer up to a place in its text."""
         shorter = Answer.__new__(Answer)
-        shorter.response, shorter.thought, shorter.unfinished = self.response, self.thought, self.unfinished
+        shorter.response, shorter.about = self.response, self.about
+        shorter.thought, shorter.unfinished = self.thought, self.unfinished
         shorter.text = self.text[:end].strip()
         shorter._folded = None
         return shorter

@@ -1,0 +1,102 @@
+"""Requests that follow from answers: when they are asked, and that none is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.collect.fakes import Fake, answers, echo, fake, key, request, run
+
+from quaver.collect.store import Store
+from quaver.errors import ModelError
+from quaver.records import Call, Condition, Request, Response
+
+
+def followed(asked: Request, responses: Sequence[Response]) -> list[Request]:
+    """One follow-up for each answer of the first condition that is not an error."""
+    return [
+        request_of(call)
+        for call, response in zip(asked.calls, responses, strict=True)
+        if call.condition == 0 and response.finish != "error"
+    ]
+
+
+def request_of(call: Call) -> Request:
+    one = request(call.item, (call.repeat,), condition=1, text=f"about {call.item}.{call.repeat}")
+    return Request(one.model, one.prompt, one.decoding, (), 0, (one.calls[0]._replace(parent=call.key),))
+
+
+def opened(folder: Path, items: int) -> Store:
+    store = Store(folder / "responses.db")
+    conditions = [Condition("m", "v", "greedy", 2), Condition("m", "v", "greedy", 2, "sure", 0)]
+    store.place("f", conditions, [str(item) for item in range(items)], [])
+    return store
+
+
+def test_every_answer_is_followed_once(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, 700), fake()
+    outcome = run(
+        store, model, (request(item, (0, 1)) for item in range(700)), total=2800, following=followed
+    )
+    assert (outcome.ended, outcome.done, outcome.missing) == ("finished", 2800, 0)
+    assert len(model.asked) == len(set(model.asked)) == 2800
+    assert set(answers(store)) == {(c, i, r) for c in (0, 1) for i in range(700) for r in (0, 1)}
+
+
+def test_what_is_quoted_comes_with_what_was_said_of_it(tmp_path: Path) -> None:
+    store = opened(tmp_path, 3)
+    run(store, fake(), (request(item, (0, 1)) for item in range(3)), following=followed)
+    pairs = {(c, i, r): about for rows in store.read() for c, i, r, _, about in rows}
+    assert pairs[1, 2, 1] == echo(request(2), request(2, (1,)).calls[0])
+    assert pairs[0, 2, 1] is None
+
+
+def test_errors_are_not_followed_and_counted_so(tmp_path: Path) -> None:
+    def fails_on_one(asked: Request, call: Call) -> Response:
+        return Response("", "error", "down") if call.item == 1 else echo(asked, call)
+
+    store = opened(tmp_path, 3)
+    run(store, fake(fails_on_one), (request(item, (0, 1)) for item in range(3)), following=followed)
+    assert len(answers(store)) == 3 * 2 + 2 * 2
+    assert store.unfollowed() == 2
+    assert store.unfollowed(errors=False) == 0
+
+
+def test_a_follow_up_does_not_wait_for_the_rest(tmp_path: Path) -> None:
+    seen: list[int] = []
+    asked_early = threading.Event()
+
+    def slow(asked: Request, call: Call) -> Response:
+        seen.append(call.condition)
+        if call.condition == 1:
+            asked_early.set()
+        elif call.item == 5:  # long enough for the first answers to be stored
+            asked_early.wait(0.01)
+        else:
+            threading.Event().wait(0.3)
+        return echo(asked, call)
+
+    run(opened(tmp_path, 6), fake(slow), map(request, range(6)), following=followed)
+    assert seen.index(1) < 6, "the first follow-up came before the last answer"
+
+
+def test_a_budget_stops_follow_ups_too(tmp_path: Path) -> None:
+    store = opened(tmp_path, 4)
+    outcome = run(store, fake(), map(request, range(4)), total=8, calls=6, following=followed)
+    assert (outcome.ended, outcome.done, outcome.missing) == ("calls", 6, 2)
+
+
+def test_a_model_that_gives_up_ends_the_wait_for_follow_ups(tmp_path: Path) -> None:
+    class GivesUp(Fake):
+        def answer(self, requests):  # type: ignore[no-untyped-def]
+            for number, answered in enumerate(super().answer(requests)):
+                if number == 2:
+                    raise ModelError("down")
+                yield answered
+
+    store = opened(tmp_path, 4)
+    with pytest.raises(ModelError, match="down"):
+        run(store, GivesUp(echo), map(request, range(4)), following=followed)
+    assert {key(0), key(1)} <= set(store.answered([key(item) for item in range(4)]))

@@ -1,0 +1,66 @@
+"""What every registered follow-up keeps to; one that is registered and not here fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver import registry
+from quaver.design.follow_ups import FollowUp
+from quaver.design.study_file import Source, bind
+from quaver.records import Label, LabelSet, Message, Variant
+
+FOLLOW_UPS: dict[str, dict[str, Any]] = {
+    "constrained": {},
+    "first_token": {},
+    "verbal": {"question": "Sure?"},
+    "verbal_decimal": {},
+    "verbal_percentage": {},
+}
+"""Options for each."""
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+VARIANT = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"pos": "positive", "neg": "no"})
+PROMPT = (Message("system", "You code texts."), Message("user", "I like it. Which?"))
+
+
+def test_every_registered_follow_up_is_here() -> None:
+    assert sorted(FOLLOW_UPS) == registry.names("follow_ups")
+
+
+@pytest.fixture(params=FOLLOW_UPS)
+def follow_up(request: pytest.FixtureRequest) -> FollowUp:
+    plugin = registry.load("follow_ups", request.param)
+    made: FollowUp = plugin(**bind(plugin, FOLLOW_UPS[request.param], Source(None, {}), ("follow_ups", 0)))
+    return made
+
+
+def test_it_goes_on_from_the_prompt(follow_up: FollowUp) -> None:
+    assert follow_up.messages(PROMPT, "It is good.")[:2] == PROMPT
+
+
+def test_it_quotes_the_answer_where_it_says_so(follow_up: FollowUp) -> None:
+    messages = follow_up.messages(PROMPT, "It is good.")
+    quoted = [one for one in messages[2:] if one.role == "assistant" and "It is good." in one.content]
+    assert bool(quoted) == follow_up.quotes_answer
+    assert follow_up.quotes_answer or messages == follow_up.messages(PROMPT, "It is bad.")
+
+
+def test_it_ends_with_the_assistant_only_where_the_model_is_to_go_on(follow_up: FollowUp) -> None:
+    assert (follow_up.messages(PROMPT, "x")[-1].role == "assistant") == follow_up.continues
+
+
+def test_it_is_greedy_and_short(follow_up: FollowUp) -> None:
+    decoding = follow_up.decoding(VARIANT)
+    assert decoding.temperature == 0
+    assert 1 <= decoding.max_tokens <= 32
+
+
+def test_its_choices_are_the_answers_where_it_is_constrained(follow_up: FollowUp) -> None:
+    constrained = follow_up.decoding(VARIANT).constraint == "labels"
+    assert follow_up.choices(LABELS, VARIANT) == (("positive", "no") if constrained else ())
+
+
+def test_it_says_what_it_is_for(follow_up: FollowUp) -> None:
+    assert type(follow_up).__doc__
