@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quaver import registry
+from quaver.design.options import options_of
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.tables import FORMATS, Row, read_rows
@@ -81,7 +82,7 @@ def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
             where=where,
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
-    return read_rows(source.home / path, spec.items.encoding, spec.items.separator)
+    return read_rows(source.home / path, spec.items.encoding, spec.items.separator, spec.items.line)
 
 
 def _identified(
@@ -128,6 +129,7 @@ def _with_gold(
     if gold.column not in columns:
         raise UnknownName("column", gold.column, columns, where=source.where("items", "gold", "column"))
     codes = [label.code for label in spec.task.labels]
+    options = spec.task.label_set()
     for value, code in gold.map.items():
         if code not in codes:
             raise UnknownName("label", code, codes, where=source.where("items", "gold", "map", value))
@@ -138,6 +140,9 @@ def _with_gold(
             labelled.append(item)
             continue
         label = gold.map.get(text, text)
+        if label not in codes and options.options:  # the option itself may be the gold label
+            own = options_of(item, options)
+            label = codes[own.index(text)] if own.count(text) == 1 else label
         if label not in codes:
             known = [*gold.map, *codes]
             guess = nearest(text, known)

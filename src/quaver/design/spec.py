@@ -185,7 +185,7 @@ class ItemsSpec(_Part):
     """The texts to be labelled."""
 
     source: Text = Field(
-        description="A .csv, .tsv, .jsonl or .parquet file (beside the study file, or absolute), "
+        description="A .csv, .tsv, .jsonl, .parquet or .txt file (beside the study file, or absolute), "
         "a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
         examples=["items.csv"],
     )
@@ -193,6 +193,11 @@ class ItemsSpec(_Part):
     encoding: str = Field("utf-8", description="Of a text file, as Python names it: latin-1, cp1252.")
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    line: Text | None = Field(
+        None,
+        description="What a line of a .txt file holds, as {label}: {text}; the whole line is the column text "
+        "if left out.",
     )
     id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
     text: dict[str, Text] = Field(

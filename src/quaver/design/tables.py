@@ -1,4 +1,4 @@
-"""Rows from files: CSV, TSV, JSONL and Parquet, with errors that name the line."""
+"""Rows from files: CSV, TSV, JSONL, Parquet and text by the line, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import polars as pl
 
-from quaver.errors import ItemError
+from quaver.errors import ItemError, SpecError
 
 __all__ = ["FORMATS", "Row", "read_rows"]
 
@@ -31,7 +32,9 @@ _Reader = Callable[[Path, str, str | None], list[Row]]
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
 
 
-def read_rows(path: Path, encoding: str = "utf-8", separator: str | None = None) -> list[Row]:
+def read_rows(
+    path: Path, encoding: str = "utf-8", separator: str | None = None, line: str | None = None
+) -> list[Row]:
     """Read a file of items.
 
     Args:
@@ -39,13 +42,19 @@ def read_rows(path: Path, encoding: str = "utf-8", separator: str | None = None)
             codes such as ``007`` survive.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV; a comma or a tab by default.
+        line: What a line of a text file (.txt) holds: columns in braces and what stands between them, as
+            in ``{label}:{fine} {text}``. A column goes on to the next place of what follows it, the last
+            to the line's end. By default the line is the column ``text``. Empty lines are passed over.
 
     Returns:
         One mapping a row.
 
     Raises:
         ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
+        SpecError: ``line`` is for another kind of file, or does not tell its columns apart.
     """
+    if line is not None and path.suffix.lower() != ".txt":
+        raise SpecError("only a .txt file is read by the line", where="items.line", found=path.name)
     reader = FORMATS.get(path.suffix.lower())
     if reader is None:
         raise ItemError(
@@ -55,7 +64,7 @@ def read_rows(path: Path, encoding: str = "utf-8", separator: str | None = None)
             fix="save the table as CSV in UTF-8",
         )
     try:
-        return reader(path, encoding, separator)
+        return reader(path, encoding, separator if line is None else line)
     except FileNotFoundError:
         raise ItemError(
             "there is no such file of items", where=str(path), fix="paths are relative to the study file"
@@ -164,10 +173,60 @@ def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
 
 
+def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
+    first, columns = _columns_of_line(line or "{text}")
+    rows = []
+    with path.open(encoding=_bom_aware(encoding)) as file:
+        for number, written in enumerate(file, start=1):
+            rest, cells = written.rstrip("\r\n"), []
+            if not rest.strip():
+                continue
+            fits, rest = rest.startswith(first), rest.removeprefix(first)
+            for column, ends in columns:
+                cell, found, rest = rest.partition(ends) if ends else (rest, "", "")
+                cells.append((column, cell))
+                fits = fits and found == ends
+            if not fits or rest:
+                raise ItemError(
+                    "this line is of another kind",
+                    where=f"{path.name}:{number}",
+                    expected=line,
+                    found=written.strip()[:120],
+                    fix="say what a line holds, under items: line: …",
+                )
+            rows.append(Row(cells, f"{path.name}:{number}"))
+    return rows
+
+
+def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
+    """What a line begins with; then each column with what ends it, nothing for the line's end."""
+    names: list[str] = []
+    between = [""]
+    sound = True
+    try:
+        for text, name, form, how in Formatter().parse(line):
+            between[-1] += text
+            if name is not None:
+                sound = sound and bool(name) and not form and not how
+                names.append(name)
+                between.append("")
+    except ValueError:
+        sound = False
+    if not sound or not names or len(set(names)) < len(names) or not all(between[1:-1]):
+        raise SpecError(
+            "this does not say what a line holds",
+            where="items.line",
+            expected="columns in braces, each of another name, with something between them: {label}: {text}",
+            found=line,
+        )
+    return between[0], list(zip(names, between[1:], strict=True))
+
+
 FORMATS: dict[str, _Reader] = {
     ".csv": _delimited(","),
     ".tsv": _delimited("\t"),
     ".jsonl": _jsonl,
     ".parquet": _parquet,
+    ".txt": _text,
 }
 """File ending -> reader."""

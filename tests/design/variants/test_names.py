@@ -1,0 +1,90 @@
+"""What labels are called and how they are described."""
+
+from __future__ import annotations
+
+import pytest
+from tests.design.variants.prompts import prompt_of, variants_of
+
+from quaver.design.variants import Ground
+from quaver.design.variants.label_names import LabelNames
+from quaver.errors import SpecError, UnknownName
+from quaver.records import Label, LabelSet, Variant
+
+ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}
+
+
+def test_every_name_is_answered_and_explained_where_it_needs_to_be() -> None:
+    found = {one.factors["label_name"]: prompt_of(one).partition("liked?\n")[2] for one in variants_of(ALL)}
+    assert found == {
+        "name": "Answer with one of: positive, negative.",
+        "code": "pos: positive, neg: negative.\nAnswer with one of: pos, neg.",
+        "letter": "A: positive, B: negative.\nAnswer with one of: A, B.",
+        "number": "1: positive, 2: negative.\nAnswer with one of: 1, 2.",
+        "synonym": "Answer with one of: good, bad.",
+    }
+
+
+def test_a_prompt_that_lists_the_labels_needs_no_key() -> None:
+    postfix = "{% for label in labels %}({{ label.answer }}) {{ label.name }}; {% endfor %}"
+    asked = variants_of({"use": "label_names", "names": ["letter"]}, postfix=postfix)
+    assert [one.factors["label_name"] for one in asked] == ["original", "letter"]
+    assert prompt_of(asked[1]).endswith("(A) positive; (B) negative; ")
+
+
+def test_own_answers_are_the_original_unless_a_name_is_the_same() -> None:
+    names = {"use": "label_names", "names": ["name", "letter"]}
+    own = variants_of(names, answers={"pos": "yes", "neg": "no"})
+    assert [one.factors["label_name"] for one in own] == ["original", "name", "letter"]
+    assert [one.factors["label_name"] for one in variants_of(names)] == ["name", "letter"]
+    without = variants_of(names | {"original": False}, answers={"pos": "yes", "neg": "no"})
+    assert [one.factors["label_name"] for one in without] == ["name", "letter"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("synonym 2", "the label 'pos' has no synonym 2"),
+        ("nickname", "labels have no such name"),
+        ("synonym 0", "labels have no such name"),
+    ],
+)
+def test_a_name_that_labels_do_not_have(name: str, problem: str) -> None:
+    with pytest.raises(SpecError, match=problem) as caught:
+        variants_of({"use": "label_names", "names": [name]})
+    assert str(caught.value.where).startswith("variants[0]")
+
+
+def test_more_labels_than_letters() -> None:
+    labels = LabelSet(tuple(Label(str(n), str(n)) for n in range(27)))
+    prompt = Variant(
+        "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}
+    )
+    with pytest.raises(SpecError, match="more labels than letters"):
+        LabelNames(names=["letter"]).levels(Ground(prompt, labels, 1))
+
+
+ARTICLE = {"use": "descriptions", "definitions": {"article": {"pos": "The thing is liked."}}}
+
+
+def test_an_article_added_to_a_definition_is_a_variant() -> None:
+    shown = "{% for label in labels %}{{ label.name }}: {{ label.definition }} {% endfor %}"
+    own, other = (prompt_of(one) for one in variants_of(ARTICLE, postfix=shown))
+    assert own.endswith("positive: It is liked. negative: It is not. ")
+    assert other.endswith("positive: The thing is liked. negative: It is not. ")
+
+
+@pytest.mark.parametrize("shows", [{"use": "strategies"}, {"use": "json_answers"}])
+def test_descriptions_are_seen_by_strategies_and_schemas(shows: dict[str, str]) -> None:
+    for families in ([ARTICLE, shows], [shows, ARTICLE]):
+        prompts = [prompt_of(one) for one in variants_of(*families)]
+        assert sum("The thing is liked." in prompt for prompt in prompts) == 1
+
+
+def test_descriptions_that_no_prompt_shows() -> None:
+    with pytest.raises(SpecError, match="never shows the labels' definitions that are varied"):
+        variants_of(ARTICLE)
+
+
+def test_a_description_of_an_unknown_label() -> None:
+    with pytest.raises(UnknownName, match="pso"):
+        variants_of({"use": "descriptions", "definitions": {"x": {"pso": "?"}}})
