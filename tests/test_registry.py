@@ -129,7 +129,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 
 
 def test_everything_that_quaver_registers_can_be_loaded() -> None:
-    kinds: list[registry.Kind] = ["items", "variants", "models", "evaluators", "measures"]
+    kinds: list[registry.Kind] = ["items", "variants", "paraphrasers", "models", "evaluators", "measures"]
     for kind in kinds:
         for name in registry.names(kind):
             assert callable(registry.load(kind, name)), (kind, name)

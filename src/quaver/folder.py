@@ -46,6 +46,10 @@ class StudyFolder:
         return self.path / "noise.json"
 
     @property
+    def _wordings(self) -> Path:
+        return self.path / "wordings.json"
+
+    @property
     def _lock(self) -> Path:
         return self.path / "study.lock.json"
 
@@ -93,6 +97,14 @@ class StudyFolder:
                 part.replace(self.annotations)
             finally:
                 part.unlink(missing_ok=True)
+
+    def read_wordings(self) -> dict[str, Any]:
+        """The wordings that models made and the edits by hand; empty where there are none."""
+        return _read(self._wordings)
+
+    def write_wordings(self, document: Mapping[str, Any]) -> None:
+        """Keep the wordings that models made and the edits by hand."""
+        self._write(self._wordings, document)
 
     def _write(self, path: Path, document: Mapping[str, Any]) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"

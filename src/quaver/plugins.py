@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from quaver import registry
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.study_file import Source, bind
-from quaver.errors import Unavailable, UnknownName
+from quaver.errors import SpecError, Unavailable, UnknownName
 from quaver.measure import Measure
+from quaver.measure.originals import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.models import Model
 from quaver.records import ANNOTATION_COLUMNS, Estimate
 from quaver.score import Evaluator
@@ -30,12 +33,14 @@ class Measurement(NamedTuple):
         plugin: The function.
         evaluator: Whose readings alone; every evaluator's where None.
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
+        flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
     """
 
     measure: str
     plugin: Measure
     evaluator: str | None
     options: Mapping[str, Any]
+    flagged: Literal["with", "without", "both"] = "with"
 
     def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
         """The estimates.
@@ -46,7 +51,17 @@ class Measurement(NamedTuple):
         """
         if self.evaluator is not None:
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
-        return list(self.plugin(frame, **{**self.options, **other}))
+        found = [] if self.flagged == "without" else self._taken(frame, other)
+        if self.flagged != "with":
+            for one in self._taken(without_flagged(frame), other):
+                count = left_out(frame, one.cell)
+                excluded = {**one.excluded, **({"flagged wording": count} if count else {})}
+                found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
+        return found
+
+    def _taken(self, frame: pl.DataFrame, other: Mapping[str, Any]) -> list[Estimate]:
+        options = {**self.options, **other}
+        return list(self.plugin(in_every_group(frame, options.get("by", ())), **options))
 
 
 class Plugins:
@@ -63,6 +78,7 @@ class Plugins:
 
     def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
         self._spec, self._source, self._functions = spec, source, dict(functions)
+        self._beside: dict[str, Model] = {}
         names = [model.name for model in spec.models]
         for name in functions:
             if name not in names:
@@ -76,6 +92,30 @@ class Plugins:
             ModelError: Weights are missing, or a function was not given.
         """
         return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
+
+    def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
+        """A model that is to reword the prompt, and what it is called.
+
+        Args:
+            asked: The name of one of the study's models, or what would stand among them.
+            models: The study's models.
+
+        Raises:
+            UnknownName: The study has no model of that name, or no engine of that name is registered.
+        """
+        if isinstance(asked, str):
+            if asked not in models:
+                raise UnknownName("model", asked, models, where="model")
+            return asked, models[asked]
+        name = str(asked.get("name", asked.get("model", asked.get("use", "model"))))
+        key = json.dumps(asked, sort_keys=True, default=str)
+        if key not in self._beside:
+            if "use" not in asked:
+                raise SpecError("this is no model", where="model", expected="use: and its options", found=key)
+            plugin = registry.load("models", str(asked["use"]), where="model")
+            options = {key: value for key, value in asked.items() if key not in ("use", "name")}
+            self._beside[key] = plugin(**bind(plugin, options, Source(None, {}), ("model",)))
+        return name, self._beside[key]
 
     def _model(self, asked: ModelSpec, index: int) -> Model:
         loc = ("models", index)
@@ -159,7 +199,7 @@ class Plugins:
     def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
         plugin = registry.load("measures", asked.use, where=self._source.where(*loc))
-        return plugin, bind(plugin, asked.options, self._source, loc, ("use", "by", "evaluator"))
+        return plugin, bind(plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged"))
 
     def check(self, factors: Sequence[str]) -> None:
         """Find what is wrong with evaluators and measures, before anything is asked.

@@ -123,6 +123,8 @@ class Variant:
         frame: ``chat`` sends messages; ``plain`` one text without a chat template, for base models.
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
+        covariates: What else the annotation frame says of it, by column: numbers, marks and texts that
+            are no levels, such as its wording's ``distance`` from the original.
         origin: Where each level came from: the family, its parameters, the parent, edits.
     """
 
@@ -143,6 +145,7 @@ class Variant:
     frame: Literal["chat", "plain"] = "chat"
     schema: str = ""
     label_field: str = ""
+    covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -376,8 +379,10 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 
 ``label`` is null unless ``status`` is ``valid``. ``probabilities`` follow the label set's order.
 ``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
-factor of its variants (``wording``, ``format``, …) and one for each group of its items, and one
-(Float64) for each setting that a grid of decodings varies; none of those may take a name from here.
+factor of its variants (``wording``, ``format``, …), one for each of their covariates (Float64,
+Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
+for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
+those may take a name from here.
 """
 
 

@@ -8,16 +8,17 @@ A plug-in is one object (a class or a function) that an installed package names 
 Quaver's own implementations are named the same way in its ``pyproject.toml``: to add one, write
 its file and add its line there. What each kind must look like is the protocol of that kind:
 
-==============  ==============================================
-group           protocol
-==============  ==============================================
+=================== ==============================================
+group               protocol
+=================== ==============================================
 quaver.items        ``quaver.design.items.ItemSource``
 quaver.variants     ``quaver.design.variants.VariantFamily``
+quaver.paraphrasers ``quaver.design.paraphrase.Paraphraser``
 quaver.models       ``quaver.models.Model``
 quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.Evaluator``
 quaver.measures     ``quaver.measure.Measure``
-==============  ==============================================
+=================== ==============================================
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from quaver.errors import QuaverError, UnknownName
 
 __all__ = ["Kind", "load", "names"]
 
-Kind = Literal["items", "variants", "follow_ups", "models", "evaluators", "measures"]
+Kind = Literal["items", "variants", "paraphrasers", "follow_ups", "models", "evaluators", "measures"]
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
+from hashlib import blake2b
 from inspect import getdoc
 from itertools import islice
 from pathlib import Path
@@ -19,12 +20,13 @@ from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.runner import Outcome, Progress, collect
 from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Counts, Store
+from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.study_file import Source, read_study
-from quaver.errors import ModelError, StoreError
+from quaver.errors import ModelError, SpecError, StoreError
 from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model
@@ -33,6 +35,8 @@ from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.records import Call, Estimate, Request, Response
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
+from quaver.text_table import read_edits, write_texts
+from quaver.wordings import KeptWordings
 
 __all__ = ["Study"]
 
@@ -88,8 +92,92 @@ class Study:
 
     @cached_property
     def experiment(self) -> Experiment:
-        """Items, variants, decodings and conditions, loaded and checked."""
-        return resolve(self.spec, self._source)
+        """Items, variants, decodings and conditions, loaded and checked.
+
+        Raises:
+            SpecError: The study contradicts itself, or has wordings that have not been made yet.
+        """
+        return resolve(self.spec, self._source, self._wordings)
+
+    def make_wordings(
+        self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None
+    ) -> list[str]:
+        """Have the wordings made that a model is to make, and that the folder does not hold yet.
+
+        Args:
+            again: Make all of them anew, and forget the edits made by hand.
+            watch: Called with what is about to be made.
+
+        Returns:
+            What was made, in words; ``run`` and ``plan`` make what is missing, too.
+
+        Raises:
+            ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
+        """
+        if self.spec.annotations is not None or not (again or self._lacks_wordings()):
+            return []
+        self._files.make()
+        with sole_writer(self.folder):
+            self._wordings.make(again=again, watch=watch)
+            try:
+                made = resolve(self.spec, self._source, self._wordings)
+            finally:
+                self._wordings.rest()
+        self._forget()
+        self.__dict__["experiment"] = made
+        return self._wordings.made
+
+    def _lacks_wordings(self) -> bool:
+        """Whether the study is good but for wordings that have not been made yet."""
+        try:
+            _ = self.experiment
+        except SpecError:
+            if self._wordings.lacking:
+                return True
+            raise
+        return False
+
+    def export_wordings(self, path: str | Path) -> int:
+        """Write every text that the variants bring to a table (CSV) that a person can edit.
+
+        Returns:
+            How many texts there are.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return write_texts(Path(path), self.experiment.editable)
+
+    def import_wordings(self, path: str | Path) -> list[Edit]:
+        """Take over the edits made in a table that ``export_wordings`` wrote.
+
+        Returns:
+            What was changed. The folder keeps it with what stood there before, and so does the lock file.
+
+        Raises:
+            SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
+        """
+        edits = read_edits(Path(path), self.experiment.editable)
+        if edits:
+            resolve(self.spec, self._source, self._wordings.with_edits(edits))
+            self._files.make()
+            with sole_writer(self.folder):
+                self._wordings.add_edits(edits)
+            self._forget()
+        return edits
+
+    def _forget(self) -> None:
+        """Resolve anew what depends on the wordings."""
+        for name in ("experiment", "models", "_served", "_plan", "_fingerprint"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _wordings(self) -> KeptWordings:
+        return KeptWordings(self._files, lambda asked: self._plugins.one_model(asked, self._engines))
+
+    @cached_property
+    def _engines(self) -> dict[str, Model]:
+        return self._plugins.models()
 
     @cached_property
     def models(self) -> dict[str, Model]:
@@ -99,7 +187,7 @@ class Study:
             UnknownName: No engine of that name is registered.
             ModelError: Weights are missing.
         """
-        models = self._plugins.models()
+        models = self._engines
         experiment = self.experiment
         asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
         for name, one in experiment.follow_ups.items():
@@ -146,6 +234,7 @@ class Study:
         Args:
             pilot: Ask this many requests first, and store their answers, so that the time is measured.
         """
+        self.make_wordings()
         self._plugins.check(self._factors)
         if pilot:
             self.run(requests=pilot)
@@ -177,6 +266,7 @@ class Study:
             StoreError: Another process collects for this study, or the disk is full.
             ModelError: A model is of no use.
         """
+        self.make_wordings()
         experiment, models = self.experiment, self.models
         self._files.make()
         with sole_writer(self.folder), self._files.store() as store:
@@ -305,8 +395,10 @@ class Study:
 
     def _scoring_mark(self, store: Store) -> str:
         """Changes with the calls, the stored answers and the study's evaluators."""
-        evaluators = [asked.model_dump() for asked in self.spec.evaluators]
-        return f"{self._fingerprint} {store.state()} {json.dumps(evaluators, sort_keys=True, default=str)}"
+        told: list[Any] = [asked.model_dump() for asked in self.spec.evaluators]
+        told.append([dict(variant.covariates) for variant in self.experiment.variants])
+        text = json.dumps(told, sort_keys=True, default=str)
+        return f"{self._fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"
 
     # -------------------------------------------------------------------- measure
 
@@ -383,11 +475,13 @@ class Study:
             options = options if options.get("second") == first else {"first": first, **options}
         seed = derive(self.spec.seed, "bootstrap", asked.use)
         options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
-        return Measurement(asked.use, plugin, asked.evaluator, options)
+        return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged)
 
     @property
     def _factors(self) -> list[str]:
-        return list(dict.fromkeys(name for one in self.experiment.variants for name in one.factors))
+        """The columns that the variants fill: their factors and covariates."""
+        named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
+        return list(dict.fromkeys(name for names in named for name in names))
 
     # --------------------------------------------------------------------- report
 
@@ -442,7 +536,8 @@ class Study:
 
     def _lock(self) -> dict[str, Any]:
         rules = {name: getdoc(type(one)) or "" for name, one in self._plugins.evaluators().items()}
-        return lock_document(self.spec, self.experiment, self._served, rules)
+        document = lock_document(self.spec, self.experiment, self._served, rules)
+        return document | {"wordings": self._wordings.told()}
 
 
 def _kind(study: type[Study], spec: StudySpec) -> type[Study]:

@@ -47,6 +47,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "label_names": {"names": ["name", "code", "letter", "number", "synonym"]},
     "label_order": {"orders": "rotations"},
     "option_order": {},
+    "paraphrases": {"engine": "surface", "k": 2},
     "perturbations": {"paraphrase": "Good or bad?"},
     "position": {},
     "role": {},
@@ -79,10 +80,12 @@ LENGTHS = {"factors", "perturbations"}
 BUILDS = {"factors", "perturbations"}
 """Families that make a prompt anew, instruction and format alike."""
 
-REWORDS = {"wordings"}
+REWORDS = {"paraphrases", "wordings"}
 """Families that change what is asked, never the format of the answer."""
 
-PARTS = [name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "origin")]
+PARTS = [
+    name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "covariates", "origin")
+]
 
 
 def ground(seed: int = 1, prompt: Variant = PROMPT) -> Ground:

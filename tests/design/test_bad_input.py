@@ -265,10 +265,83 @@ STUDIES = {
     ),
     "factor twice": (
         STUDY
-        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n  - {use: wordings, texts: {b: Is it?}}\n",
+        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n"
+        + "  - {use: formats, factor: wording, formats: {b: {postfix: Say.}}}\n",
         SpecError,
         "study.yaml:14: variants[1]: the factor 'wording'",
         "factor:",
+    ),
+    "two families that reword": (
+        STUDY
+        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n"
+        + "  - {use: paraphrases, factor: other, engine: surface}\n",
+        SpecError,
+        "study.yaml:14: variants[1]: two families put the instruction into other words",
+        "into one family",
+    ),
+    "unknown engine": (
+        STUDY + "variants: [{use: paraphrases, engine: surfaces}]\n",
+        UnknownName,
+        "study.yaml:12: variants[0]: unknown paraphraser 'surfaces'",
+        "did you mean 'surface'?",
+    ),
+    "unknown option of an engine": (
+        STUDY + "variants: [{use: paraphrases, engine: surface, kk: 3}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: kk: unknown key 'kk'",
+        "did you mean 'k'?",
+    ),
+    "k out of range": (
+        STUDY + "variants: [{use: paraphrases, engine: surface, k: 0}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: k: this number of wordings cannot be made",
+        "expected: 1 to 1,000",
+    ),
+    "more wordings than there are": (
+        STUDY + "variants: [{use: paraphrases, engine: surface, kinds: [articles], k: 30}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: k: the instruction was written in",
+        "expected: 30 that differ",
+    ),
+    "a grammar with one point": (
+        STUDY
+        + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
+        + "fields: {text: [A], question: [B], answer: []}}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: format: the grammar has one point",
+        "expected: two choices",
+    ),
+    "a smaller grammar than asked for": (
+        STUDY
+        + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
+        + "fields: {text: [A, B], question: [C], answer: []}}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: n: the grammar has 2 layouts",
+        "expected: 10",
+    ),
+    "a file of wordings that is not there": (
+        STUDY + "variants: [{use: paraphrases, engine: file, path: none.csv}]\n",
+        SpecError,
+        "none.csv: there is no such file of wordings",
+        "relative to the study file",
+    ),
+    "several wordings at temperature 0": (
+        STUDY + "variants: [{use: paraphrases, engine: llm, model: fake, temperatures: [0], k: 2}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: temperatures: temperature 0 gives one wording",
+        "k: 2 at temperature 0",
+    ),
+    "a request without the instruction": (
+        STUDY + "variants: [{use: paraphrases, engine: llm, model: fake, request: Reword!}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: request: ",
+        "{{ instruction }}",
+    ),
+    "wordings that are not made yet": (
+        STUDY + "variants: [{use: paraphrases, engine: llm, model: fake}]\n",
+        SpecError,
+        "study.yaml:12: variants[0]: wordings that a model makes have not been made yet",
+        "`quaver variants STUDY` makes them",
     ),
     "text templates beside a group named text": (
         changed('text: "{{ text }}"', "text: {a: '{{ text }}', b: '{{ id }}'}").replace(
@@ -294,7 +367,7 @@ STUDIES = {
         STUDY
         + "variants:\n"
         + "  - {use: wordings, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
-        + "  - {use: wordings, factor: b, texts: {'3': Three?, '2,b=3': Four?}}\n",
+        + "  - {use: formats, factor: b, formats: {'3': {postfix: 3}, '2,b=3': {postfix: 4}}}\n",
         SpecError,
         "study.yaml:12: variants: two combinations of levels have the same name",
         "commas",

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -175,3 +176,19 @@ def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
     frame = annotate([[(0, 0, 0, Response("Dole")), (1, 0, 0, Response("Dole"))]], made).collect()
     assert frame["temperature"].to_list() == [0.5, 1.0]
     assert frame.schema["temperature"] == pl.Float64
+
+
+def test_covariates_keep_their_types() -> None:
+    told = {"distance": 0.25, "original": False, "flags": "lost labels: dole"}
+    variants = {**VARIANTS, "s": replace(VARIANTS["s"], covariates=told)}
+    made = Annotator(
+        conditions=CONDITIONS,
+        items=ITEMS,
+        variants=variants,
+        labels=LABELS,
+        evaluators={"first": FirstLabel()},
+    )
+    frame = annotate([ROWS], made).collect()
+    assert frame.select("distance", "original").dtypes == [pl.Float64, pl.Boolean]
+    assert frame.select(*told).row(0) == (None, None, None)
+    assert frame.select(*told).row(-1) == (0.25, False, "lost labels: dole")

@@ -8,8 +8,11 @@ from functools import cached_property
 
 from quaver import registry
 from quaver.design.crossing import Only, check_constraints, conditions_of, nested, sampled
+from quaver.design.edits import Editable, editable, edited
 from quaver.design.follow_ups import FollowUp
 from quaver.design.items import load_items
+from quaver.design.keeping import NOTHING_KEPT, Keeper
+from quaver.design.meaning import checked
 from quaver.design.options import options_of
 from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
@@ -35,6 +38,7 @@ class Experiment:
         conditions: Model × variant × decoding, models outermost; then for each of these its follow-ups.
         notes: What a reader must know of how the variants were chosen: aliasing, samples, what was nested.
         follow_ups: The follow-ups by name.
+        editable: What a person may rewrite: the templates that the factors' levels bring.
     """
 
     labels: LabelSet
@@ -44,6 +48,7 @@ class Experiment:
     conditions: Sequence[Condition]
     notes: Sequence[str] = ()
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
+    editable: Sequence[Editable] = ()
 
     @property
     def calls(self) -> int:
@@ -63,12 +68,13 @@ class Experiment:
         return {variant.id: variant for variant in self.variants}
 
 
-def resolve(spec: StudySpec, source: Source) -> Experiment:
+def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> Experiment:
     """Load the items, build the variants, cross everything.
 
     Args:
         spec: The study.
         source: Where its parts stand, for errors.
+        keeper: Has the wordings that models made, and the edits made by hand.
 
     Raises:
         SpecError: A template is wrong, or the design contradicts itself.
@@ -78,7 +84,7 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
     _check_options(labels, items, source)
-    variants, notes = _variants(spec, labels, items, spare, source)
+    variants, notes, texts = _variants(spec, labels, items, spare, source, keeper)
     _check_templates(spec, variants, items, source)
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
@@ -99,7 +105,7 @@ def resolve(spec: StudySpec, source: Source) -> Experiment:
         for index, condition in enumerate(conditions)
         for name, follow_up in follow_ups.items()
     ]
-    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups)
+    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, texts)
 
 
 def _follow_ups(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
@@ -128,7 +134,8 @@ def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> N
 def _check_grid_columns(
     spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Source
 ) -> None:
-    taken = {name for variant in variants for name in variant.factors} | set(spec.items.groups)
+    taken = {name for variant in variants for name in (*variant.factors, *variant.covariates)}
+    taken |= set(spec.items.groups)
     for setting in dict.fromkeys(setting for one in decodings.values() for setting in one.grid):
         if setting in taken:
             raise SpecError(
@@ -140,8 +147,13 @@ def _check_grid_columns(
 
 
 def _variants(
-    spec: StudySpec, labels: LabelSet, sample: Sequence[Item], spare: Sequence[Item], source: Source
-) -> tuple[list[Variant], list[str]]:
+    spec: StudySpec,
+    labels: LabelSet,
+    sample: Sequence[Item],
+    spare: Sequence[Item],
+    source: Source,
+    keeper: Keeper,
+) -> tuple[list[Variant], list[str], list[Editable]]:
     given = spec.prompt
     first_text = next(iter(spec.items.text.values()))
     prompt = Variant(
@@ -159,6 +171,7 @@ def _variants(
     factors: dict[str, Sequence[LevelOfFactor]] = {}
     partial: list[tuple[Mapping[str, str], Only, str]] = []
     notes: list[str] = []
+    rewording: str | None = None
     if len(spec.items.text) > 1:
         if TEXT_FACTOR in spec.items.groups:
             raise SpecError(
@@ -178,8 +191,11 @@ def _variants(
         with source.locating("variants", index):
             seed = derive(spec.seed, "variants", factor)
             texts = tuple(spec.items.text.values())
-            ground = Ground(prompt, labels, seed, spare, source.home, sample, texts)
-            levels = family.levels(ground)
+            ground = Ground(prompt, labels, seed, spare, source.home, sample, texts, keeper)
+            levels = edited(factor, family.levels(ground), prompt, keeper.edits)
+            if getattr(family, "rewords", False):
+                rewording = _only_one(rewording, factor)
+                levels = checked(levels, prompt, labels, spec.meaning, keeper.similarities)
             notes += getattr(family, "notes", lambda _: ())(ground)
         for column in columns_of(factor, levels) or [factor]:
             if factor in factors or column in ANNOTATION_COLUMNS or column in spec.items.groups:
@@ -200,7 +216,22 @@ def _variants(
         variants, drawn = sampled(variants, spec)
     for variant in variants:
         _check_answers(variant, source)
-    return variants, [*notes, *left_out, *drawn]
+    return variants, [*notes, *left_out, *drawn], editable(prompt, factors)
+
+
+def _only_one(before: str | None, factor: str) -> str:
+    """The factor that puts the instruction into other words: a second one would undo the first.
+
+    Raises:
+        SpecError: There is one already.
+    """
+    if before is not None:
+        raise SpecError(
+            "two families put the instruction into other words, and only one of them can",
+            found=f"{before} and {factor}",
+            fix="leave one of them out, or put all wordings into one family",
+        )
+    return factor
 
 
 def _text_level(name: str, template: str) -> LevelOfFactor:

@@ -36,6 +36,7 @@ __all__ = [
     "GoldSpec",
     "ItemsSpec",
     "LabelSpec",
+    "MeaningSpec",
     "ModelSpec",
     "PluginSpec",
     "PriceSpec",
@@ -52,7 +53,7 @@ IMPORTED = "imported"
 TEXT_FACTOR = "text"
 """The factor of the items' text, where the study gives several templates."""
 
-ACROSS_VARIANTS = frozenset(["consistency", "inter_pss", "sensitivity"])
+ACROSS_VARIANTS = frozenset(["consistency", "inter_pss", "original_agreement", "sensitivity"])
 """Measures that compare variants, and so are not taken for each variant apart."""
 
 Text = Annotated[str, Field(min_length=1)]
@@ -350,6 +351,9 @@ class MeasureSpec(PluginSpec):
         "out, for measures that compare variants model, decoding and text.",
     )
     evaluator: Name | None = Field(None, description="Whose readings; every evaluator's if left out.")
+    flagged: Literal["with", "without", "both"] = Field(
+        "with", description="Wordings whose meaning is doubtful: with them, without them, or one of each."
+    )
 
     def columns(self, factors: Collection[str]) -> tuple[str, ...]:
         """The columns to measure apart in a study whose variants have these factors."""
@@ -404,6 +408,21 @@ class ModelSpec(PluginSpec):
 
 
 _GRID: Any = {"type": ["number", "array"]}
+
+
+class MeaningSpec(_Part):
+    """How wordings are compared with the original. They are flagged, never dropped."""
+
+    by: Literal["auto", "embeddings", "lexical"] = Field(
+        "auto",
+        description="embeddings compares sentence embeddings (extra `embeddings`), lexical the letters; "
+        "auto takes embeddings where they are installed.",
+    )
+    threshold: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None,
+        description="Wordings less similar than this are flagged; 0.5 for embeddings and 0.2 for letters "
+        "if left out.",
+    )
 
 
 class DecodingSpec(_Part):
@@ -546,6 +565,7 @@ class StudySpec(_Part):
     items: ItemsSpec
     prompt: PromptSpec
     variants: tuple[FamilySpec, ...] = Field((), description="Ways to vary the prompt, crossed in full.")
+    meaning: MeaningSpec = Field(MeaningSpec(), description="How wordings are compared with the original.")
     models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
         description="The models that are asked.",
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],

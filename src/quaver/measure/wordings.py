@@ -132,30 +132,35 @@ def original_agreement(
     """
     resampling = Resampling(confidence, resamples, seed, interval)
     setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    original = original or _marked(setting)
+    marked = [] if original else _marked(setting)
     found: list[Estimate] = []
     for cell in setting.cells(("variant",), WITHIN_REPEAT):
-        found += _with_original(setting, cell, original)
+        found += _with_original(setting, cell, original or _only(marked, cell))
     return found
 
 
-def _marked(setting: Setting) -> str | None:
-    """The variant that the column ``original`` marks as such; None where there is no such column."""
+def _marked(setting: Setting) -> list[str]:
+    """The variants that the column ``original`` marks as such; none where there is no such column."""
     frame = frame_of(setting.annotations)
     variant = setting.column("variant")
     if "original" not in frame.columns or variant not in frame.columns:
-        return None
+        return []
     marks = frame["original"].cast(pl.String).str.to_lowercase().is_in(["true", "1"])
-    names = frame.filter(marks)[variant].cast(pl.String).unique().to_list()
-    if len(names) > 1:
+    return sorted(frame.filter(marks)[variant].cast(pl.String).unique().to_list())
+
+
+def _only(marked: Sequence[str], cell: Cell) -> str | None:
+    """The one of the marked variants that a cell has; the only one where it has none of them."""
+    here = [name for name in marked if name in cell.raters] or marked
+    if len(here) > 1:
         raise MeasureError(
             "several variants are marked as the original",
             where="annotations['original']",
-            expected="one",
-            found=", ".join(sorted(names)),
-            fix="name it: original=…",
+            expected="one in each cell",
+            found=", ".join(here),
+            fix="put what else varies into by, or name it: original=…",
         )
-    return names[0] if names else None
+    return here[0] if here else None
 
 
 def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[Estimate]:

@@ -287,10 +287,26 @@ def _columns(
     for name in dict.fromkeys(name for variant in variants.values() for name in variant.factors):
         _claim(name, "a factor of the variants", taken)
         of_condition[name] = [variants[condition.variant].factors.get(name) for condition in conditions]
+    told: dict[str, pl.Series] = {}
+    for name in dict.fromkeys(name for variant in variants.values() for name in variant.covariates):
+        _claim(name, "a covariate of the variants", taken)
+        values = [variants[condition.variant].covariates.get(name) for condition in conditions]
+        told[name] = _typed(name, values)
     for name in dict.fromkeys(name for item in items for name in item.groups):
         _claim(name, "a group of the items", taken)
         of_item[name] = [item.groups.get(name) for item in items]
-    return _categorical(of_condition), _categorical(of_item)
+    return _categorical(of_condition) | told, _categorical(of_item)
+
+
+def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
+    """Marks as Booleans, numbers as numbers, anything else as text."""
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in known):
+        return pl.Series(name, values, dtype=pl.Boolean)
+    if all(isinstance(value, int | float) for value in known):
+        return pl.Series(name, values, dtype=pl.Float64, strict=False)
+    texts = [None if value is None else str(value) for value in values]
+    return pl.Series(name, texts, dtype=pl.Categorical)
 
 
 def _settings(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:

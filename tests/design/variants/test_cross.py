@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -38,3 +39,13 @@ def test_without_a_factor_of_their_own_levels_are_their_columns() -> None:
 def test_two_families_cannot_fill_one_column() -> None:
     with pytest.raises(SpecError, match="fill the column 'heat'"):
         cross(PROMPT, {"wording": [level("w", {"heat": "1"})], "heat": [level("h")]})
+
+
+def test_covariates_are_no_factors() -> None:
+    levels = [level("original"), replace(level("w1"), covariates={"distance": 0.25, "flagged": False})]
+    assert columns_of("wording", levels) == ["wording", "distance", "flagged"]
+    _, second = cross(PROMPT, {"wording": levels})
+    assert (second.factors, second.covariates) == (
+        {"wording": "w1"},
+        {"distance": 0.25, "flagged": False},
+    )

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quaver.errors import SpecError
 from quaver.records import Item, LabelSet, Variant
+
+if TYPE_CHECKING:
+    from quaver.design.keeping import Keeper
 
 __all__ = ["ORIGINAL", "Ground", "LevelOfFactor", "VariantFamily", "columns_of", "cross"]
 
@@ -25,10 +28,12 @@ class LevelOfFactor:
         name: Its name, unique within the factor.
         edit: What it does to the prompt; pure.
         origin: Where it came from, for the lock file and the report.
-        columns: What else the annotations say of it, by column.
-        turn: When it is applied: those of turn 0 (wordings, layouts, answers) first, whatever the order
-            of the factors, then those of turn 1 (orders, moves), of turn 2 (additions), and of turn 3,
-            which draw on all else (JSON schemas).
+        columns: What else the annotations say of it, by column; each is a factor too.
+        turn: When it is applied, whatever the order of the factors: those of turn -1 first (wordings,
+            which others build on), then those of turn 0 (layouts, answers), of turn 1 (orders, moves), of
+            turn 2 (additions), and of turn 3, which draw on all else (JSON schemas).
+        covariates: Numbers, marks and texts that the annotations say of it and that are no levels: a
+            temperature, a distance.
     """
 
     name: str
@@ -36,6 +41,7 @@ class LevelOfFactor:
     origin: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     turn: int = 0
+    covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class Ground:
         home: The folder that relative paths in the study file start from.
         sample: The items of the study.
         texts: Every template of an item's text in the study; the prompt's own if left out.
+        keeper: Keeps what a family makes once and for good; without one, nothing is kept.
     """
 
     prompt: Variant
@@ -59,6 +66,7 @@ class Ground:
     home: Path = Path()
     sample: Sequence[Item] = ()
     texts: Sequence[str] = ()
+    keeper: Keeper | None = None
 
 
 class VariantFamily(Protocol):
@@ -66,7 +74,8 @@ class VariantFamily(Protocol):
 
     Its constructor takes the options that stand beside its name in the study file, as keyword
     arguments with annotated types. A family may have a method ``notes(ground)`` too: sentences for the
-    lock file, the plan and the report on how its levels were chosen.
+    lock file, the plan and the report on how its levels were chosen. A family that puts the instruction
+    into other words says so by ``rewords = True``: its levels' meaning is then compared with the original's.
     """
 
     factor: str
@@ -114,6 +123,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
                 variant,
                 id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
                 factors=_factors(chosen),
+                covariates={name: value for level in combination for name, value in level.covariates.items()},
                 origin={
                     factor or level.origin.get("family", ""): dict(level.origin)
                     for factor, level in chosen.items()
@@ -134,7 +144,8 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
 def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
     """The columns that a factor's levels fill: its own, where it has one, and theirs."""
     own = [factor] if factor else []
-    return list(dict.fromkeys([*own, *(column for level in levels for column in level.columns)]))
+    theirs = (column for level in levels for column in (*level.columns, *level.covariates))
+    return list(dict.fromkeys([*own, *theirs]))
 
 
 def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:

@@ -19,6 +19,7 @@ class Wordings:
     """
 
     factor = "wording"
+    rewords = True
 
     def __init__(self, *, texts: dict[str, str]) -> None:
         self._texts = texts
@@ -33,4 +34,4 @@ def _level(name: str, text: str) -> LevelOfFactor:
     def edit(variant: Variant) -> Variant:
         return replace(variant, instruction=text)
 
-    return LevelOfFactor(name, edit, {"family": "wordings", "by": "hand", "parent": ORIGINAL})
+    return LevelOfFactor(name, edit, {"family": "wordings", "by": "hand", "parent": ORIGINAL}, turn=-1)

@@ -1,0 +1,79 @@
+"""What a study keeps of its wordings between commands: design asks for it, ``quaver.wordings`` keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from quaver.design.edits import Edit
+from quaver.design.meaning import By, compare
+from quaver.design.paraphrase import Draft, Wording, Work
+from quaver.errors import SpecError
+from quaver.records import Decoding, Prompt, Response
+
+__all__ = ["NOTHING_KEPT", "Keeper", "NoWork"]
+
+
+class Keeper(Protocol):
+    """Keeps what was paid for and what a person wrote."""
+
+    @property
+    def edits(self) -> Sequence[Edit]:
+        """Edits by hand, in the order in which they were made."""
+        ...
+
+    def wordings(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
+    ) -> Sequence[Wording]:
+        """The wordings that were asked for: those that are kept, and what ``fill`` adds to them.
+
+        Args:
+            asked: What decides them; two that ask for the same share what is kept.
+            blank: The draft to start from where nothing is kept.
+            fill: Fills a draft up and returns what is wanted of it.
+        """
+        ...
+
+    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities of wordings to their original, as `quaver.design.meaning.compare` gives them."""
+        ...
+
+
+class NoWork:
+    """Nothing may be spent; ``refused`` tells whether something was to be."""
+
+    refused = False
+
+    def begin(self, what: str) -> None:
+        """Refuse."""
+        self.refused = True
+        raise SpecError(
+            "wordings that a model makes have not been made yet",
+            expected=what,
+            found="none",
+            fix="`quaver variants STUDY` makes them, and so do plan and run",
+        )
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Refuse."""
+        self.begin(f"{count} answers of a model")
+        return []
+
+
+class _NothingKept:
+    """No folder: whatever costs nothing is made anew, and nothing else."""
+
+    edits: Sequence[Edit] = ()
+
+    def wordings(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
+    ) -> Sequence[Wording]:
+        return fill(blank, NoWork())
+
+    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
+        return compare(by, original, wordings)
+
+
+NOTHING_KEPT: Keeper = _NothingKept()

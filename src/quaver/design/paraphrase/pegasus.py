@@ -1,0 +1,249 @@
+"""``pegasus``: the paraphraser of Barrie, Palaiologou & Törnberg (2024), sampled at rising temperatures.
+
+``tuner007/pegasus_paraphrase`` reads and writes 60 tokens at most, and was trained on single sentences: a
+longer text is cut off without a word. So the instruction is cut into sentences (an overlong one at its
+commas and conjunctions), each is reworded for itself, and they are put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, too_few
+from quaver.design.paraphrase.llm import check_temperatures
+from quaver.design.paraphrase.protected import escaped, placeholders
+from quaver.design.paraphrase.sentences import clauses, sentences
+from quaver.design.variants import Ground
+from quaver.errors import SpecError, Unavailable
+from quaver.seeds import derive
+
+__all__ = ["TEMPERATURES", "Pegasus"]
+
+TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))
+"""25 temperatures from 0.1 to 5.0."""
+
+_LIMIT = 60
+
+
+class Pegasus:
+    """A Pegasus model as paraphraser; needs the extra ``hf``.
+
+    Args:
+        model: A model's name on Hugging Face's hub, or the folder of one, beside the study file or absolute.
+        temperatures: At which it is sampled.
+        k: Wordings wanted at each.
+        beams: Sampled side by side, the likeliest of which are taken, as the paper does; 1 samples each
+            wording for itself.
+        top_k: Tokens that may be sampled at each step; 0 for all.
+        tries: How many are drawn for each wording wanted before it is given up.
+        batch: Sentences reworded together.
+        device: ``cpu``, ``cuda``, …; by default the accelerator where there is one.
+    """
+
+    factor = "wording"
+    part = "instruction"
+    exact = False
+    kept = True
+
+    def __init__(
+        self,
+        *,
+        model: str = "tuner007/pegasus_paraphrase",
+        temperatures: list[float] | None = None,
+        k: int = 10,
+        beams: int = 50,
+        top_k: int = 50,
+        tries: int = 10,
+        batch: int = 8,
+        device: str | None = None,
+    ) -> None:
+        self._temperatures = list(TEMPERATURES) if temperatures is None else temperatures
+        check_temperatures(self._temperatures, k)
+        if min(self._temperatures) <= 0:
+            raise SpecError("Pegasus is sampled", where="temperatures", expected="above 0", found="0")
+        for name, value in (("k", k), ("beams", beams), ("tries", tries), ("batch", batch)):
+            check_count(name, value)
+        self._model, self._k, self._beams, self._top_k = model, k, beams, top_k
+        self._tries, self._batch, self._device = tries, batch, device
+
+    def asked(self) -> Mapping[str, Any]:
+        """The model and how it is sampled."""
+        return {"model": self._model, "beams": self._beams, "top_k": self._top_k}
+
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
+        """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+
+        Raises:
+            SpecError: A sentence is too long for the model and cannot be cut.
+            ModelError: Fewer came, or the model cannot be loaded.
+        """
+        chosen: list[Wording] = []
+        sampler: _Sampler | None = None
+        for temperature in self._temperatures:
+            group = f"{temperature:g}"
+            if len(draft.of(group)) < self._k:
+                work.begin(f"wordings at temperature {group} from {self._model}")
+                sampler = sampler or self._sampler(ground)
+                self._fill(sampler, temperature, group, ground, draft)
+            chosen += draft.of(group)[: self._k]
+        return chosen
+
+    def _sampler(self, ground: Ground) -> _Sampler:
+        beside = ground.home / self._model
+        return _Sampler(str(beside) if beside.is_dir() else self._model, self._device)
+
+    def _fill(self, sampler: _Sampler, temperature: float, group: str, ground: Ground, draft: Draft) -> None:
+        original = ground.prompt.instruction
+        pieces = _pieces(original, sampler)
+        drawn = 0
+        while (missing := self._k - len(draft.of(group))) > 0:
+            if drawn >= self._tries * self._k:
+                fix = "lower k, raise tries, or leave this temperature out; what came is kept"
+                raise too_few(draft, group, self._k, f"temperature {group}", fix)
+            count = min(missing, self._beams) if self._beams > 1 else missing
+            before = draft.asked.get(group, 0)
+            seed = (derive(ground.seed, "pegasus", group) + before) % 2**31
+            self._draw(sampler, pieces, temperature, group, count, seed, draft)
+            draft.asked[group] = before + count
+            drawn += count
+
+    def _draw(
+        self,
+        sampler: _Sampler,
+        pieces: Sequence[_Piece],
+        temperature: float,
+        group: str,
+        count: int,
+        seed: int,
+        draft: Draft,
+    ) -> None:
+        texts = [piece.text for piece in pieces if piece.reword]
+        made: list[list[str | None]] = []
+        for at in range(0, len(texts), self._batch):
+            some = texts[at : at + self._batch]
+            made += sampler.sample(some, count, temperature, self._beams, self._top_k, seed + at)
+        for number in range(count):
+            said = iter([sentence[number] for sentence in made])
+            whole = [(next(said) if piece.reword else piece.text, piece.space) for piece in pieces]
+            if any(text is None for text, _ in whole):
+                draft.drop(group, "cut off")
+                continue
+            wording = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
+            told = {TEMPERATURE: temperature}
+            origin = {"temperature": temperature, "seed": seed, "sentences": len(texts)}
+            draft.offer(wording, lambda n: f"t{group}-{n}", group, told, origin)
+
+
+class _Piece(NamedTuple):
+    """A sentence or a part of one, and the space behind it."""
+
+    text: str
+    space: str
+    reword: bool
+
+
+def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
+    """The instruction in pieces that fit the model; those with placeholders are to stay as they are."""
+    found = []
+    for sentence in sentences(instruction):
+        held = bool(placeholders(sentence)) or not sentence.strip()
+        for part in [sentence] if held else _fitting(sentence, sampler):
+            text = part.rstrip()
+            found.append(_Piece(text, part[len(text) :], not held))
+    if not any(piece.reword for piece in found):
+        raise SpecError(
+            "every sentence of the instruction holds a placeholder, which this model would lose",
+            where="prompt.instruction",
+            found=instruction[:120],
+        )
+    return found
+
+
+def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
+    """A sentence in as few parts as the model's limit allows."""
+    if sampler.tokens(sentence) <= sampler.limit:
+        return [sentence]
+    parts: list[str] = []
+    for clause in clauses(sentence):
+        if sampler.tokens(clause) > sampler.limit:
+            raise SpecError(
+                f"a sentence is too long for the model, which reads {sampler.limit} tokens",
+                where="prompt.instruction",
+                expected="a full stop, comma or conjunction within them",
+                found=f"{sampler.tokens(clause)} tokens: {clause[:80]}",
+            )
+        if parts and sampler.tokens(parts[-1] + clause) <= sampler.limit:
+            parts[-1] += clause
+        else:
+            parts.append(clause)
+    return parts
+
+
+class _Sampler:
+    """A Pegasus model, loaded when it is first used."""
+
+    def __init__(self, model: str, device: str | None) -> None:
+        self._name, self._wanted = model, device
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, Any]:
+        """PyTorch, the tokenizer and the model."""
+        try:
+            import torch
+            from transformers import AutoTokenizer, PegasusForConditionalGeneration
+        except ImportError as error:
+            raise Unavailable(
+                "rewording with Pegasus needs PyTorch and transformers",
+                found=str(error),
+                fix='pip install "quaver[hf]"',
+            ) from None
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self._name)
+            model: Any = PegasusForConditionalGeneration.from_pretrained(self._name)
+        except (OSError, ValueError) as error:
+            raise Unavailable(
+                "the paraphrasing model cannot be loaded",
+                where=self._name,
+                found=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
+                fix="let this machine reach the hub once, or name a folder that holds the model",
+            ) from None
+        device = self._wanted or ("cuda" if torch.cuda.is_available() else "cpu")
+        return torch, tokenizer, model.to(device).eval()
+
+    @property
+    def limit(self) -> int:
+        """Tokens that it reads and writes at most."""
+        _, _, model = self._loaded
+        return min(_LIMIT, int(model.config.max_position_embeddings))
+
+    def tokens(self, text: str) -> int:
+        """How many tokens a text is, the end mark included."""
+        _, tokenizer, _ = self._loaded
+        return len(tokenizer(text.strip())["input_ids"])
+
+    def sample(
+        self, texts: Sequence[str], count: int, temperature: float, beams: int, top_k: int, seed: int
+    ) -> list[list[str | None]]:
+        """Draw wordings of each text; None for one that did not end within the limit."""
+        torch, tokenizer, model = self._loaded
+        batch = tokenizer(list(texts), padding=True, return_tensors="pt").to(model.device)
+        with torch.random.fork_rng(), torch.no_grad():
+            torch.manual_seed(seed)
+            drawn = model.generate(
+                input_ids=batch["input_ids"],
+                attention_mask=batch["attention_mask"],
+                do_sample=True,
+                temperature=float(temperature),
+                top_k=top_k,
+                num_beams=beams,
+                num_return_sequences=count,
+                max_new_tokens=self.limit - 1,
+            )
+        end = tokenizer.eos_token_id
+        told: list[str | None] = [
+            tokenizer.decode(row, skip_special_tokens=True).strip() if end in row else None
+            for row in drawn.tolist()
+        ]
+        return [told[at : at + count] for at in range(0, len(told), count)]

@@ -1,0 +1,75 @@
+"""``paraphrases``: the prompt, reworded by an engine of `quaver.design.paraphrase`; never the postfix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from quaver import registry
+from quaver.design.keeping import NOTHING_KEPT, NoWork
+from quaver.design.paraphrase import Draft, Paraphraser, Wording, Work
+from quaver.design.study_file import Source, bind
+from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.records import Variant
+
+__all__ = ["Paraphrases"]
+
+
+class Paraphrases:
+    """Wordings that an engine makes of the prompt's own, which is one of the set, as ``original``.
+
+    Args:
+        engine: A registered engine: llm, pegasus, surface, format, file.
+        **options: The engine's own.
+    """
+
+    def __init__(self, *, engine: str, **options: Any) -> None:
+        plugin = registry.load("paraphrasers", engine)
+        self._name = engine
+        bound = bind(plugin, options, Source(None, {}), (), beside=("use", "engine", "factor", "only"))
+        self._engine: Paraphraser = plugin(**bound)
+        self.factor = self._engine.factor
+        self.rewords = self._engine.part == "instruction"
+
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The original wording, then the engine's.
+
+        Raises:
+            SpecError: The engine cannot make them, or may not make them now.
+            ModelError: A model gave too few.
+        """
+        engine = self._engine
+        original = getattr(ground.prompt, engine.part)
+        asked = {
+            "engine": self._name,
+            **engine.asked(),
+            "original": original,
+            "seed": ground.seed,
+        }
+
+        def fill(draft: Draft, work: Work) -> Sequence[Wording]:
+            return engine.reword(ground, draft, work)
+
+        blank = Draft(original, engine.exact)
+        keeper = ground.keeper or NOTHING_KEPT
+        wordings = keeper.wordings(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+        first = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "hand"})
+        return [first, *(self._level(one) for one in wordings)]
+
+    def notes(self, ground: Ground) -> Sequence[str]:
+        """How many points the grammar has, where there is one."""
+        found = [level.origin.get("points") for level in self.levels(ground)[1:]]
+        if not found or found[0] is None:
+            return ()
+        return [f"{self.factor}: {len(found):,} layouts drawn from a grammar of {found[0]:,} points"]
+
+    def _level(self, wording: Wording) -> LevelOfFactor:
+        def edit(variant: Variant) -> Variant:
+            if self.rewords:
+                return replace(variant, instruction=wording.text)
+            return replace(variant, layout=wording.text)
+
+        origin = {"family": "paraphrases", "engine": self._name, "parent": ORIGINAL, **wording.origin}
+        turn = -1 if self.rewords else 0
+        return LevelOfFactor(wording.name, edit, origin, turn=turn, covariates=wording.covariates)

@@ -1,0 +1,195 @@
+"""``wordings.json``: the wordings that models made, the edits made by hand, and what was measured of both.
+
+Wordings that cost something are made once. What is kept here is used by every later command and never made
+again, unless that is asked for; the file can be read, and goes with the study's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from quaver.design import embeddings
+from quaver.design.edits import Edit
+from quaver.design.keeping import NoWork
+from quaver.design.meaning import By, compare
+from quaver.design.paraphrase import Draft, Wording, Work
+from quaver.folder import StudyFolder
+from quaver.models import Model
+from quaver.records import Call, Decoding, Prompt, Request, Response
+
+__all__ = ["KeptWordings"]
+
+
+class KeptWordings:
+    """A study's ``wordings.json``; design asks it for wordings (`quaver.design.keeping.Keeper`).
+
+    Attributes:
+        made: What was made since ``make`` was called, in words.
+        lacking: Whether something was asked for that is not there and might not be made.
+
+    Args:
+        files: The study's folder.
+        model: Gives a model by its name in the study, or made from what would stand among the models.
+    """
+
+    def __init__(
+        self, files: StudyFolder, model: Callable[[str | Mapping[str, Any]], tuple[str, Model]]
+    ) -> None:
+        self._files, self._model = files, model
+        self._document = files.read_wordings()
+        self._making = self._again = False
+        self._writes = True
+        self._remade: list[Mapping[str, Any]] = []
+        self._watch: Callable[[str], None] = lambda _: None
+        self.made: list[str] = []
+        self.lacking = False
+
+    def make(self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None) -> None:
+        """From now on, have made what is missing.
+
+        Args:
+            again: Make everything anew, and forget the edits.
+            watch: Called with what is about to be made.
+        """
+        self._making, self._again, self._watch = True, again, watch
+        self._remade, self.made = [], []
+        if again and self._document.get("edits"):
+            self._document["edits"] = []
+            self._write()
+
+    def rest(self) -> None:
+        """From now on, have nothing made."""
+        self._making = self._again = self.lacking = False
+
+    # ------------------------------------------------------------------- wordings
+
+    def wordings(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
+    ) -> Sequence[Wording]:
+        """What is kept under ``asked``, filled up where something is missing and may be made."""
+        entries: list[dict[str, Any]] = self._document.setdefault("drafts", [])
+        entry = next((one for one in entries if one["asked"] == asked), None)
+        if self._again and entry is not None and asked not in self._remade:
+            entries.remove(entry)
+            entry = None
+        self._remade.append(asked)
+        draft = blank if entry is None else _draft(entry, blank)
+        if not self._making:
+            none = NoWork()
+            try:
+                return fill(draft, none)
+            finally:
+                self.lacking |= none.refused
+        work = _Work(self)
+        try:
+            return fill(draft, work)
+        finally:
+            if work.begun:  # what came is kept, whatever went wrong
+                entry = {"asked": dict(asked), **(entry or {}), **_entry(draft)}
+                entry["by"] = {**entry.get("by", {}), **work.by}
+                self._document["drafts"] = [one for one in entries if one["asked"] != asked] + [entry]
+                self._write()
+
+    def begin(self, what: str) -> None:
+        """Note and tell what is about to be made."""
+        self.made.append(what)
+        self._watch(what)
+
+    def model(self, asked: str | Mapping[str, Any]) -> tuple[str, Model]:
+        """A model, and what it is called."""
+        return self._model(asked)
+
+    # ---------------------------------------------------------------------- edits
+
+    @property
+    def edits(self) -> list[Edit]:
+        """Edits by hand, in their order."""
+        return [Edit(**one) for one in self._document.get("edits", ())]
+
+    def add_edits(self, edits: Sequence[Edit]) -> None:
+        """Keep further edits."""
+        self._document["edits"] = [asdict(one) for one in [*self.edits, *edits]]
+        self._write()
+
+    def with_edits(self, edits: Sequence[Edit]) -> KeptWordings:
+        """The same with further edits, nothing written: to see whether they are any good."""
+        other = KeptWordings(self._files, self._model)
+        other._document = {**self._document, "edits": [asdict(one) for one in [*self.edits, *edits]]}
+        other._writes = False
+        return other
+
+    def told(self) -> dict[str, Any]:
+        """What the lock file says of them: how the wordings that models made came about, and every edit."""
+        drafts = [
+            {name: value for name, value in one.items() if name != "wordings"}
+            | {"wordings": len(one["wordings"])}
+            for one in self._document.get("drafts", ())
+        ]
+        return {"made": drafts, "edits": list(self._document.get("edits", ()))}
+
+    # -------------------------------------------------------------------- meaning
+
+    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities; those of embeddings are kept, and so are the same where these are not installed."""
+        known: dict[str, float] = (
+            self._document.get("similarities", {}).get(embeddings.METHOD, {}).get(original, {})
+        )
+        if by != "lexical" and all(text in known for text in wordings):
+            return embeddings.METHOD, [known[text] for text in wordings]
+        method, found = compare(by, original, wordings)
+        if method == embeddings.METHOD:
+            new = known | dict(zip(wordings, found, strict=True))
+            self._document.setdefault("similarities", {}).setdefault(method, {})[original] = new
+            if self._making or self._files.path.is_dir():
+                self._write()
+        return method, found
+
+    def _write(self) -> None:
+        if self._writes:
+            self._files.write_wordings({"format": 1, **self._document})
+
+
+class _Work:
+    """What an engine may spend, and what it has spent."""
+
+    def __init__(self, kept: KeptWordings) -> None:
+        self._kept = kept
+        self.begun = False
+        self.by: dict[str, Any] = {}
+
+    def begin(self, what: str) -> None:
+        """Note that something is made from now on."""
+        self.begun = True
+        self._kept.begin(what)
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Ask a model the same thing several times."""
+        name, engine = self._kept.model(model)
+        self.by[name] = {"identity": engine.identity(), **engine.provenance()}
+        engine.prepare(count)
+        calls = tuple(Call(f"wording {seed + n}".encode(), 0, 0, n) for n in range(count))
+        request = Request(name, prompt, decoding, (), seed, calls)
+        return [response for _, responses in engine.answer([request]) for response in responses]
+
+
+def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
+    """A draft as it was kept."""
+    return Draft(
+        blank.original,
+        blank.exact,
+        [Wording(**one) for one in entry["wordings"]],
+        dict(entry["answers"]),
+        {group: dict(reasons) for group, reasons in entry["dropped"].items()},
+    )
+
+
+def _entry(draft: Draft) -> dict[str, Any]:
+    return {
+        "wordings": [asdict(one) for one in draft.wordings],
+        "answers": draft.asked,
+        "dropped": draft.dropped,
+    }

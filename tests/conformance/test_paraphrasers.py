@@ -1,0 +1,130 @@
+"""What every registered paraphraser keeps to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quaver import registry
+from quaver.design.paraphrase import Draft, Paraphraser, Wording
+from quaver.design.study_file import Source, bind
+from quaver.design.templates import check
+from quaver.design.variants import Ground
+from quaver.errors import QuaverError
+from quaver.records import Decoding, Label, LabelSet, Prompt, Response, Variant
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+PROMPT = Variant(
+    id="",
+    factors={},
+    system="You code texts.",
+    layout="Text: {{ text }}\nQuestion: {{ question }}\nAnswer:",
+    text="{{ text }}",
+    instruction="Is the opinion in this text positive or negative? It is one of these 2, do not guess.",
+    postfix="Answer with one of: {{ answers | join(', ') }}.",
+    answers={"pos": "positive", "neg": "negative"},
+)
+SAID = [
+    "1. Does this text hold a positive or a negative opinion, of the 2?",
+    '"Of the 2, positive or negative: which is it?"',
+    "Is the opinion in this text positive or negative? It is one of these 2, do not guess.",
+]
+ENGINES: dict[str, dict[str, Any]] = {
+    "file": {"path": "wordings.csv"},
+    "format": {"n": 5},
+    "llm": {"model": "any", "k": 2, "temperatures": [0.5]},
+    "pegasus": {"k": 2},
+    "surface": {"k": 4, "strengths": [0.1, 0.5]},
+}
+NEEDS_WEIGHTS = {"pegasus"}  # tests/design/paraphrase/test_pegasus.py makes some
+
+
+class Said:
+    """Work that may be done, by a model that says the same three things again and again."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self._at = 0
+
+    def begin(self, what: str) -> None:
+        self.begun.append(what)
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        self._at += count
+        return [Response(SAID[n % len(SAID)]) for n in range(self._at - count, self._at)]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    (tmp_path / "wordings.csv").write_text("name,wording\na,Good or bad?\nb,Bad or good?\n", encoding="utf-8")
+    return Ground(PROMPT, LABELS, 7, home=tmp_path)
+
+
+def engine(name: str) -> Paraphraser:
+    plugin = registry.load("paraphrasers", name)
+    made: Paraphraser = plugin(**bind(plugin, ENGINES[name], Source(None, {}), ()))
+    return made
+
+
+def original(one: Paraphraser) -> str:
+    text: str = getattr(PROMPT, one.part)
+    return text
+
+
+def made(name: str, ground: Ground) -> Sequence[Wording]:
+    one = engine(name)
+    return one.reword(ground, Draft(original(one), one.exact), Said())
+
+
+def test_every_registered_engine_is_here() -> None:
+    assert sorted(ENGINES) == registry.names("paraphrasers")
+
+
+@pytest.mark.parametrize("name", sorted(set(ENGINES) - NEEDS_WEIGHTS))
+class TestEngine:
+    def test_wordings_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
+        one = engine(name)
+        texts = [wording.text for wording in made(name, ground)]
+        assert len(texts) > 1
+        assert len({*texts, original(one)}) == len(texts) + 1
+        assert all(text.strip() for text in texts)
+
+    def test_names_are_their_own_and_fit_an_id(self, name: str, ground: Ground) -> None:
+        names = [wording.name for wording in made(name, ground)]
+        assert len(set(names)) == len(names)
+        assert not any(sign in one for one in names for sign in ",=")
+
+    def test_the_same_seed_gives_the_same(self, name: str, ground: Ground) -> None:
+        assert made(name, ground) == made(name, ground)
+
+    def test_wordings_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
+        known = ["labels", "answers", "item"]
+        known += ["text", "question", "instruction", "postfix"] if engine(name).part == "layout" else []
+        for wording in made(name, ground):
+            check(wording.text, known, where=wording.name)
+
+    def test_only_what_is_kept_may_cost_anything(self, name: str, ground: Ground) -> None:
+        one = engine(name)
+        draft = Draft(original(one), one.exact)
+        work, later = Said(), Said()
+        first = one.reword(ground, draft, work)
+        assert bool(work.begun) == one.kept
+        if one.kept:  # it finds what is there, and adds nothing
+            assert one.reword(ground, draft, later) == first
+            assert later.begun == []
+
+    def test_what_is_asked_for_can_be_kept(self, name: str, ground: Ground) -> None:
+        assert json.loads(json.dumps(engine(name).asked())) == engine(name).asked()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_unknown_option_is_one_error(name: str) -> None:
+    plugin = registry.load("paraphrasers", name)
+    with pytest.raises(QuaverError, match="unknown key 'kk'"):
+        bind(plugin, {**ENGINES[name], "kk": 1}, Source(None, {}), ())
