@@ -200,6 +200,9 @@ def test_a_turn_after_an_answer_is_read_as_if_cold(model: LlamaCpp) -> None:
         ("user", "The capital of France?"), ("assistant", answered[0].text), ("user", "Sure?"), max_tokens=3
     )
     cold = bits(alone(model, after))
+    begun = [saying(("user", "France?"), ("assistant", f"The capital{more}")) for more in ("", " is")]
+    colds = [bits(alone(model, one)) for one in begun]
+    assert [bits(found) for found in ask(model, *begun)] == colds
     (_, one_found), (other,) = ask(model, asked, after), ask(model, after)
     assert bits(one_found) == bits(other) == cold
 

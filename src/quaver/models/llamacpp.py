@@ -251,10 +251,14 @@ def _goes_on(messages: Sequence[Message], before: Sequence[Message]) -> bool:
     text, start = _plain(messages), _plain(before)
     if text is not None:
         return start is not None and text.startswith(start)
-    shared = zip(before, messages, strict=False)
-    return len(messages) > len(before) and all(
-        one.role == other.role and one.content.strip() == other.content.strip() for one, other in shared
-    )
+    told = [(role, content.strip()) for role, content in messages]
+    *whole, (role, last) = [(role, content.strip()) for role, content in before]
+    if told[: len(whole)] != whole or len(told) <= len(whole) or told[len(whole)][0] != role:
+        return False
+    same = told[len(whole)][1]
+    if role == "assistant":  # a message that was begun, and went on without an end
+        return same.startswith(last)
+    return len(told) > len(before) and same == last
 
 
 def _as_json(message: Message) -> dict[str, str]:
