@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from tests.extras import needs
 from tests.models.requests import TEXTS, ask, one, request
 
 from quaver import registry
@@ -25,11 +26,17 @@ class Recipe:
         options: Its options.
         other: Options under which the same question may get another answer.
         too_long: A text that does not fit into its context; empty where nothing is too long.
+        extra: The extra that it needs, where the default environment does not have it.
     """
 
     options: dict[str, Any]
     other: dict[str, Any]
     too_long: str = ""
+    extra: str = ""
+
+    @property
+    def marks(self) -> list[pytest.MarkDecorator]:
+        return needs(self.extra) if self.extra else []
 
 
 def says_its_length(text: str, prompt: str) -> str:
@@ -45,6 +52,7 @@ SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 MODELS = {
     "function": Recipe({"annotate": says_its_length}, {"annotate": says_its_end}),
     "llamacpp": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400),
+    "transformers": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400, extra="hf"),
 }
 
 
@@ -58,7 +66,9 @@ def built(name: str, *, other: bool = False) -> Model:
     return model
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=recipe.marks) for name, recipe in MODELS.items()]
+)
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
@@ -144,7 +154,8 @@ def test_provenance_can_be_written_down(model: Model) -> None:
 def test_building_one_loads_nothing(name: str) -> None:
     made = built(name)
     made.prepare(4)
-    assert getattr(made, "_server", None) is None  # the embedded engine's weights
+    for weights in ("_server", "_causal"):  # of the engines in this process
+        assert getattr(made, weights, None) is None
     made.close()
 
 

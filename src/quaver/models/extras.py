@@ -1,0 +1,28 @@
+"""Whether what an engine's extra installs is here."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from quaver.errors import Unavailable
+
+__all__ = ["require"]
+
+
+def require(extra: str, *modules: str) -> None:
+    """Refuse an engine whose library is not installed, before anything is loaded.
+
+    Args:
+        extra: The extra of the package ``quaver`` that brings it.
+        *modules: What must be there.
+
+    Raises:
+        Unavailable: Something is not.
+    """
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Unavailable(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed",
+            expected=f"the extra {extra!r}",
+            fix=f'pip install "quaver[{extra}]"',
+        )
