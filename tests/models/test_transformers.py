@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.models.tiny import make_tiny
 
 from quaver.errors import ModelError, Unavailable
 from quaver.models.transformers import Transformers
-from quaver.records import Request, Response
+from quaver.records import Message, Prompt, Request
 
 pytestmark = needs("hf")
 
@@ -173,18 +174,17 @@ def test_an_answer_stays_within_the_context(folder: Path) -> None:
     assert fine.text == response.text
 
 
-def test_a_prompt_can_go_without_the_template(folder: Path) -> None:
-    plain = Transformers(model=str(folder), prompt="completion", device="cpu")
-    asked = request("abc", question="de")
-    assert plain._tokens(asked.prompt.messages) == plain._words.tokens("abc\n\nde")
-    assert isinstance(one(plain, asked), Response)
+def test_a_plain_prompt_goes_without_the_template(model: Transformers) -> None:
+    asked = replace(request(), prompt=Prompt((Message("plain", "abc de"),), "", ""))
+    assert model._tokens(asked.prompt.messages) == model._words.tokens("abc de")
+    assert one(model, asked).finish in ("stop", "length")
 
 
 def test_a_model_without_a_template_says_what_to_do(tmp_path: Path) -> None:
     folder = make_tiny(tmp_path, template=None)
     with pytest.raises(ModelError, match="has no chat template") as caught:
         one(Transformers(model=str(folder), device="cpu"), request())
-    assert "completion" in str(caught.value)
+    assert "plain" in str(caught.value)
 
 
 def test_a_template_that_refuses_a_system_message_says_so(tmp_path: Path) -> None:

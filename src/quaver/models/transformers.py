@@ -56,8 +56,8 @@ class Transformers:
         dtype: In what the numbers are held. A GGUF file's are unpacked to it.
         device: ``cpu``, ``cuda``, ``mps``; by default the first accelerator that PyTorch finds.
         threads: Of the processor; PyTorch's choice by default.
-        prompt: ``chat`` applies the model's chat template; ``completion`` sends the messages' text as it
-            is, for base models.
+
+    Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
     Log-probabilities are those of the model's own distribution, before temperature and any cut, up to the
     whole vocabulary. Samplers run in llama.cpp's order; the repetition penalty looks at the whole prompt
@@ -69,6 +69,7 @@ class Transformers:
         constraint=True,
         seed=True,
         system=True,
+        plain=True,
         decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
         local=True,
     )
@@ -84,19 +85,18 @@ class Transformers:
         dtype: Literal["float32", "bfloat16", "float16"] = "float32",
         device: str | None = None,
         threads: int | None = None,
-        prompt: Literal["chat", "completion"] = "chat",
     ) -> None:
         require("hf", "torch", "transformers")
         self._checkpoint = Checkpoint(model, revision)
         self._setting, self._batch, self._context = setting, max(1, batch), context
-        self._dtype, self._device, self._threads, self._prompt = dtype, device, threads, prompt
+        self._dtype, self._device, self._threads = dtype, device, threads
         self._causal: Causal | None = None
         self._longest = context or 0
         self._ends: list[int] = []
 
     def identity(self) -> str:
-        """Weights, setting, precision, and how the prompt is sent."""
-        return f"transformers {self._checkpoint.identity} {self._setting} {self._prompt} {self._dtype}"
+        """Weights, setting and precision."""
+        return f"transformers {self._checkpoint.identity} {self._setting} {self._dtype}"
 
     def provenance(self) -> Mapping[str, Any]:
         """Weights, library versions, device and settings."""
@@ -107,7 +107,6 @@ class Transformers:
             "model": self._checkpoint.name,
             "weights": self._checkpoint.identity,
             "setting": self._setting,
-            "prompt": self._prompt,
             "context": self._context,
             "dtype": self._dtype,
             "device": self._where,
@@ -273,18 +272,16 @@ class Transformers:
 
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         """A prompt as tokens, as llama.cpp's server makes them too."""
-        if self._prompt == "completion":
-            text = "\n\n".join(_clean(content) for _, content in messages)
-        else:
-            text = self._templated(messages)
-        found: list[int] = self._tokenizer(text, add_special_tokens=self._prompt == "completion")["input_ids"]
+        plain = messages[0].role == "plain"
+        text = _clean(messages[0].content) if plain else self._templated(messages)
+        found: list[int] = self._tokenizer(text, add_special_tokens=plain)["input_ids"]
         return found
 
     def _templated(self, messages: Sequence[Message]) -> str:
         if not self._tokenizer.chat_template:
             raise ModelError(
                 f"{self._checkpoint.name} has no chat template",
-                fix="for a base model: `prompt: completion` under the model",
+                fix="ask a base model in plain text: `frame: plain` under prompt",
             )
         turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]
         goes_on = turns[-1]["role"] == "assistant"
@@ -297,7 +294,7 @@ class Transformers:
                 f"the chat template of {self._checkpoint.name} does not take these messages",
                 expected=", ".join(turn["role"] for turn in turns),
                 found=str(error)[:300],
-                fix="put what the system message says into the instruction, or use `prompt: completion`",
+                fix="put what the system message says into the instruction",
             ) from error
         return text
 
