@@ -37,6 +37,11 @@ class StudyFolder:
         return self.path / "annotations.parquet"
 
     @property
+    def log(self) -> Path:
+        """What happened in its runs, a line each, for people."""
+        return self.path / "run.log"
+
+    @property
     def has_noise(self) -> bool:
         """Whether the engines' own noise has been measured."""
         return self._noise.exists()
@@ -48,6 +53,10 @@ class StudyFolder:
     @property
     def _wordings(self) -> Path:
         return self.path / "wordings.json"
+
+    @property
+    def _rounds(self) -> Path:
+        return self.path / "rounds.json"
 
     @property
     def _lock(self) -> Path:
@@ -78,6 +87,14 @@ class StudyFolder:
     def write_lock(self, document: Mapping[str, Any]) -> None:
         """Keep what the study resolved to."""
         self._write(self._lock, document)
+
+    def read_rounds(self) -> dict[str, Any]:
+        """The rounds of adaptive collection; empty where there were none."""
+        return _read(self._rounds)
+
+    def write_rounds(self, document: Mapping[str, Any]) -> None:
+        """Keep the rounds of adaptive collection."""
+        self._write(self._rounds, document)
 
     def read_noise(self) -> dict[str, list[dict[str, Any]]]:
         """The engines' own noise by model; empty where it was not measured."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
+from quaver.collect.budget import Price
+from quaver.costs import Range, Tokens, expected_tokens
 from quaver.design.plan import Plan
 from quaver.models import Model
 from quaver.plan_parts import PlanPart, answer_tokens, parts_of
@@ -33,7 +35,9 @@ class ModelForecast:
         answer_tokens: At most, if every answer is as long as it may be.
         counted: Whether the model's own tokenizer counted; else four characters are a token.
         seconds: For the calls that are not stored, at the pace of those that are; None before any is.
-        cost: In US dollars; None where it is not known.
+        cost: US dollars of the calls that are not stored, from the least to the most; None where the
+            price is not known.
+        whole: The tokens of all of its calls.
     """
 
     model: str
@@ -45,7 +49,8 @@ class ModelForecast:
     answer_tokens: int
     counted: bool
     seconds: float | None
-    cost: float | None
+    cost: Range | None
+    whole: Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Forecast:
         models: Each model's part.
         parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
+        elsewhere: What all calls of one model would cost on others, by name.
     """
 
     items: int
@@ -67,6 +73,7 @@ class Forecast:
     models: tuple[ModelForecast, ...]
     parts: tuple[PlanPart, ...] = ()
     notes: tuple[str, ...] = ()
+    elsewhere: Mapping[str, Range] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -92,7 +99,7 @@ class Forecast:
         ]
         for one in self.models:
             time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
-            cost = "cost unknown" if one.cost is None else f"${one.cost:.2f}"
+            cost = "cost unknown" if one.cost is None else str(one.cost)
             lines.append(
                 f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
@@ -100,13 +107,21 @@ class Forecast:
         return "\n".join(lines)
 
 
-def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mapping[str, float]]) -> Forecast:
+def forecast(
+    plan: Plan,
+    models: Mapping[str, Model],
+    usage: Mapping[str, Mapping[str, float]],
+    prices: Mapping[str, Price | None],
+    compared: Mapping[str, Price] | None = None,
+) -> Forecast:
     """Reckon what a plan will take.
 
     Args:
         plan: The plan.
         models: The study's models by name.
         usage: What each model's stored calls took, as ``Store.usage`` gives it.
+        prices: Of the study's models; None where one is not known.
+        compared: Of other models that the study could be asked of.
     """
     experiment, survey = plan.experiment, plan.survey
     of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
@@ -118,18 +133,27 @@ def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mappin
         calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
         used = usage.get(name, {})
         stored = int(used.get("calls", 0))
+        prompt = rates[name] * sum(of_variant[c.variant] * c.repeats for c in conditions)
+        new = rates[name] * survey.new_characters * asked / survey.characters
+        longest = sum(answer_tokens(plan, c) for c in conditions)
+        left = (calls - stored) / calls
+        price = prices.get(name)
+        rest = expected_tokens(
+            calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
+        )
         found.append(
             ModelForecast(
                 model=name,
                 calls=calls,
                 stored=stored,
                 prompts=len(experiment.items) * len({c.variant for c in conditions}),
-                prompt_tokens=round(rates[name] * sum(of_variant[c.variant] * c.repeats for c in conditions)),
-                new_tokens=round(rates[name] * survey.new_characters * asked / survey.characters),
-                answer_tokens=sum(answer_tokens(plan, c) for c in conditions),
+                prompt_tokens=round(prompt),
+                new_tokens=round(new),
+                answer_tokens=longest,
                 counted=counted,
                 seconds=(calls - stored) * used["seconds"] / stored if stored else None,
-                cost=0.0 if model.abilities.local else None,
+                cost=None if price is None else rest.cost(price),
+                whole=expected_tokens(calls, prompt, prompt - new, longest, counted, used),
             )
         )
     return Forecast(
@@ -139,7 +163,17 @@ def forecast(plan: Plan, models: Mapping[str, Model], usage: Mapping[str, Mappin
         tuple(found),
         parts_of(plan, rates),
         tuple(experiment.notes),
+        _elsewhere(found, compared or {}),
     )
+
+
+def _elsewhere(found: Sequence[ModelForecast], compared: Mapping[str, Price]) -> dict[str, Range]:
+    """What all that the most asked model is asked would cost on others, the cheapest first."""
+    if not found:
+        return {}
+    most = max(found, key=lambda one: one.calls).whole
+    costs = {name: most.cost(price) for name, price in compared.items()}
+    return dict(sorted(costs.items(), key=lambda one: one[1].high))
 
 
 def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:

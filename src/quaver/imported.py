@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import polars as pl
 
@@ -18,6 +20,7 @@ from quaver.design.spec import IMPORTED
 from quaver.errors import StoreError
 from quaver.forecast import Forecast
 from quaver.models import Model
+from quaver.standing import Standing
 from quaver.study import Study
 
 __all__ = ["ImportedStudy"]
@@ -47,8 +50,8 @@ class ImportedStudy(Study):
         names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
         return {name: {"identity": IMPORTED, "engine": "annotations that existed already"} for name in names}
 
-    def plan(self, *, pilot: int = 0) -> Forecast:
-        """No calls, whatever ``pilot`` says."""
+    def plan(self, *, pilot: int = 0, compare: Sequence[str] = ()) -> Forecast:
+        """No calls, whatever is asked."""
         experiment = self.experiment
         self._plugins.check_measures(self._factors, (IMPORTED,))
         return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), ())
@@ -59,6 +62,7 @@ class ImportedStudy(Study):
         watch: Callable[[Progress], None] = lambda _: None,
         retry_errors: bool = False,
         requests: int | None = None,
+        events: TextIO | None = None,
     ) -> Outcome:
         """Nothing to ask."""
         return Outcome("finished", 0, 0, 0, 0, 0.0)
@@ -67,6 +71,11 @@ class ImportedStudy(Study):
         """Every annotation is there."""
         height = self._imported.frame.height
         return Counts(height, 0, 0), height
+
+    def standing(self) -> Standing:
+        """Every annotation is there, and nothing was spent."""
+        height = self._imported.frame.height
+        return Standing(height, height, 0, Counter(), 0, {}, 0.0, 0.0, (), (), None, 0.0)
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Not to be had.
@@ -101,6 +110,18 @@ class ImportedStudy(Study):
     def annotations(self) -> pl.DataFrame:
         """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups)."""
         return self._imported.frame
+
+    def export(self, path: str | Path) -> int:
+        """Not to be had.
+
+        Raises:
+            StoreError: Always: there are no calls.
+        """
+        raise StoreError(
+            "annotations that exist already have no calls to export",
+            where=str(self.folder),
+            fix="annotations.parquet holds them as a table",
+        )
 
     def measurable(self) -> pl.DataFrame:
         """All of the annotations."""

@@ -11,20 +11,22 @@ from hashlib import blake2b
 from inspect import getdoc
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import polars as pl
 
-from quaver.collect.budget import Budget, Spent
+from quaver.collect.budget import Price
+from quaver.collect.journal import Journal
 from quaver.collect.noise import Noise, engine_noise
-from quaver.collect.runner import Outcome, Progress, collect
-from quaver.collect.sole_writer import sole_writer
+from quaver.collect.runner import Outcome, Progress
+from quaver.collect.sole_writer import sole_writer, who_collects
 from quaver.collect.store import Counts, Store
+from quaver.collecting import Collecting, reused_folders
 from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
-from quaver.design.spec import MeasureSpec, StudySpec
+from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.study_file import Source, read_study
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.folder import StudyFolder
@@ -32,9 +34,21 @@ from quaver.forecast import Forecast, forecast
 from quaver.models import Model
 from quaver.models.fit import check_abilities
 from quaver.plugins import Annotate, Measurement, Plugins
-from quaver.records import Call, Estimate, Request, Response
+from quaver.prices import COMPARED, check_money, prices, prices_of
+from quaver.records import ANNOTATION_COLUMNS, Call, Estimate, Request
+from quaver.rounds import (
+    Design,
+    Part,
+    Round,
+    collect_in_rounds,
+    rounds_document,
+    rounds_in_words,
+    together,
+    widest,
+)
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
+from quaver.standing import Standing, standing
 from quaver.text_table import read_edits, write_texts
 from quaver.wordings import KeptWordings
 
@@ -228,20 +242,52 @@ class Study:
             {name: int(facts.get("logprobs", 0)) for name, facts in self._served.items()},
         )
 
-    def plan(self, *, pilot: int = 0) -> Forecast:
+    @cached_property
+    def prices(self) -> dict[str, Price | None]:
+        """What the study's models cost, by name; None where nobody knows it.
+
+        Raises:
+            UnknownName: The study file names a price that does not exist.
+        """
+        try:
+            models = self.models
+        except ModelError:  # what is stored can be reckoned without the key
+            models = {}
+        return prices(self.spec, models, self._source)
+
+    def _check(self) -> None:
+        """Find what is wrong with the study before anything is asked."""
+        self._plugins.check(self._factors)
+        check_money(self.prices, self.spec, self._source)
+        reused_folders(self.spec, self._source)
+        if self.spec.until is not None:
+            asked = self._asked_until(self.spec.until)
+            self._plugins.measure(asked, ("until",))
+            columns = [*ANNOTATION_COLUMNS, *self._factors, *self.spec.items.groups]
+            self._plugins.check_names(
+                asked, self._factors, columns, list(self._plugins.evaluators()), ("until",)
+            )
+
+    def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
 
         Args:
-            pilot: Ask this many requests first, and store their answers, so that the time is measured.
+            pilot: Ask this many requests of each model first, spread over the study, and store their answers,
+                so that time and tokens are measured.
+            compare: Other models, as genai-prices names them, to say what the study would cost on them.
+
+        Raises:
+            UnknownName: Nobody knows the price of one of these.
         """
         self.make_wordings()
-        self._plugins.check(self._factors)
+        self._check()
+        compared = prices_of(compare)
         if pilot:
             self.run(requests=pilot)
         if not self._files.responses.exists():
-            return forecast(self._plan, self.models, {})
+            return forecast(self._plan, self.models, {}, self.prices, compared)
         with self._answers() as store:
-            return forecast(self._plan, self.models, store.usage())
+            return forecast(self._plan, self.models, store.usage(), self.prices, compared)
 
     # ------------------------------------------------------------------- collect
 
@@ -251,13 +297,15 @@ class Study:
         watch: Callable[[Progress], None] = lambda _: None,
         retry_errors: bool = False,
         requests: int | None = None,
+        events: TextIO | None = None,
     ) -> Outcome:
         """Ask whatever has not been asked yet, and store the answers.
 
         Args:
             watch: Called with the progress as responses are stored.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
-            requests: Send at most this many requests of each model.
+            requests: Send at most this many requests of each model, spread over the study.
+            events: Where a line of JSON is written for everything that happens (``collect.journal``).
 
         Returns:
             How the run ended; Ctrl-C and a spent budget are ends, not errors.
@@ -265,6 +313,7 @@ class Study:
         Raises:
             StoreError: Another process collects for this study, or the disk is full.
             ModelError: A model is of no use.
+            SpecError: More is spent already than the budget allows.
         """
         self.make_wordings()
         experiment, models = self.experiment, self.models
@@ -275,31 +324,63 @@ class Study:
             counts = store.counts()
             before = counts.answered - (counts.errors if retry_errors else 0)
             total = experiment.calls - store.unfollowed(errors=not retry_errors)
-            progress = Progress(total, before)
             if before == total:
-                return Outcome("finished", total, before, 0, 0, progress.elapsed)
-            self._plugins.check(self._factors)
-            fresh = counts.answered == 0
-
-            def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
-                return {} if fresh else store.answered(keys, errors=not retry_errors)
-
-            for name, model in models.items():
-                model.prepare(max(c.repeats for c in experiment.conditions if c.model == name))
-            budget = self.spec.budget
-            outcome = collect(
-                {name: islice(self._plan.requests(name, stored), requests) for name in models},
+                return Outcome("finished", before, before, 0, 0, 0.0)
+            self._check()
+            ids = [item.id for item in experiment.items]
+            journal = Journal(self._files.log, events, conditions=experiment.conditions, items=ids)
+            collecting = Collecting(
+                self._plan,
                 models,
                 store,
-                progress,
-                budget=Budget(calls=budget.calls, seconds=budget.seconds, spent=Spent(before)),
+                self.spec,
+                self._source,
+                self.prices,
+                journal=journal,
                 watch=watch,
                 following=self._plan.following if self._quotes_answers else None,
+                retry_errors=retry_errors,
             )
-            outcome = replace(outcome, total=experiment.calls - store.unfollowed())
-        if requests is not None and outcome.ended == "finished" and outcome.missing:
-            return replace(outcome, ended="requests")
+            if self.spec.until is None or requests is not None:
+                outcome = collecting.ask(most=requests)
+            else:
+                outcome = self._run_in_rounds(self.spec.until, collecting, journal)
+            journal.ended(outcome)
         return outcome
+
+    def _run_in_rounds(self, until: UntilSpec, collecting: Collecting, journal: Journal) -> Outcome:
+        """Collect until an interval is narrow enough."""
+        design, asked = Design(self.experiment, self.spec.seed), self._asked_until(until)
+        outcomes: list[Outcome] = []
+
+        def ask(part: Part) -> Outcome:
+            outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
+            return outcomes[-1]
+
+        def width(part: Part) -> float | None:
+            frame = design.annotations(part, self.measurable())
+            return widest(self._measurement(asked, frame, ("until",)).of(frame))
+
+        def tell(number: int, one: Round) -> None:
+            journal.round(number, str(one), **one.document())
+
+        rounds, last = collect_in_rounds(until, design, ask, width, tell)
+        self._files.write_rounds(rounds_document(until, rounds, last))
+        return together([*outcomes[:-1], last])
+
+    def _asked_until(self, until: UntilSpec) -> MeasureSpec:
+        evaluator = until.evaluator or self.spec.evaluators[0].title
+        return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
+
+    def standing(self) -> Standing:
+        """What is answered, spent and failed, and how fast it goes. May be asked while it runs."""
+        experiment, process = self.experiment, who_collects(self.folder)
+        conditions, items = experiment.conditions, len(experiment.items)
+        ended = self._files.read_rounds().get("ended")
+        if not self._files.responses.exists():
+            return standing(None, conditions, items, self.prices, process)
+        with self._answers() as store:
+            return standing(store, conditions, items, self.prices, process, ended)
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""
@@ -400,6 +481,24 @@ class Study:
         text = json.dumps(told, sort_keys=True, default=str)
         return f"{self._fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"
 
+    def export(self, path: str | Path) -> int:
+        """Write every answered call with its readings to a file (the columns: ``quaver.export.export``).
+
+        Args:
+            path: The file, ``.jsonl``, ``.csv`` or ``.parquet``.
+
+        Returns:
+            How many calls were written.
+
+        Raises:
+            StoreError: Nothing is stored yet, or the file cannot be written.
+        """
+        from quaver.export import export
+
+        annotations = self.annotations()
+        with self._answers() as store:
+            return export(Path(path), store, self.experiment, annotations)
+
     # -------------------------------------------------------------------- measure
 
     def measure(self, name: str, **options: Any) -> list[Estimate]:
@@ -498,11 +597,24 @@ class Study:
 
         return write_report(
             self.folder,
-            lock=self._lock(),
+            lock=self._lock() | {"collection": self._collection()},
             annotations=self.measurable(),
             estimates=self.estimates(),
             noise=self._files.read_noise(),
         )
+
+    def _collection(self) -> dict[str, Any]:
+        """How the answers came together, for the report's method."""
+        if not self._files.responses.exists():
+            return {}
+        now, rounds = self.standing(), self._files.read_rounds()
+        return {
+            "reused": dict(now.reused),
+            "changed": list(now.configurations_changed),
+            "rounds": rounds_in_words(**rounds) if rounds and self.spec.until else "",
+            "answered": now.answered,
+            "total": now.total,
+        }
 
     # --------------------------------------------------------------------- inside
 

@@ -181,9 +181,13 @@ def test_usage_adds_up(tmp_path: Path) -> None:
     assert store.usage() == {
         "m": {
             "calls": 2,
+            "counted": 2,
             "prompt_tokens": 20,
             "new_prompt_tokens": 12,
+            "cached_tokens": 8,
             "completion_tokens": 2,
+            "prompt_squares": 200,
+            "completion_squares": 2,
             "seconds": 1.0,
         }
     }

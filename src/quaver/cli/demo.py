@@ -27,7 +27,7 @@ def command(
         path.write_text(_EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
     study = Study.open(path)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
-    with watching() as watch:
+    with watching(study) as watch:
         outcome = study.run(watch=watch)
     show_outcome(outcome, study)
     if outcome.ended != "finished":

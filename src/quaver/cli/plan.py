@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, open_study, screen, table
+from quaver.prices import COMPARED
 
 _SHOWN = 40
 """Levels of factors that are listed."""
@@ -14,11 +15,17 @@ _SHOWN = 40
 
 def command(
     study: StudyArgument = HERE,
-    pilot: Annotated[int, typer.Option(help="Ask this many requests first, to measure the time.")] = 0,
+    pilot: Annotated[
+        int,
+        typer.Option(help="Ask this many requests first, spread over the study, to measure time and tokens."),
+    ] = 0,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Say what it would cost on this model, too: openai/gpt-4o-mini.")
+    ] = None,
     function: FunctionOption = None,
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does."""
-    plan = open_study(study, function).plan(pilot=pilot)
+    plan = open_study(study, function).plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "
         f"{plan.calls:,} calls, {plan.stored:,} of them answered.",
@@ -33,7 +40,7 @@ def command(
             model.new_tokens,
             model.answer_tokens,
             "done" if model.stored == model.calls else duration(model.seconds),
-            "unknown" if model.cost is None else f"${model.cost:.2f}",
+            "unknown" if model.cost is None else str(model.cost),
         )
         for model in plan.models
     ]
@@ -45,7 +52,7 @@ def command(
         "read once",
         "answers, at most",
         "time left",
-        "cost",
+        "cost left",
     )
     screen.print(table(heads, rows))
     if plan.parts:
@@ -55,7 +62,16 @@ def command(
             screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.", highlight=False)
     for note in plan.notes:
         screen.print(note, highlight=False, markup=False)
+    if plan.elsewhere:
+        measured = max(model.whole.measured for model in plan.models)
+        rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
+        costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
+        title = f"All calls of one model would cost on others, at their list prices, with answers {rests}:"
+        screen.print(table(("model", "cost"), costs, title))
     if not all(model.counted for model in plan.models):
         screen.print("Tokens are reckoned at four characters each where a model cannot count them.")
     if plan.seconds is None:
-        screen.print("The time is known once some calls are answered: try --pilot 20.", highlight=False)
+        screen.print(
+            "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
+            highlight=False,
+        )

@@ -6,12 +6,25 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen, show_outcome, watching
+from quaver.cli.screen import (
+    HERE,
+    FunctionOption,
+    StudyArgument,
+    errors,
+    open_study,
+    screen,
+    show_outcome,
+    watching,
+    writing_events,
+)
 
 
 def command(
     study: StudyArgument = HERE,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")] = False,
+    events: Annotated[
+        str, typer.Option(help="Where to write a line of JSON an event: a file, or - for standard output.")
+    ] = "",
     function: FunctionOption = None,
 ) -> None:
     """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
@@ -19,8 +32,8 @@ def command(
     if opened.spec.annotations is not None:
         screen.print("There is nothing to ask: this study measures annotations that exist already.")
         return
-    with watching() as watch:
-        outcome = opened.run(watch=watch, retry_errors=retry_errors)
-    show_outcome(outcome, opened)
+    with writing_events(events) as stream, watching(opened) as watch:
+        outcome = opened.run(watch=watch, retry_errors=retry_errors, events=stream)
+    show_outcome(outcome, opened, errors if events == "-" else screen)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)

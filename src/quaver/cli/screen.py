@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console, Group
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-from rich.progress import Progress as Bar
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from quaver.collect.runner import Outcome, Progress
 from quaver.errors import QuaverError
+from quaver.records import Condition
 from quaver.study import Study
 
 __all__ = [
@@ -30,12 +33,14 @@ __all__ = [
     "StudyArgument",
     "duration",
     "errors",
+    "errors_table",
     "open_study",
     "plain",
     "screen",
     "show_outcome",
     "table",
     "watching",
+    "writing_events",
 ]
 
 screen = Console()
@@ -103,57 +108,130 @@ def duration(seconds: float | None) -> str:
 
 
 @contextmanager
-def watching() -> Iterator[Any]:
-    """A progress bar with calls a second and time left; on a pipe, a line now and then."""
-    columns = (
-        TextColumn("asking"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[pace]}"),
-    )
-    with Bar(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task("", total=None, pace="")
-        last = [0.0]
+def writing_events(target: str) -> Iterator[TextIO | None]:
+    """Where events go: a file that is added to, standard output for ``-``, nowhere for nothing.
+
+    Raises:
+        QuaverError: The file cannot be written.
+    """
+    if target in ("", "-"):
+        yield sys.stdout if target else None
+        return
+    try:
+        file = Path(target).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise QuaverError(
+            "the events cannot be written", where=target, found=error.strerror or str(error)
+        ) from error
+    with file:
+        yield file
+
+
+@contextmanager
+def watching(study: Study) -> Iterator[Any]:
+    """What a run has done, by condition, with its pace, tokens, money and errors; on a pipe, now and then."""
+    conditions = study.experiment.conditions
+    started = time.monotonic()
+    with Live(console=errors, transient=True, refresh_per_second=4) as live:
+        last = started
 
         def watch(progress: Progress) -> None:
-            pace = f"{progress.rate:,.0f} calls/s, {duration(progress.left)} left" if progress.done else ""
-            if progress.errors:
-                pace += f", {progress.errors:,} errors"
-            done = progress.before + progress.done
-            bar.update(task, total=progress.total, completed=done, pace=pace)
-            if not errors.is_terminal and progress.elapsed - last[0] >= 15:
-                last[0] = progress.elapsed
-                errors.print(f"{done:,} of {progress.total:,} calls, {pace}", highlight=False)
+            nonlocal last
+            if errors.is_terminal:
+                live.update(_shown(progress, conditions))
+            elif time.monotonic() - last >= 15:
+                last = time.monotonic()
+                errors.print(_in_a_line(progress), highlight=False, markup=False, soft_wrap=True)
 
         yield watch
 
 
-def show_outcome(outcome: Outcome, study: Study) -> None:
-    """How a run ended, what is stored, and how to go on."""
+def _in_a_line(progress: Progress) -> str:
+    told = f"{progress.before + progress.done:,} of {progress.total:,} calls"
+    if progress.done:
+        told += f", {progress.rate:,.1f} calls/s, {duration(progress.left)} left"
+    if progress.tokens:
+        told += f", {progress.tokens:,.0f} tokens"
+    if progress.money:
+        told += f", ${progress.money:,.4f}"
+    return told + "".join(f", {count:,} × {kind}" for kind, count in progress.by_kind.most_common(3))
+
+
+def _shown(progress: Progress, conditions: Sequence[Condition]) -> Group:
+    """The run's line with a bar, and a line for each condition that came furthest lately."""
+    total = max(1, progress.total)
+    bar = ProgressBar(total=total, completed=progress.before + progress.done, width=40)
+    parts: list[Any] = [plain(_in_a_line(progress)), bar]
+    rows = [
+        (_condition(conditions[at]), done)
+        for at, done in progress.by_condition.most_common(_CONDITIONS)
+        if at < len(conditions)
+    ]
+    if len(progress.by_condition) > 1:
+        parts.append(table(("condition", "answered in this run"), rows))
+    if progress.by_kind:
+        parts.append(errors_table(progress.by_kind))
+    return Group(*parts)
+
+
+def _condition(one: Condition) -> str:
+    return f"{one.model} · {one.decoding} · {one.variant}"
+
+
+def errors_table(kinds: Counter[str]) -> Group:
+    """Errors by kind, the most frequent first."""
+    return table(("errors", "kind"), [(count, kind) for kind, count in kinds.most_common(10)])
+
+
+def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> None:
+    """How a run ended, what is stored, what it took, and how to go on."""
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
     pace = f" in {duration(outcome.seconds)}" if outcome.done else ""
-    screen.print(
-        f"{outcome.done:,} answers collected{pace}; "
-        f"{outcome.before + outcome.done:,} of {outcome.total:,} are stored.",
-        highlight=False,
-    )
+    stored = outcome.before + outcome.reused + outcome.done
+    say(f"{outcome.done:,} answers collected{pace}; {stored:,} of {outcome.total:,} are stored.")
+    if outcome.reused:
+        say(f"{outcome.reused:,} more answers were taken from other studies.")
+    if outcome.tokens:
+        cost = f", ${outcome.money:,.4f}" if outcome.money else ""
+        say(f"{outcome.tokens:,.0f} tokens{cost} in all runs together.")
     if outcome.errors:
-        screen.print(
-            f"{outcome.errors:,} of them are errors; `quaver run --retry-errors` asks for these again.",
-            highlight=False,
+        say(f"{outcome.errors:,} of them are errors; `quaver run --retry-errors` asks for these again.")
+    now = study.standing()
+    if now.unplaced:
+        say(f"{now.unplaced:,} stored answers fit no call of the study as it is now; they are kept.")
+    for told in now.configurations_changed:
+        say(f"Warning: {told}.")
+    if outcome.ended == "narrow":
+        say(
+            f"The interval is as narrow as asked: {outcome.missing:,} calls of the whole design were not "
+            "needed."
         )
-    counts, _ = study.status()
-    if counts.unplaced:
-        screen.print(
-            f"{counts.unplaced:,} stored answers fit no call of the study as it is now; they are kept.",
-            highlight=False,
-        )
-    if outcome.ended != "finished":
-        why = {
-            "interrupted": "Stopped by hand",
-            "calls": "Stopped at the budget of calls",
-            "seconds": "Stopped at the budget of time",
-            "requests": "Stopped after the requests that were wanted",
-        }[outcome.ended]
-        screen.print(
-            f"{why}: {outcome.missing:,} calls are still to be asked. Run again to go on.", highlight=False
-        )
+    elif outcome.ended != "finished":
+        missing = f"{outcome.missing:,} calls are still to be asked"
+        say(f"{_ENDS[outcome.ended]}: {missing}. {_GO_ON[outcome.ended]}")
+
+
+_CONDITIONS = 8
+"""Conditions that are shown while a study runs."""
+
+_ENDS = {
+    "interrupted": "Stopped by hand",
+    "calls": "Stopped at the budget of calls",
+    "tokens": "Stopped at the budget of tokens",
+    "money": "Stopped at the budget of money",
+    "seconds": "Stopped at the budget of time",
+    "requests": "Stopped after the requests that were wanted",
+}
+_AGAIN = "Run again to go on."
+_RAISE = "Raise it in the study file and run again to go on."
+_GO_ON = {
+    "interrupted": _AGAIN,
+    "seconds": _AGAIN,
+    "requests": _AGAIN,
+    "calls": _RAISE,
+    "tokens": _RAISE,
+    "money": _RAISE,
+}

@@ -1,16 +1,70 @@
-"""``quaver status``: what is stored, also while it runs."""
+"""``quaver status``: how a study stands, also while it runs."""
 
 from __future__ import annotations
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, errors_table, open_study, screen
+from quaver.cli.screen import table as drawn
+from quaver.costs import Range
+from quaver.standing import Standing
+
+_SHOWN = 30
+"""Conditions that are listed."""
 
 
-def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
-    """Say how much of a study is answered."""
-    counts, total = open_study(study, function).status()
-    screen.print(f"{counts.answered:,} of {total:,} calls are answered", end="", highlight=False)
-    screen.print(f", {counts.errors:,} with an error." if counts.errors else ".", highlight=False)
-    if counts.unplaced:
-        screen.print(
-            f"{counts.unplaced:,} stored answers fit no call of the study as it is.", highlight=False
+def command(
+    study: StudyArgument = HERE,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Say how much of a study is answered, what was spent and what failed. Asks nothing."""
+    now = open_study(study, function).standing()
+    if as_json:
+        print(json.dumps(asdict(now) | {"left": now.left}, ensure_ascii=False, default=str))
+        return
+    _say(f"{now.answered:,} of {now.total:,} calls are answered" + _with_errors(now.errors))
+    for line in _about(now):
+        _say(line)
+    if now.by_kind:
+        screen.print(errors_table(now.by_kind))
+    unfinished = [one for one in now.conditions if one.answered < one.wanted]
+    if unfinished and now.answered and len(now.conditions) > 1:
+        heads = ("model", "decoding", "variant", "answered", "of")
+        rows = [
+            (one.condition.model, one.condition.decoding, one.condition.variant, one.answered, one.wanted)
+            for one in unfinished[:_SHOWN]
+        ]
+        screen.print(drawn(heads, rows, "Conditions that are not finished:"))
+        if len(unfinished) > _SHOWN:
+            _say(f"… and {len(unfinished) - _SHOWN:,} conditions more.")
+
+
+def _with_errors(errors: int) -> str:
+    return f", {errors:,} with an error." if errors else "."
+
+
+def _about(now: Standing) -> list[str]:
+    lines = []
+    if now.tokens:
+        cost = "cost unknown" if now.money is None else str(Range(now.money, now.money))
+        lines.append(f"{now.tokens:,.0f} tokens were read and written ({cost}).")
+    lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]
+    if now.unplaced:
+        lines.append(f"{now.unplaced:,} stored answers fit no call of the study as it is.")
+    if now.ended == "narrow":
+        lines.append("The collection ended because its interval is as narrow as asked.")
+    if now.process is not None:
+        pace = f"{now.rate:,.1f} calls a second in the last minute, {duration(now.left)} left"
+        lines.append(
+            f"Process {now.process} is collecting: {pace if now.rate else 'nothing came in lately'}."
         )
+    return [*lines, *(f"Warning: {told}." for told in now.configurations_changed)]
+
+
+def _say(line: str) -> None:
+    screen.print(line, highlight=False, markup=False, soft_wrap=True)

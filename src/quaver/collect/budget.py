@@ -96,7 +96,7 @@ class Budget:
         self.stopped: Stop | None = None
         self._calls, self._tokens, self._money = calls, tokens, money
         self._reckons = tokens is not None or money is not None
-        self._until = time.monotonic() + seconds if seconds else None
+        self._until = None if seconds is None else time.monotonic() + seconds
         self._prices = dict(prices or {})
         self._sent = spent.calls
         self._spent_tokens, self._spent_money = spent.tokens, spent.money
@@ -120,7 +120,7 @@ class Budget:
         Where there would be none either when all that is in flight is in, the budget is closed.
         """
         with self._lock:
-            if self.stopped is None and self._until and time.monotonic() >= self._until:
+            if self.stopped is None and self._until is not None and time.monotonic() >= self._until:
                 self.stopped = "seconds"
             if self.stopped is not None:
                 return False

@@ -61,7 +61,7 @@ class Outcome:
 
     Attributes:
         ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
-            ``money``, ``requests``.
+            ``money``, ``requests``; ``narrow`` where an interval is as narrow as asked.
         total: Calls of the whole study.
         before: Calls that were stored before.
         done: Calls that this run stored.
@@ -69,9 +69,10 @@ class Outcome:
         seconds: How long it took.
         tokens: Read and written in all runs of the study.
         money: US dollars spent in all runs of the study.
+        reused: Calls that this run took from other studies.
     """
 
-    ended: Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests"]
+    ended: Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]
     total: int
     before: int
     done: int
@@ -79,11 +80,12 @@ class Outcome:
     seconds: float
     tokens: float = 0.0
     money: float = 0.0
+    reused: int = 0
 
     @property
     def missing(self) -> int:
         """Calls that are still to be asked."""
-        return self.total - self.before - self.done
+        return self.total - self.before - self.reused - self.done
 
 
 def kind_of(error: str | None) -> str:

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from quaver.errors import StoreError
 
-__all__ = ["sole_writer", "writing"]
+__all__ = ["sole_writer", "who_collects", "writing"]
 
 
 @contextmanager
@@ -40,6 +40,18 @@ def sole_writer(folder: Path) -> Iterator[None]:
         with suppress(OSError):
             pid.unlink(missing_ok=True)
         lock.release()
+
+
+def who_collects(folder: Path) -> int | None:
+    """The process that collects for a study now; None where none does."""
+    try:
+        process = int((folder / ".run.pid").read_text())
+        os.kill(process, 0)
+    except PermissionError:  # somebody else's process, and so one that lives
+        return process
+    except (OSError, ValueError):
+        return None
+    return process
 
 
 @contextmanager

@@ -353,13 +353,28 @@ class Store:
                 yield [_stored(row, 3 + len(columns)) for row in part]
 
     def usage(self) -> dict[str, dict[str, float]]:
-        """By model: calls, tokens and seconds of the study's stored responses."""
+        """By model: calls, tokens and seconds of the study's stored responses.
+
+        ``counted`` is how many of the calls say what they took; the squares are of these one by one.
+        """
         sql = """
-            SELECT c.model, count(*), total(r.prompt_tokens), total(r.prompt_tokens - r.cached_tokens),
-                   total(r.completion_tokens), total(r.latency)
+            SELECT c.model, count(*), count(r.completion_tokens), total(r.prompt_tokens),
+                   total(r.prompt_tokens - r.cached_tokens), total(r.cached_tokens),
+                   total(r.completion_tokens), total(r.prompt_tokens * r.prompt_tokens),
+                   total(r.completion_tokens * r.completion_tokens), total(r.latency)
             FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
             GROUP BY c.model"""
-        names = ("calls", "prompt_tokens", "new_prompt_tokens", "completion_tokens", "seconds")
+        names = (
+            "calls",
+            "counted",
+            "prompt_tokens",
+            "new_prompt_tokens",
+            "cached_tokens",
+            "completion_tokens",
+            "prompt_squares",
+            "completion_squares",
+            "seconds",
+        )
         with self._translated():
             return {model: dict(zip(names, row, strict=True)) for model, *row in self._db.execute(sql)}
 
@@ -377,6 +392,12 @@ class Store:
         """What a query of the tables gives; it may not change them."""
         with self._translated():
             return self._db.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
+        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
+            yield reader
 
     def state(self) -> str:
         """Changes whenever a response comes in."""

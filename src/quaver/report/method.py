@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from inspect import cleandoc
+from typing import Any
 
 from quaver.records import Estimate
 from quaver.report.results import Results
@@ -41,7 +42,19 @@ def method_paragraph(results: Results) -> str:
             else "."
         ),
     ]
-    return " ".join(parts)
+    return " ".join([*parts, *_collected(lock.get("collection", {}))])
+
+
+def _collected(told: Mapping[str, Any]) -> list[str]:
+    """How the answers came together: in rounds, from other studies, from changing configurations."""
+    parts = [told["rounds"]] if told.get("rounds") else []
+    parts += [
+        f"{calls:,} answers were taken from {study}." for study, calls in told.get("reused", {}).items()
+    ]
+    missing = told.get("total", 0) - told.get("answered", 0)
+    if missing > 0 and not told.get("rounds"):
+        parts.append(f"{missing:,} calls of the design are not answered (yet).")
+    return parts + [f"Warning: {change}." for change in told.get("changed", ())]
 
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:

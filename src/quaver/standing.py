@@ -1,0 +1,123 @@
+"""How a study stands: what is answered, spent and failed, and what a running process makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quaver.collect.budget import Price
+from quaver.collect.ledger import changed, configurations, errors_by_kind, ledger, pace, spent
+from quaver.collect.store import Store
+from quaver.records import Condition
+
+__all__ = ["ConditionStanding", "Standing", "standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionStanding:
+    """One condition's part.
+
+    Attributes:
+        condition: Model, variant, decoding, repeats.
+        answered: Calls that are answered.
+        wanted: All of its calls.
+    """
+
+    condition: Condition
+    answered: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a study stands.
+
+    Attributes:
+        total: Calls of the whole study.
+        answered: Calls that have a response.
+        errors: How many of these are errors.
+        by_kind: The errors by kind.
+        unplaced: Responses that belong to no call of the study as it stands.
+        reused: Answers that were taken from other studies, by the study.
+        tokens: Read and written by what was asked.
+        money: US dollars spent; None where a price is not known.
+        conditions: What is answered of each condition.
+        configurations_changed: A sentence for each model that answered from more than one configuration.
+        process: The process that collects now; None where none does.
+        rate: Calls a second in the last minute; 0 where nobody collects.
+        ended: How the collection in rounds ended, where there was one.
+    """
+
+    total: int
+    answered: int
+    errors: int
+    by_kind: Counter[str]
+    unplaced: int
+    reused: Mapping[str, int]
+    tokens: float
+    money: float | None
+    conditions: Sequence[ConditionStanding]
+    configurations_changed: Sequence[str]
+    process: int | None
+    rate: float
+    ended: str | None = None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go at this rate; None where nobody collects."""
+        return (self.total - self.answered) / self.rate if self.rate else None
+
+
+def standing(
+    store: Store | None,
+    conditions: Sequence[Condition],
+    items: int,
+    prices: Mapping[str, Price | None],
+    process: int | None,
+    ended: str | None = None,
+) -> Standing:
+    """How a study stands.
+
+    Args:
+        store: Its answers; None where there are none yet.
+        conditions: The study's.
+        items: How many items it has.
+        prices: Of its models; None where one is not known.
+        process: The process that collects now.
+        ended: How the collection in rounds ended.
+    """
+    answered: Counter[int] = Counter()
+    reused: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    unplaced, rate, entries = 0, 0.0, ledger(store) if store else []
+    if store:
+        answered.update(dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition")))
+        unplaced = store.counts().unplaced
+        kinds = errors_by_kind(store)
+        rate = pace(store) if process else 0.0
+    for one in entries:
+        if one.reused is not None and one.placed:
+            reused[one.reused] += one.calls
+    used = spent(entries, prices)
+    asked = {one.model for one in entries if one.reused is None}
+    known = all(prices.get(model) is not None for model in asked)
+    parts = [
+        ConditionStanding(condition, answered[at], items * condition.repeats)
+        for at, condition in enumerate(conditions)
+    ]
+    return Standing(
+        sum(part.wanted for part in parts) - (store.unfollowed() if store else 0),
+        answered.total(),
+        kinds.total(),
+        kinds,
+        unplaced,
+        dict(reused),
+        used.tokens,
+        used.money if known else None,
+        parts,
+        changed(configurations(entries)),
+        process,
+        rate,
+        ended,
+    )
