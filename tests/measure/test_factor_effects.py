@@ -46,6 +46,17 @@ def test_factors_are_the_variants_own_columns():
     assert factors_of(study().select("item", "label")) == ()
 
 
+def test_a_factor_may_be_called_length():
+    frame = study().rename({"output": "length"})
+    assert factors_of(frame) == ("definition", "length")
+    found = table(factor_effects(frame))
+    assert found["length", "definition", "yes"].value == 50
+    assert found["accuracy", "length", "label"].value is not None
+    numbers = study().with_columns(length=pl.lit(7))
+    assert factors_of(numbers) == ("definition", "output")
+    assert table(factor_effects(numbers))["length", "definition", "yes"].value == 7
+
+
 def test_levels_are_what_the_plain_measures_give():
     frame = study()
     found = table(factor_effects(frame))

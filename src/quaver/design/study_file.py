@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -214,7 +215,9 @@ def _signature(plugin: Callable[..., Any]) -> type[BaseModel]:
         coerce_numbers_to_str=True,
         protected_namespaces=(),
     )
-    return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
+    with warnings.catch_warnings():  # an option may be called as a method of pydantic's is: json, copy
+        warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
+        return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
 
 
 def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:

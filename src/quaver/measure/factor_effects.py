@@ -99,8 +99,8 @@ def factor_effects(
     levels = {name: combine([(name, encode(frame[name], name))], frame.height) for name in names}
     for name in {one for pair in pairs for one in pair} - set(levels):
         raise UnknownColumn(name, names, where="interactions")
-    length = numbers_of(frame, "length", columns, within=None)
-    length = numbers_of(frame, "prompt_tokens", columns, within=None) if length is None else length
+    role = "length" if _holds_lengths(frame, columns) else "prompt_tokens"
+    length = numbers_of(frame, role, columns, within=None)
     both = {pair: combine([(n, encode(frame[n], n)) for n in pair], frame.height) for pair in pairs}
     found: list[Estimate] = []
     for cell in parts:
@@ -134,7 +134,8 @@ def factors_of(
     """
     frame = frame_of(annotations)
     played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}
-    left = {*ANNOTATION_COLUMNS, *played, *without, "length", "prompt_tokens", "raw", "token"}
+    left = {*ANNOTATION_COLUMNS, *played, *without, "prompt_tokens", "raw", "token"}
+    left |= {"length"} if _holds_lengths(frame, columns) else set()
     variant = column_for(frame, "variant", columns)
     candidates = [
         name
@@ -149,6 +150,12 @@ def factors_of(
         return tuple(found)
     roles = [column_for(frame, role, columns) for role in ("variant", "decoding", "model")]
     return tuple(n for n in roles if n is not None and n not in without and frame[n].n_unique() > 1)[:1]
+
+
+def _holds_lengths(frame: pl.DataFrame, columns: Columns | None) -> bool:
+    """Whether there is a column of lengths, and not a factor of that name (standard, concise)."""
+    name = column_for(frame, "length", columns)
+    return name is not None and (name != "length" or frame[name].dtype.is_numeric())
 
 
 def _factors(

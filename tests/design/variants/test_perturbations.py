@@ -68,7 +68,7 @@ def test_what_each_of_them_changes_and_what_it_leaves() -> None:
     assert last["original"] == last["examples"] == f"Text: Nice.\n\n{asked}"
     assert last["paraphrase"] == "Text: Nice.\n\nWhich tone does it have?\nAnswer with one word."
     assert last["moved"] == f"{asked}\n\nText: Nice."
-    assert last["bare"] == "Nice.\npositive, negative, neutral:"
+    assert last["bare"] == "Nice.\nLabel (positive, negative, neutral):"
     assert last["reasoning"].startswith("Text: Nice.\n\nIs it positive, negative or neutral?\nFirst say")
     assert last["reasoning"].endswith("nothing but the label, one of positive, negative, neutral.")
     assert [some[0].role for some in prompts.values()] == ["system"] * 5 + ["user"]

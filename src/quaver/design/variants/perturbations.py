@@ -32,7 +32,7 @@ _TEXTS: Mapping[Kind, _Texts] = {
     "classification": _Texts(
         f"First say in a few sentences what in the text bears on the label. {_LAST} the label, one of "
         "{{ answers | join(', ') }}.",
-        "{{ answers | join(', ') }}:",
+        "Label ({{ answers | join(', ') }}):",
     ),
     "multiple_choice": _Texts(
         f"First weigh the options against each other in a few sentences. {_LAST} one of "
