@@ -31,7 +31,7 @@ from quaver.design.study_file import Source, read_study
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
-from quaver.models import Model
+from quaver.models import Model, Placed
 from quaver.models.fit import check_abilities
 from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.prices import COMPARED, check_money, prices, prices_of
@@ -214,6 +214,9 @@ class Study:
         }
         with self._source.locating():
             check_abilities(models, asked, experiment.variants, quoting)
+        for model in models.values():
+            if isinstance(model, Placed):
+                model.place(experiment.conditions, [item.id for item in experiment.items])
         return models
 
     @cached_property

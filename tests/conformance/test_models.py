@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.extras import needs
 from tests.models.requests import TEXTS, ask, one, request
@@ -27,12 +30,14 @@ class Recipe:
         other: Options under which the same question may get another answer.
         too_long: A text that does not fit into its context; empty where nothing is too long.
         extra: The extra that it needs, where the default environment does not have it.
+        stored: It has answers to ``TEXTS`` alone, and errors for everything else.
     """
 
     options: dict[str, Any]
     other: dict[str, Any]
     too_long: str = ""
     extra: str = ""
+    stored: bool = False
 
     @property
     def marks(self) -> list[pytest.MarkDecorator]:
@@ -47,11 +52,24 @@ def says_its_end(text: str, prompt: str) -> str:
     return text[-10:]
 
 
+FOLDER = TemporaryDirectory(prefix="quaver-answers-")
+
+
+def answers(ending: str) -> dict[str, Any]:
+    """A file with ten answers to each of the texts."""
+    path = Path(FOLDER.name) / f"answers-{ending}.csv"
+    asked = [request(text).prompt.messages[0].content for text in TEXTS]
+    rows = [{"prompt": prompt, "answer": f"{n}{ending}"} for prompt in asked for n in range(10)]
+    pl.DataFrame(rows).write_csv(path)
+    return {"file": str(path)}
+
+
 SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
 
 MODELS = {
     "function": Recipe({"annotate": says_its_length}, {"annotate": says_its_end}),
     "llamacpp": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400),
+    "replay": Recipe(answers("a"), answers("b"), stored=True),
     "transformers": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400, extra="hf"),
 }
 
@@ -72,6 +90,13 @@ def built(name: str, *, other: bool = False) -> Model:
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
+
+
+@pytest.fixture
+def any_text(name: str) -> None:
+    """For tests that ask what nobody has asked before."""
+    if MODELS[name].stored:
+        pytest.skip("it has stored answers alone")
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +200,7 @@ def test_counted_tokens_are_those_that_are_read(model: Model) -> None:
         assert one(model, asked).prompt_tokens == counts[0]
 
 
+@pytest.mark.usefixtures("any_text")
 def test_a_prompt_that_is_too_long_is_an_error_response(name: str, model: Model) -> None:
     text = MODELS[name].too_long
     if not text:
@@ -189,6 +215,7 @@ def test_a_prompt_that_is_too_long_is_an_error_response(name: str, model: Model)
     assert before[0].text == after[0].text
 
 
+@pytest.mark.usefixtures("any_text")
 def test_a_system_message_is_read_where_the_model_says_so(model: Model) -> None:
     response = one(model, request(system="You are a pirate. Answer everything with Arr."))
     assert response.finish != "error"
@@ -214,6 +241,7 @@ def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(mod
             assert found in choices
 
 
+@pytest.mark.usefixtures("any_text")
 def test_a_message_that_was_begun_is_gone_on_with_where_the_model_says_so(model: Model) -> None:
     if model.abilities.continues:
         asked = request(choices=("positive", "negative"), constraint="labels", max_tokens=16)
@@ -231,6 +259,7 @@ def test_a_seed_draws_the_same_where_the_model_says_so(model: Model) -> None:
         assert len({response.text for response in first}) > 1
 
 
+@pytest.mark.usefixtures("any_text")
 def test_no_text_is_too_odd(model: Model) -> None:
     odd = [request(text) for text in ("\x00", "a\ud800b", "🙂é", "<|im_end|>", "{{ text }}")]
     for responses in ask(model, *odd):

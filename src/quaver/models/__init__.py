@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from quaver.records import Message, Request, Response
+from quaver.records import Condition, Message, Request, Response
 
-__all__ = ["Abilities", "Answered", "Model"]
+__all__ = ["Abilities", "Answered", "Model", "Placed"]
 
 Answered = tuple[Request, list[Response]]
 """A request with one response for each of its calls, in their order."""
@@ -86,4 +86,13 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Let go of weights and connections; a later request takes them up again."""
+        ...
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A model that goes by what a call is of, and not by its prompt alone."""
+
+    def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
+        """Be told which conditions and items (ids) the positions in a call stand for."""
         ...

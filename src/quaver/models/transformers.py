@@ -71,6 +71,7 @@ class Transformers:
         system=True,
         plain=True,
         decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        continues=True,
         local=True,
     )
 

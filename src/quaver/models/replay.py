@@ -1,0 +1,108 @@
+"""``replay``: answers that are there already, of another study or in a file; no model is needed.
+
+An answer is found by what was asked: the prompt, the decoding and the number of the repeat. Where several
+askings have the same prompt (two variants that render alike), the one of the same item and variant answers.
+What has no stored answer is an error response that says so, and no other is put in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quaver.errors import SpecError
+from quaver.models import Abilities, Answered
+from quaver.models.answer_file import AnswerFile
+from quaver.models.stored_answers import StoredAnswers
+from quaver.records import Call, Condition, Message, Request, Response
+
+__all__ = ["Replay"]
+
+_HEEDED = frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"])
+
+
+class Replay:
+    """The answers of another study, or of a file.
+
+    Args:
+        study: Folder of the other study. Its answers count where the prompt and every setting of the
+            decoding are the same (names and seeds apart).
+        model: Which of its models; may be left out where it has one.
+        file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model
+            was sent (the messages, a blank line between them), or ``item`` and ``variant`` name what
+            was asked; ``variant`` may be left out where the study has one, ``repeat`` (from 0) where rows
+            stand in the order of the repeats, ``decoding`` where it makes no difference.
+        answer: The column of the answers.
+
+    Raises:
+        SpecError: Neither or both of ``study`` and ``file`` are given.
+        Unavailable: There are no answers, or none that can be told apart.
+
+    A file does not say how its answers were made: a study that asks for log-probabilities, a constraint or
+    a schema is refused.
+    """
+
+    abilities = Abilities(seed=True, plain=True, decoding=_HEEDED, continues=True, local=True)
+
+    def __init__(
+        self,
+        *,
+        study: str | None = None,
+        model: str | None = None,
+        file: str | None = None,
+        answer: str = "answer",
+    ) -> None:
+        if (study is None) == (file is None):
+            raise SpecError(
+                "replay takes the answers of a study or of a file",
+                expected="one of the two: `study` or `file`",
+                found="both" if study is not None else "neither",
+            )
+        self._source: StoredAnswers | AnswerFile
+        if study is not None:
+            self._source = StoredAnswers(Path(study).expanduser(), model)
+            self.abilities = Abilities(
+                1_000_000, constraint=True, seed=True, plain=True, schema=True, decoding=_HEEDED,
+                continues=True, local=True,
+            )  # fmt: skip
+        else:
+            self._source = AnswerFile(Path(str(file)).expanduser(), answer)
+        self._conditions: Sequence[Condition] = ()
+        self._items: Sequence[str] = ()
+
+    def identity(self) -> str:
+        """A hash of the answers."""
+        return f"replay {self._source.digest}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the answers are from, and what the other study knows of its model."""
+        return {"engine": "replay", **self._source.facts}
+
+    def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
+        """Be told which conditions and items the positions in a call stand for."""
+        self._conditions, self._items = conditions, items
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Look one request up after the other."""
+        for request in requests:
+            yield request, [self._found(request, call) for call in request.calls]
+
+    def _found(self, request: Request, call: Call) -> Response:
+        condition = self._conditions[call.condition] if self._conditions else None
+        item = self._items[call.item] if self._items else None
+        found = self._source.find(request, call.repeat, condition, item)
+        if isinstance(found, str):
+            return Response("", finish="error", error=f"no stored answer: {found}", latency=0.0)
+        return found
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """Nothing is read."""
+        return None
+
+    def close(self) -> None:
+        """Let go of the other study's file."""
+        self._source.close()
