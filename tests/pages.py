@@ -2,7 +2,7 @@
 
 A fence with a title (```` ```yaml title="study.yaml" ````) is a file. In a ``console`` fence a line that
 starts with ``$`` is a command, the lines below it are what it prints, up to runs of spaces; ``…`` stands
-for any lines. ``$ quaver … || echo failed`` works as in a shell. A ``python`` fence without a title is run.
+for any lines, or inside a line for any part of it. A ``python`` fence without a title is run.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ def _compare(told: str, printed: str, command: str) -> None:
             gap = True
             continue
         rest = [number for number in range(at, len(lines)) if lines[number]]
-        found = [n for n in (rest if gap else rest[:1]) if lines[n] == line]
+        like = re.compile(".*".join(map(re.escape, line.split("…"))))
+        found = [n for n in (rest if gap else rest[:1]) if like.fullmatch(lines[n])]
         assert found, f"{command}: no {line!r} in\n{printed}"
         at, gap = found[0] + 1, False

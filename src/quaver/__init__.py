@@ -25,6 +25,7 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
+    from quaver.bundling import bundle, verify
     from quaver.comparing import Comparison, compare
     from quaver.importing import Roles, import_annotations
     from quaver.measure.agreement import krippendorff_alpha
@@ -93,6 +94,7 @@ __all__ = [
     "answer_entropy",
     "baseline",
     "brier",
+    "bundle",
     "coder_agreement",
     "cohen_kappa",
     "compare",
@@ -145,11 +147,16 @@ __all__ = [
     "spread",
     "strict_stability",
     "verbal_calibration",
+    "verify",
     "view",
     "wording_stability",
 ]
 
 _PUBLIC = {
+    "quaver.bundling": (
+        "bundle",
+        "verify",
+    ),
     "quaver.comparing": (
         "Comparison",
         "compare",

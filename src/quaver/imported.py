@@ -127,6 +127,7 @@ class ImportedStudy(Study):
         """All of the annotations."""
         return self.annotations()
 
-    def _lock(self) -> dict[str, Any]:
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
         document = lock_document(self.spec, self.experiment, self._served, {IMPORTED: _RULE})
         return document | {"calls": self._imported.frame.height}

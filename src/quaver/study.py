@@ -82,18 +82,23 @@ class Study:
         """Read a study.
 
         Args:
-            study: A study file, a study's folder, or what would stand in the file.
+            study: A study file, a study's folder, a bundle, or what would stand in the file.
             folder: Where answers and results go. By default the folder of ``study.yaml``; for a file
                 of another name, a folder of that name beside it.
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
 
         Raises:
             SpecError: The study cannot be read.
+            StoreError: The bundle cannot, or is not as it was packed.
         """
         if isinstance(study, Mapping):
             spec, source = read_study(study)
             return _kind(cls, spec)(spec, source, Path(folder or spec.name), functions or {})
         path = Path(study)
+        if path.suffix == ".zip":
+            from quaver.bundling import open_bundle
+
+            return open_bundle(path, folder)
         if path.is_dir():
             whole = path.resolve()  # "." has no name
             beside = whole.parent / f"{whole.name}.yaml"
@@ -323,7 +328,7 @@ class Study:
         self._files.make()
         with sole_writer(self.folder), self._files.store() as store:
             self._place(store)
-            self._files.write_lock(self._lock())
+            self._files.write_lock(self.lock())
             counts = store.counts()
             before = counts.answered - (counts.errors if retry_errors else 0)
             total = experiment.calls - store.unfollowed(errors=not retry_errors)
@@ -408,6 +413,10 @@ class Study:
     def noise_is_known(self) -> bool:
         """Whether the engines' own noise has been measured for this study."""
         return self._files.has_noise
+
+    def known_noise(self) -> dict[str, list[dict[str, Any]]]:
+        """The engines' own noise by model, as it was measured; empty where it was not."""
+        return self._files.read_noise()
 
     def _spread_requests(self, model: str, prompts: int) -> list[Request]:
         first = next(iter(self.spec.decoding))
@@ -600,10 +609,10 @@ class Study:
 
         return write_report(
             self.folder,
-            lock=self._lock() | {"collection": self._collection()},
+            lock=self.lock() | {"collection": self._collection()},
             annotations=self.measurable(),
             estimates=self.estimates(),
-            noise=self._files.read_noise(),
+            noise=self.known_noise(),
         )
 
     def _collection(self) -> dict[str, Any]:
@@ -618,6 +627,17 @@ class Study:
             "answered": now.answered,
             "total": now.total,
         }
+
+    def own_files(self) -> list[Path]:
+        """The study file and, where it is a file, its table of items or annotations."""
+        own = self.spec.annotations or self.spec.items
+        files = [self._source.path, self._source.home / own.source]
+        return [file for file in files if file is not None and file.is_file()]
+
+    def covariates(self) -> set[str]:
+        """The items' fields that are no texts: groups and gold labels."""
+        own = self.spec.annotations or self.spec.items
+        return {*own.groups, *([own.gold.column] if own.gold else [])}
 
     # --------------------------------------------------------------------- inside
 
@@ -649,7 +669,8 @@ class Study:
         ids = [item.id for item in self.experiment.items]
         store.place(self._fingerprint, self.experiment.conditions, ids, calls)
 
-    def _lock(self) -> dict[str, Any]:
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
         rules = {name: getdoc(type(one)) or "" for name, one in self._plugins.evaluators().items()}
         document = lock_document(self.spec, self.experiment, self._served, rules)
         return document | {"wordings": self._wordings.told()}

@@ -8,6 +8,7 @@ import typer
 
 from quaver.cli import (
     agreement,
+    bundle,
     compare,
     demo,
     doctor,
@@ -22,6 +23,7 @@ from quaver.cli import (
     run,
     schema,
     status,
+    verify,
 )
 from quaver.cli.screen import errors, plain
 from quaver.errors import QuaverError
@@ -48,6 +50,8 @@ for command in (
     report,
     compare,
     export,
+    bundle,
+    verify,
     agreement,
     doctor,
     demo,

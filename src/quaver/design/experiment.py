@@ -23,7 +23,7 @@ from quaver.errors import SpecError, UnknownName
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 from quaver.seeds import derive
 
-__all__ = ["Experiment", "resolve"]
+__all__ = ["Experiment", "follow_ups_of", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     _check_grid_columns(spec, variants, decodings, source)
     conditions = conditions_of(spec, variants, source)
     check_constraints(spec, variants, conditions, source)
-    follow_ups = _follow_ups(spec, source)
+    follow_ups = follow_ups_of(spec, source)
     conditions += [
         Condition(
             condition.model,
@@ -108,7 +108,8 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, texts)
 
 
-def _follow_ups(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
+def follow_ups_of(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
+    """The follow-ups that a study names, by the name that they have in it."""
     found: dict[str, FollowUp] = {}
     for index, asked in enumerate(spec.follow_ups):
         loc = ("follow_ups", index)

@@ -28,6 +28,7 @@ from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 __all__ = [
     "ACROSS_VARIANTS",
     "IMPORTED",
+    "NOT_ASKED",
     "TEXT_FACTOR",
     "AnnotationsSpec",
     "BudgetSpec",
@@ -519,7 +520,7 @@ class BudgetSpec(_Part):
     seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
 
 
-_NOT_ASKED = (
+NOT_ASKED = (
     "items",
     "prompt",
     "variants",
@@ -613,7 +614,7 @@ class StudySpec(_Part):
         """Stand-ins for what only a study that asks needs."""
         if not isinstance(given, Mapping) or not given.get("annotations"):
             return given
-        for name in _NOT_ASKED:
+        for name in NOT_ASKED:
             if name in given:
                 raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
         told = given["annotations"]

@@ -1,0 +1,218 @@
+"""One archive with checksums: written the same every time, read with suspicion.
+
+A ZIP file whose comment is the SHA-256 of everything before it, and whose first member,
+``manifest.json``, has the SHA-256 of every other. Nothing is signed: whoever wants to know that an archive
+is the one that was published compares its digest with the published one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quaver.errors import StoreError
+
+__all__ = ["MANIFEST", "Opened", "extract", "pack"]
+
+MANIFEST = "manifest.json"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_LONGEST_AGO = (1980, 1, 1, 0, 0, 0)
+_MEMBERS = 64
+_CHUNK = 2**20
+_MOST_BYTES = 8 * 2**30
+_RATIO = 200
+"""Times that a member may be larger than it is in the archive, once it is larger than 16 MiB."""
+_SMALL = 16 * 2**20
+_MARK = b"sha256:"
+
+
+class Opened(dict[str, Any]):
+    """The manifest of an extracted archive; ``changed`` names what is not as it was packed."""
+
+    def __init__(self, manifest: Mapping[str, Any], changed: Sequence[str], digest: str) -> None:
+        super().__init__(manifest)
+        self.changed = tuple(changed)
+        self.digest = digest
+
+
+def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
+    """Write the archive; the same files give the same bytes (with the same zlib).
+
+    Args:
+        path: Where it goes; replaced in one step.
+        files: By their names in the archive.
+        about: What the manifest says besides.
+
+    Returns:
+        The archive's digest.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    manifest = {**about, "files": {name: _digest(file) for name, file in sorted(files.items())}}
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(part, "w") as archive:
+            archive.writestr(_member(MANIFEST), text.encode("utf-8", "backslashreplace"), compresslevel=6)
+            for name, file in sorted(files.items()):
+                with file.open("rb") as source, archive.open(_member(name), "w", force_zip64=True) as target:
+                    while chunk := source.read(_CHUNK):
+                        target.write(chunk)
+        digest = _sealed(part)
+        part.replace(path)
+    except OSError as error:
+        raise StoreError("the bundle cannot be written", where=str(path), found=str(error)) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return digest
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _LONGEST_AGO)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    info.create_system = 3
+    return info
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sealed(path: Path) -> str:
+    """Make the digest of all bytes so far the archive's comment."""
+    size = path.stat().st_size
+    digest = _digest_until(path, size - 2)
+    comment = _MARK + digest.encode()
+    with path.open("r+b") as file:
+        file.seek(size - 2)
+        file.write(struct.pack("<H", len(comment)) + comment)
+    return digest
+
+
+def _digest_until(path: Path, end: int) -> str:
+    state = hashlib.sha256()
+    with path.open("rb") as file:
+        while end > 0 and (chunk := file.read(min(_CHUNK, end))):
+            state.update(chunk)
+            end -= len(chunk)
+    return state.hexdigest()
+
+
+def extract(path: Path, folder: Path, form: str) -> Opened:
+    """Extract an archive, refusing what none of ours holds, and find what was changed.
+
+    Args:
+        path: The archive.
+        folder: Where its files go; made where it is missing.
+        form: The ``form`` that its manifest must have.
+
+    Raises:
+        StoreError: It is no such archive, or one that would write elsewhere or fill the disk.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            _check(path, members)
+            manifest = _manifest(path, archive, form)
+            changed = _extracted(archive, members, manifest["files"], folder)
+            comment = archive.comment
+    except FileNotFoundError:
+        raise StoreError(
+            "there is no such bundle", where=str(path), fix="`quaver bundle` makes one"
+        ) from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise _no_bundle(path, str(error)) from None
+    except OSError as error:
+        raise StoreError("the bundle cannot be read", where=str(path), found=str(error)) from error
+    digest = _digest_until(path, path.stat().st_size - len(comment) - 2)
+    if comment != _MARK + digest.encode() and not changed:
+        changed = [f"{path.name} (between its files, or in the manifest)"]
+    return Opened(manifest, changed, digest)
+
+
+def _no_bundle(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "this is no bundle",
+        where=str(path),
+        expected="an archive that `quaver bundle` made",
+        found=found[:200],
+    )
+
+
+def _check(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
+    """Refuse names that lead elsewhere, links, and members that grow beyond measure.
+
+    Raises:
+        StoreError: There is one.
+    """
+    names = [member.filename for member in members]
+    if len(names) > _MEMBERS or len(set(names)) < len(names):
+        raise _no_bundle(path, f"{len(names)} files, {len(set(names))} different names")
+    for member in members:
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if not _NAME.fullmatch(member.filename) or kind not in (0, stat.S_IFREG):
+            raise _refused(path, f"a member that would be written elsewhere: {member.filename[:120]!r}")
+        if member.file_size > _SMALL and member.file_size > _RATIO * max(1, member.compress_size):
+            raise _refused(path, f"{member.filename} grows to {member.file_size:,} bytes")
+    total = sum(member.file_size for member in members)
+    if total > _MOST_BYTES:
+        raise _refused(path, f"{total:,} bytes in all")
+
+
+def _refused(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "this archive is refused",
+        where=str(path),
+        expected="a bundle, which holds plain files of its own folder, of less than 8 GiB",
+        found=found,
+    )
+
+
+def _manifest(path: Path, archive: zipfile.ZipFile, form: str) -> dict[str, Any]:
+    try:
+        with archive.open(MANIFEST) as file:
+            manifest = json.loads(file.read(_SMALL))
+    except (KeyError, ValueError, RecursionError):
+        raise _no_bundle(path, f"no {MANIFEST} that can be read") from None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or manifest.get("form") != form:
+        raise _no_bundle(path, f"a {MANIFEST} of another kind")
+    return dict(manifest)
+
+
+def _extracted(
+    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], files: Mapping[str, str], folder: Path
+) -> list[str]:
+    """The members that are changed, missing, or not in the manifest; the others are written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {member.filename for member in members} - {MANIFEST}
+    changed = [f"{name} (missing)" for name in files if name not in names]
+    changed += [f"{name} (not in the manifest)" for name in sorted(names - set(files))]
+    for member in members:
+        name = member.filename
+        if name == MANIFEST or name not in files:
+            continue
+        state = hashlib.sha256()
+        try:
+            with archive.open(member) as source, (folder / name).open("wb") as target:
+                while chunk := source.read(_CHUNK):
+                    state.update(chunk)
+                    target.write(chunk)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            changed.append(name)
+            continue
+        if state.hexdigest() != files[name]:
+            changed.append(name)
+    return changed

@@ -1,0 +1,263 @@
+"""A study in one archive: every number comes out anew, every change is found, no text stays that may not."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.studies import STUDY
+
+import quaver
+from quaver.archive import MANIFEST, pack
+from quaver.bundling import bundle, open_bundle, verify
+from quaver.comparing import compare
+from quaver.errors import QuaverError, StoreError
+from quaver.importing import import_annotations
+
+TEXTS = [
+    f"The {'mayor' if n % 2 else 'teacher'} of town {n} told us a long story about rivers." for n in range(12)
+]
+ITEMS = "id,party,text,truth\n" + "".join(
+    f"i{n},{'red' if n % 3 else 'blue'},{text},{'positive' if n % 2 else 'negative'}\n"
+    for n, text in enumerate(TEXTS)
+)
+VARIED = (
+    STUDY.replace("  gold: truth\n", "  gold: truth\n  groups: [party]\n")
+    + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\nrepeats: 2\n'
+)
+
+
+def quoting(text: str, prompt: str) -> str:
+    """Answers, and now and then quotes the text that it was asked about."""
+    label = "positive" if "mayor" in text else "negative"
+    return f"{label}, since it says: {text}" if " 5 " in text or " 6 " in text else label
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> quaver.Study:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "items.csv").write_text(ITEMS)
+    (folder / "study.yaml").write_text(VARIED)
+    opened = quaver.Study.open(folder, functions={"fake": quoting})
+    opened.run()
+    return opened
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_every_number_comes_out_anew(study: quaver.Study, tmp_path: Path, texts: bool) -> None:
+    path, digest = bundle(study, tmp_path / "out" / "s.zip", texts=texts)
+    found = verify(path)
+    assert found.holds, found
+    assert found.digest == digest
+    assert found.estimates == len(study.estimates()) > 0
+    assert found.withheld == (0 if texts else 2 * 2 * 2)  # two items, two wordings, two repeats
+    assert found.annotations == 12 * 2 * 2 - found.withheld
+
+
+def test_the_same_study_gives_the_same_bytes(study: quaver.Study, tmp_path: Path) -> None:
+    paths = [bundle(study, tmp_path / f"{name}.zip", texts=False)[0] for name in "ab"]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_it_needs_neither_model_nor_folder(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    shutil.rmtree(study.folder)
+    code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(path)!r}]; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
+    assert done.returncode == 0, done.stderr
+    assert "0 differ" in done.stdout
+
+
+def test_a_bundle_is_a_study(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+    again = quaver.Study.open(path)
+    assert [str(one) for one in again.estimates()] == [str(one) for one in study.estimates()]
+    assert compare(again, study).flips.is_empty()
+    assert again.report().exists()
+    with pytest.raises(StoreError, match="asks nothing"):
+        again.run()
+    with pytest.raises(StoreError, match="a bundle already"):
+        bundle(again, tmp_path / "again.zip", texts=False)
+
+
+def everything(path: Path) -> bytes:
+    """All bytes of all members, and all cells of the store and the frame."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            found.write(archive.read(name))
+            if name.endswith(".parquet"):
+                found.write(pl.read_parquet(io.BytesIO(archive.read(name))).write_json().encode())
+    return found.getvalue()
+
+
+def test_texts_that_are_left_out_are_nowhere(study: quaver.Study, tmp_path: Path) -> None:
+    whole, _ = bundle(study, tmp_path / "whole.zip")
+    bare, _ = bundle(study, tmp_path / "bare.zip", texts=False)
+    assert all(text.encode() in everything(whole) for text in TEXTS)
+    left = everything(bare).decode("utf-8", "replace")
+    for n, text in enumerate(TEXTS):
+        assert text not in left
+        assert f"town {n} told" not in left
+        assert json.dumps(text)[1:-1] not in left
+    assert not re.search(r"story about rivers", left)
+    assert "red" in left  # a group is no text
+
+
+def test_what_the_study_file_quotes_goes_too(study: quaver.Study, tmp_path: Path) -> None:
+    file = study.folder / "study.yaml"
+    file.write_text(file.read_text().replace('"Positive?"', f'"Positive, unlike: {TEXTS[3]}?"'))
+    again = quaver.Study.open(study.folder, functions={"fake": quoting})
+    again.run()
+    path, _ = bundle(again, tmp_path / "s.zip", texts=False)
+    assert TEXTS[3].encode() not in everything(path)
+    with zipfile.ZipFile(path) as archive:
+        assert "study.yaml" not in archive.namelist()
+    assert verify(path).holds
+
+
+def test_a_text_where_none_may_be_is_an_error(study: quaver.Study, tmp_path: Path) -> None:
+    rows = ITEMS.replace("i4,", "the teacher of town 4 told us a long story,")
+    (study.folder / "items.csv").write_text(rows)
+    again = quaver.Study.open(study.folder, functions={"fake": quoting})
+    again.run()
+    with pytest.raises(QuaverError, match="would still stand"):
+        bundle(again, tmp_path / "s.zip", texts=False)
+    assert not (tmp_path / "s.zip").exists()
+
+
+def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        spans = {
+            one.filename: (one.header_offset + 30 + len(one.filename), one.compress_size)
+            for one in archive.infolist()
+        }
+    changed = tmp_path / "changed.zip"
+    for at in range(0, len(whole), max(1, len(whole) // 80)):
+        changed.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            found = verify(changed)
+        except StoreError:
+            continue  # not even an archive any more
+        assert found.changed, at
+        inside = [n for n, (start, size) in spans.items() if start + 40 <= at < start + size - 8]
+        if inside and inside[0] != MANIFEST:
+            assert inside[0] in found.changed, (at, found.changed)
+    changed.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(StoreError, match="not as it was packed"):
+        open_bundle(changed)
+
+
+def repacked(path: Path, change: Callable[[Path], None]) -> Path:
+    """The same bundle with other files and right checksums."""
+    folder = path.parent / "opened"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).unlink()
+    change(folder)
+    about = {name: value for name, value in manifest.items() if name != "files"}
+    target = path.with_name("repacked.zip")
+    pack(target, {file.name: file for file in folder.iterdir()}, about)
+    return target
+
+
+def test_an_answer_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        with sqlite3.connect(folder / "responses.db") as db:
+            db.execute("UPDATE responses SET text = 'positive' WHERE id = (SELECT max(id) FROM responses)")
+
+    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    assert not found.holds
+    assert not found.changed
+    assert len(found.differing) == 1
+    assert "positive (valid) is read" in found.differing[0]
+
+
+def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        file = folder / "estimates.json"
+        estimates = json.loads(file.read_text())
+        estimates[0]["value"] = 0.123
+        file.write_text(json.dumps(estimates))
+
+    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    assert [line.split(" ")[0] for line in found.differing] == [study.estimates()[0].measure]
+
+
+def test_imported_annotations(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
+    (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
+    study, _ = import_annotations(tmp_path / "codes.csv")
+    for texts in (True, False):
+        path, _ = bundle(study, tmp_path / f"{texts}.zip", texts=texts)
+        assert verify(path).holds
+        assert (TEXTS[1].encode() in everything(path)) is texts
+        assert quaver.Study.open(path).measure("accuracy")[0].value == study.measure("accuracy")[0].value
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b", "..", "C:\\evil", "a\\b", "a\nb"])
+def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, "{}")
+        archive.writestr(name, "x")
+    with pytest.raises(StoreError, match="refused"):
+        verify(path)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_links_bombs_and_doubles_are_refused(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    for name, member, data in (("link", link, "/etc/passwd"), ("bomb", "bomb", bytes(2**26))):
+        path = tmp_path / f"{name}.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(MANIFEST, "{}")
+            archive.writestr(member, data)
+        with pytest.raises(StoreError, match="refused"):
+            verify(path)
+    path = tmp_path / "doubles.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, "{}")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr(MANIFEST, "{}")
+    with pytest.raises(StoreError, match="no bundle"):
+        verify(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no archive", b"PK\x03\x04", os.urandom(64), b"{}"],
+)
+def test_what_is_no_bundle_is_one_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.zip"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="no bundle"):
+        verify(path)
+    with pytest.raises(StoreError, match="no such bundle"):
+        verify(tmp_path / "nothing.zip")
+
+
+def test_another_archive_is_no_bundle(tmp_path: Path) -> None:
+    path = tmp_path / "s.zip"
+    for manifest in ("[]", "{}", '{"files": {}}', "{", '{"form": "quaver bundle 1", "files": 3}'):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(MANIFEST, manifest)
+        with pytest.raises(StoreError, match="no bundle"):
+            verify(path)
