@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from quaver.measure.factor_effects import factor_effects
     from quaver.measure.generalizability import dependability, generalizability, smallest_design
     from quaver.measure.item_tables import item_stability, least_consistent, most_sensitive
+    from quaver.measure.missing_bounds import missing_bounds
     from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
     from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
     from quaver.measure.rank_correlation import covariate_correlation, spearman
@@ -130,6 +131,7 @@ __all__ = [
     "likelihood_ratio",
     "mce",
     "mcnemar",
+    "missing_bounds",
     "mixed_logit",
     "mode_frequency",
     "most_sensitive",
@@ -209,6 +211,7 @@ _PUBLIC = {
         "least_consistent",
         "most_sensitive",
     ),
+    "quaver.measure.missing_bounds": ("missing_bounds",),
     "quaver.measure.mixed_logit": (
         "likelihood_ratio",
         "mixed_logit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 from typing import get_args
 
 import pytest
@@ -102,7 +103,20 @@ MEGABYTES = [
     "positive, ",
     "FINAL: ",
     "A) ",
+    "1-",
+    "+-",
+    "12 ",
+    "1,111,",
+    "label: or ",
+    "i choose ",
+    "\\boxed{",
+    "<think",
+    "◁",
+    "Ａ",
+    "a\u0301",
+    "正",
 ]
+PIECE, COPIES, GENEROUS, TRIES = 10_000, 16, 6, 5
 
 
 @pytest.mark.parametrize("name", registry.names("evaluators"))
@@ -155,3 +169,25 @@ class TestEveryEvaluator:
         for unit in MEGABYTES:
             text = unit * (1_000_000 // len(unit))
             check(read(Response(text + "x"), evaluator, labels, variant), labels)
+
+    def test_one_long_answer_costs_what_its_pieces_cost(self, name: str) -> None:
+        # Linear work costs once as much, quadratic work sixteen times as much: six times is far from both.
+        # It is the processor's time, and one good try of five is enough.
+        labels, variant = TASKS["choice"]
+        evaluator = made(name)
+        for unit in MEGABYTES:
+            text = "x" + unit * (PIECE // len(unit)) + "x"
+            for _ in range(TRIES):
+                together = seconds([Response(text * COPIES)], evaluator, labels, variant)
+                apart = seconds([Response(text)] * COPIES, evaluator, labels, variant)
+                if together < GENEROUS * max(apart, 0.001):
+                    break
+            else:
+                pytest.fail(f"{unit!r}: {together:.3f} s together, {apart:.3f} s in pieces")
+
+
+def seconds(responses: list[Response], evaluator: Evaluator, labels: LabelSet, variant: Variant) -> float:
+    start = time.process_time()
+    for response in responses:
+        read(response, evaluator, labels, variant)
+    return time.process_time() - start

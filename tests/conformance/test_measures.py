@@ -1,5 +1,6 @@
 """What every registered measure must do, whatever it measures; a new one is tested here unasked."""
 
+import inspect
 import math
 from dataclasses import fields, is_dataclass
 from itertools import product
@@ -16,6 +17,14 @@ NAMES = registry.names("measures")
 LABELS = ("a", "b", "c")
 TWO = ("m", "n")
 # What these measure is the order itself.
+# What these do with answers that have no label is what they are; the others have the option ``missing``.
+NO_TREATMENT = {
+    *("brier", "ece", "ece_shift", "mce", "output_uncertainty", "verbal_calibration"),  # of confidences
+    *("compliance", "distinct_annotations", "missing_bounds", "strict_stability"),
+    *("evaluator_flips", "recovered_share"),  # wrong
+    "coder_agreement",
+}
+OF_GOLD = {"accuracy", "differences", "f1", "factor_effects", "spread"}
 OF_ORDER = {("intra_pss_cumulative", "repeat")}
 FAST = {"resamples": 60, "seed": 7}
 
@@ -227,6 +236,21 @@ class TestEveryMeasure:
         with pytest.raises(MeasureError) as caught:
             measured(name, annotations(), **options)
         assert caught.value.where == where
+
+    def test_an_answer_without_a_label_is_dropped_a_category_or_wrong(self, name):
+        option = inspect.signature(registry.load("measures", name)).parameters.get("missing")
+        assert (option is None) == (name in NO_TREATMENT), "see docs/evaluators.md, Missing answers"
+        if option is None:
+            return
+        known = {"drop", "category"} if name not in OF_GOLD else {"drop", "wrong"}
+        assert option.default in known | {None}
+        for treatment in ("drop", "category", "wrong"):
+            if treatment in known:
+                measured(name, annotations(), missing=treatment)
+                continue
+            with pytest.raises(MeasureError) as caught:
+                measured(name, annotations(), missing=treatment)
+            assert caught.value.where == "missing"
 
     def test_refuses_two_annotations_in_one_place(self, name):
         frame = annotations()

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
+from quaver.measure.judged import treatment
 from quaver.measure.means import differing, ratio
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Cell, Columns, Missing, cells
@@ -64,10 +64,7 @@ def accuracy(
     >>> found.value, found.details["chance"], found.details["majority"], found.details["left_out"]
     (0.75, 0.5, 0.75, 1.0)
     """
-    if missing not in ("wrong", "drop"):
-        raise MeasureError(
-            "unknown treatment", where="missing", expected="wrong or drop", found=repr(missing)
-        )
+    treatment(missing)
     resampling = Resampling(confidence, resamples, seed, interval)
     found = cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True)
     return [_accuracy(cell, resampling, missing) for cell in found]
@@ -82,13 +79,12 @@ def _accuracy(cell: Cell, resampling: Resampling, missing: Missing) -> Estimate:
     right = np.where(known, (cell.codes == gold[:, None, None]).sum((1, 2)), 0).astype(float)
     asked = answered + bare if missing == "wrong" else answered
     n = units.touched(asked > 0)
-    treated = "counted wrong" if missing == "wrong" else "left out"
     excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
     if missing == "drop" and bare.any():
         excluded["unanswered"] = int(bare.sum())
     claim = Claim(
         "accuracy",
-        f"share of right answers, unanswered {treated}",
+        f"share of right answers, unanswered {treatment(missing)}",
         cell=cell.where,
         excluded=excluded,
         n=n,

@@ -117,7 +117,7 @@ def distribution_shift(
         labels=labels,
         columns=columns,
         group=group,
-        missing="category" if missing == "category" else "drop",
+        missing=missing,
     ):
         claim = Claim(
             "distribution_shift",

@@ -17,7 +17,7 @@ from quaver.measure.expected_alpha import expected_alpha
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Cell, Columns, cells, frame_of
+from quaver.measure.table import Cell, Columns, Missing, cells, checked, frame_of
 from quaver.records import Decoding, Estimate, LabelSet
 
 __all__ = ["CONDITIONS", "expected_intra_pss"]
@@ -147,7 +147,7 @@ def _cuts(decoding: Decoding | None) -> str | None:
     return f"the decoding cuts or bends the distribution: {', '.join(bent)}" if bent else None
 
 
-def _checked(repeats: int, temperature: float, missing: str) -> None:
+def _checked(repeats: int, temperature: float, missing: Missing) -> None:
     if not isinstance(repeats, (int, np.integer)) or repeats < 2:
         raise MeasureError(
             "not a number of repeats", where="repeats", expected="2 or more", found=repr(repeats)
@@ -159,10 +159,7 @@ def _checked(repeats: int, temperature: float, missing: str) -> None:
             expected="a number above 0",
             found=repr(temperature),
         )
-    if missing not in ("drop", "category"):
-        raise MeasureError(
-            "unknown treatment", where="missing", expected="drop or category", found=repr(missing)
-        )
+    checked(missing, ("drop", "category"))
 
 
 def _stored(frame: pl.DataFrame, columns: Columns | None, labels: LabelSet | None) -> Floats | None:

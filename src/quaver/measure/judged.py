@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.errors import MeasureError
-from quaver.measure.table import Cell, Missing
+from quaver.measure.table import Cell, Missing, checked
 
 __all__ = ["Judged", "judge", "treatment"]
 
@@ -35,11 +34,7 @@ def treatment(missing: Missing) -> str:
     Raises:
         MeasureError: It is not a treatment that correctness knows.
     """
-    if missing not in ("wrong", "drop"):
-        raise MeasureError(
-            "unknown treatment", where="missing", expected="wrong or drop", found=repr(missing)
-        )
-    return "counted wrong" if missing == "wrong" else "left out"
+    return "counted wrong" if checked(missing, ("wrong", "drop")) == "wrong" else "left out"
 
 
 def judge(cell: Cell, missing: Missing = "wrong") -> Judged:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.entropy import entropy
@@ -20,7 +19,7 @@ from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
 from quaver.measure.prompt_stability import CONDITION
 from quaver.measure.sensitivity import mean_defined
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.table import Cell, Columns, Missing, cells, checked
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["answer_entropy", "mode_frequency", "repeated_answers", "strict_stability"]
@@ -68,10 +67,7 @@ def _measure(
     group: str | None,
     top: Callable[[Cell], float] = lambda _: 1.0,
 ) -> list[Estimate]:
-    if missing not in ("drop", "category"):
-        raise MeasureError(
-            "unknown treatment", where="missing", expected="drop or category", found=repr(missing)
-        )
+    checked(missing, ("drop", "category"))
     found = []
     for cell in cells(
         annotations, raters=("repeat",), within=CONDITION, by=by, labels=labels, columns=columns, group=group

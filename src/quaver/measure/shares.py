@@ -72,7 +72,7 @@ def label_shares(
         labels=labels,
         columns=columns,
         group=group,
-        missing="category" if missing == "category" else "drop",
+        missing=missing,
     ):
         counts = cell.counts()[:, 0] if cell.codes.size else np.zeros((0, len(cell.labels)))
         excluded = {} if missing == "category" else cell.counted

@@ -19,7 +19,7 @@ from quaver.measure.bootstrap import Units
 from quaver.measure.encode import Codes, Encoded, combine, encode, ordered
 from quaver.records import LabelSet
 
-__all__ = ["MISSING", "Cell", "Columns", "Missing", "cells", "frame_of"]
+__all__ = ["MISSING", "Cell", "Columns", "Missing", "cells", "checked", "frame_of"]
 
 Missing = Literal["drop", "category", "wrong"]
 """What an answer without a label counts as: it is left out, it is one more label, or (for
@@ -101,6 +101,19 @@ def label_counts(codes: NDArray[Any], labels: int) -> NDArray[np.float64]:
     return np.bincount(place, minlength=rows * labels).reshape(*shape, labels).astype(np.float64)
 
 
+def checked(missing: Missing, known: Sequence[Missing]) -> Missing:
+    """What an answer without a label counts as, where a measure knows that treatment.
+
+    Raises:
+        MeasureError: It does not.
+    """
+    if missing not in known:
+        raise MeasureError(
+            "unknown treatment", where="missing", expected=" or ".join(known), found=repr(missing)
+        )
+    return missing
+
+
 def frame_of(annotations: Any, where: str = "annotations") -> pl.DataFrame:
     """The polars frame in a polars or pandas frame, or a mapping of columns.
 
@@ -166,10 +179,7 @@ def cells(
     """
     frame = frame_of(annotations)
     by = _names(by)
-    if missing not in ("drop", "category", "wrong"):
-        raise MeasureError(
-            "unknown treatment", where="missing", expected="drop, category or wrong", found=repr(missing)
-        )
+    checked(missing, ("drop", "category"))
     reader = _Reader(frame, dict(columns or {}))
     if "evaluator" not in raters:
         reader.one_evaluator(by)

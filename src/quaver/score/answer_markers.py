@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections.abc import Iterator
+from itertools import islice, takewhile
 
 from quaver.records import LabelSet, Reading, Variant
 from quaver.score import Answer, Reader
@@ -31,7 +32,13 @@ Each begins with letters, by which the engine finds it fast; that they begin a w
 """
 
 _COMPILED = [re.compile(marker) for marker in MARKERS]
+_WORDS = (
+    *("final", "boxed", "answer", "label", "option", "choice", "classification", "category", "class", "vote"),
+    *("rating", "choose", "pick", "select", "go with"),
+)
+"""Every marker holds one of these: an answer without any need not be searched."""
 _MOST = 1000
+_WINDOW = 4000
 
 
 class AnswerMarkers:
@@ -75,14 +82,24 @@ class AnswerMarkers:
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
+    if not any(word in answer.folded for word in _WORDS):
+        return ()
     for marker in _COMPILED:
-        found = marker.finditer(answer.folded)
-        places = deque((one.end() for one in found if _begins_word(answer.folded, one.start())), _MOST)
-        for place in reversed(places):
+        for place in islice(_places(marker, answer.folded), _MOST):
             codes = forms.given(answer, place)
             if codes:
                 return codes
     return ()
+
+
+def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
+    """Where the marker ends, the last place first: from the end on, a growing part of the text at a time."""
+    end, window = len(text), _WINDOW
+    while end > 0:
+        start = max(0, end - window)
+        found = takewhile(lambda one, end=end: one.start() < end, marker.finditer(text, start))  # type: ignore[misc]
+        yield from reversed([one.end() for one in found if _begins_word(text, one.start())])
+        end, window = start, window * 4
 
 
 def _begins_word(text: str, at: int) -> bool:

@@ -11,10 +11,12 @@ from quaver.score.reading import ambiguous, no_label, valid
 
 __all__ = ["Integer"]
 
+# It begins with a digit, by which the engine finds it fast; what stands before is looked at behind it.
 _NUMBER = re.compile(
-    r"(?=[\d+−-])(?<![\w.,])(?P<sign>[+−-]?)(?P<digits>\d{1,3}(?:,\d{3})++|\d++)(?:\.0++)?"
+    r"(?P<digits>\d(?<![\w.,].)(?:\d{0,2}+(?:,\d{3})++|\d*+))(?:\.0++)?"
     r"(?![\w%]|[.,]\d|\s?%|[-–−]\d|\sto\s\d)"
 )
+_SIGN = re.compile(r"(?<![\w.,])[+−-]\Z")
 # What a number may stand behind that makes it the end of a range or a total, not an answer.
 _NOT_BEFORE = re.compile(r"(?:\d[-–−]|/|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
 _LOOK_BACK = 8
@@ -39,8 +41,11 @@ class Integer:
         def read(answer: Answer) -> Reading:
             found: dict[int, None] = {}
             for match in islice(_NUMBER.finditer(answer.text), _MOST):
-                if not _NOT_BEFORE.search(answer.folded, max(0, match.start() - _LOOK_BACK), match.start()):
-                    found[_value(match)] = None
+                start = match.start()
+                sign = _SIGN.search(answer.text, max(0, start - 1), start)
+                start -= sign is not None
+                if not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
+                    found[_value(match, sign is not None and sign[0] != "+")] = None
             codes = {code for number in found for code in numbers.get(number, ())}
             if len(codes) == 1:
                 return valid(codes.pop())
@@ -51,10 +56,10 @@ class Integer:
         return read
 
 
-def _value(match: re.Match[str]) -> int:
+def _value(match: re.Match[str], negative: bool) -> int:
     # Python refuses to read thousands of digits, for that takes quadratic time; no label has them.
     digits = match["digits"].replace(",", "")[:30]
-    return -int(digits) if match["sign"] in ("-", "−") else int(digits)
+    return -int(digits) if negative else int(digits)
 
 
 def _numbers(labels: LabelSet, variant: Variant) -> dict[int, tuple[str, ...]]:
@@ -71,5 +76,6 @@ def _numbers(labels: LabelSet, variant: Variant) -> dict[int, tuple[str, ...]]:
 
 
 def _whole(text: str) -> int | None:
-    match = _NUMBER.fullmatch(text.strip())
-    return _value(match) if match else None
+    text = text.strip()
+    match = _NUMBER.fullmatch(text.removeprefix("+").removeprefix("-").removeprefix("−"))
+    return _value(match, text[0] in "-−") if match else None

@@ -15,8 +15,11 @@ from quaver.score.reading import ambiguous, no_label
 
 __all__ = ["LabelScores"]
 
-# Possessive, so that a run of digits is looked at once.
-_SCORE = re.compile(r"(?<![\w.,%+−-])(?:[01](?:\.\d++)?|\.\d++)(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\d)")
+# It begins with one of three characters, by which the engine finds it fast; what stands before is looked at
+# behind it. Possessive, so that a run of digits is looked at once.
+_SCORE = re.compile(
+    r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\d)"
+)
 _AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
 _MOST = 1000
 

@@ -12,11 +12,13 @@ from quaver.score.forms import bare
 
 __all__ = ["VerbalConfidence", "verbal_confidence"]
 
+# It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at behind it.
 _NUMBER = re.compile(
-    r"(?=[\d.+−-])(?<![\w.,])(?P<sign>[+−-]?)(?P<number>\d++(?:\.\d++)?|\.\d++)"
+    r"(?P<number>[\d.](?<![\w.,].)(?:(?<=\d)\d*+(?:\.\d++)?|(?<=\.)\d++))"
     r"(?:(?P<percent>\s?%|\s?per\s?cent\b)|(?P<hundred>\s?/\s?100\b|\s(?:out\s)?of\s(?:a\s)?100\b)|(?!\w))"
     r"(?![.,]\d)"
 )
+_SIGN = re.compile(r"(?<![\w.,])[+−-]\Z")
 _RANGE_BEFORE = re.compile(r"\d\s?%?\s?(?:-|–|−|\bto\b|\band\b|\bor\b)\s?\Z")
 _RANGE_AFTER = re.compile(r"\s?(?:-|–|−|\bto\b)\s?\.?\d")
 _OTHER_TOTAL = re.compile(r"\s?(?:/|out\sof\b)\s?\d")
@@ -62,10 +64,14 @@ def verbal_confidence(response: Response) -> VerbalConfidence:
     values: set[float] = set()
     outside = False
     for match in islice(_NUMBER.finditer(text), _MOST):
-        value = _value(match)
-        if value is None or match["sign"] or _OTHER_TOTAL.match(text, match.end()):
+        value, start = _value(match), match.start()
+        if (
+            value is None
+            or _SIGN.search(text, max(0, start - 1), start)
+            or _OTHER_TOTAL.match(text, match.end())
+        ):
             continue
-        before = text[max(0, match.start() - _LOOK_BACK) : match.start()]
+        before = text[max(0, start - _LOOK_BACK) : start]
         if _RANGE_BEFORE.search(before) or _RANGE_AFTER.match(text, match.end()):
             return VerbalConfidence(None, "a range")
         if value <= 1:
