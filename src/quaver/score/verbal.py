@@ -12,7 +12,8 @@ from quaver.score.forms import bare
 
 __all__ = ["VerbalConfidence", "verbal_confidence"]
 
-# It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at behind it.
+# It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at
+# behind it.
 _NUMBER = re.compile(
     r"(?P<number>[\d.](?<![\w.,].)(?:(?<=\d)\d*+(?:\.\d++)?|(?<=\.)\d++))"
     r"(?:(?P<percent>\s?%|\s?per\s?cent\b)|(?P<hundred>\s?/\s?100\b|\s(?:out\s)?of\s(?:a\s)?100\b)|(?!\w))"
