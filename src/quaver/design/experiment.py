@@ -14,6 +14,7 @@ from quaver.design.items import load_items
 from quaver.design.keeping import NOTHING_KEPT, Keeper
 from quaver.design.meaning import checked
 from quaver.design.options import options_of
+from quaver.design.postfix import check_postfix
 from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
@@ -86,6 +87,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     _check_options(labels, items, source)
     variants, notes, texts = _variants(spec, labels, items, spare, source, keeper)
     _check_templates(spec, variants, items, source)
+    _check_postfixes(variants, labels, source)
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
     }
@@ -279,6 +281,15 @@ def _of_variant(variant: Variant, source: Source, part: str) -> str:
     return f"{source.where('variants')}: {variant.id}: {part}"
 
 
+def _check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Source) -> None:
+    checked: set[tuple[str, tuple[str, ...]]] = set()
+    for variant in variants:
+        key = (variant.postfix, tuple(variant.answers.values()))
+        if key not in checked:
+            checked.add(key)
+            check_postfix(variant, labels, where=_of_variant(variant, source, "postfix"))
+
+
 def _check_templates(
     spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Source
 ) -> None:
@@ -297,11 +308,14 @@ def _check_templates(
         "layout": [*shared, "text", "instruction", "postfix", "question", "examples"],
     }
     _check_descriptions(variants, source)
+    checked: set[tuple[str, str]] = set()  # most variants share their parts with others
     for variant in variants:
         for part, names in known.items():
             template, where = getattr(variant, part), _of_variant(variant, source, part)
-            check(template, names, where=where)
-            check_columns(template, columns, where=where)
+            if (part, template) not in checked:
+                checked.add((part, template))
+                check(template, names, where=where)
+                check_columns(template, columns, where=where)
         check(variant.reply, ["answer", "item"], where=_of_variant(variant, source, "reply"))
         if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
             raise SpecError(

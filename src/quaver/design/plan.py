@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -90,6 +90,7 @@ class Plan:
         self.experiment = experiment
         self.identities = identities
         self._most_logprobs = most_logprobs
+        self._orders: dict[Hashable, list[int]] = {}
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
 
     def prompts(self) -> Iterator[tuple[int, int, Prompt]]:
@@ -113,12 +114,13 @@ class Plan:
         blocks: list[tuple[list[int], list[int]]] = []
         for _, block in groupby(order, key=lambda index: heads[index]):
             members = list(block)
-            apart = [
-                self._block([index for index in members if self._writers[index].text_key == key])
-                for key in dict.fromkeys(self._writers[index].text_key for index in members)
-            ]
-            together = [self._block(members)]
-            blocks += apart if self._cost(apart) < self._cost(together) else together
+            together = [(members, self._order(members[0]))]
+            by_text: dict[Hashable, list[int]] = {}
+            for index in members:
+                by_text.setdefault(self._writers[index].text_key, []).append(index)
+            apart = [(some, self._order(some[0])) for some in by_text.values()]
+            is_better = len(apart) > 1 and self._cost(apart) < self._cost(together)
+            blocks += apart if is_better else together
         return blocks
 
     def _head(self, index: int) -> str:
@@ -128,11 +130,13 @@ class Plan:
         shared = first[: _shared(first, last)]
         return shared.partition(_ANY_TEXT)[0]
 
-    def _block(self, members: list[int]) -> tuple[list[int], list[int]]:
-        """Variants with the items in the order of their text."""
-        items = self.experiment.items
-        texts = [self._writers[members[0]].text(item) for item in items]
-        return members, sorted(range(len(items)), key=lambda i: (texts[i], i))
+    def _order(self, index: int) -> list[int]:
+        """The items in the order of their text under a variant, found once for each way to show them."""
+        writer, items = self._writers[index], self.experiment.items
+        if writer.text_key not in self._orders:
+            texts = [writer.text(item) for item in items]
+            self._orders[writer.text_key] = sorted(range(len(items)), key=lambda i: (texts[i], i))
+        return self._orders[writer.text_key]
 
     def _cost(self, blocks: Sequence[tuple[list[int], list[int]]]) -> int:
         """Characters that are new beside the prompt before, in a part of the items."""

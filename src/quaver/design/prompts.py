@@ -62,9 +62,8 @@ class PromptWriter:
             else:
                 self._fixed[part] = self._part(part, self._fixed, variant.id)
         self._text_has_options = bool(labels.options) and "options" in names_in(variant.text)
-        self._has_options = bool(labels.options) and (
-            self._text_has_options
-            or any("options" in names_in(getattr(variant, part)) for part in _TEMPLATES)
+        self._has_options = bool(labels.options) and any(
+            "options" in names_in(getattr(variant, part)) for part in _TEMPLATES
         )
         self.text_key: Hashable = (variant.text, self._shown) if self._text_has_options else variant.text
         """Two variants whose keys are the same show an item in the same text."""
