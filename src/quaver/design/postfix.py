@@ -43,7 +43,9 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
         name.casefold() for label in labels.labels for name in (label.code, label.name, *label.synonyms)
     }
     longest = max(len(answer.split()) for answer in answers)
-    for stretch in _END.split(_ELLIPSIS.sub("\n…\n", text)):
+    for stretch in _END.split(_ELLIPSIS.sub("…", text)):
+        if "…" in stretch:  # "1, 2, …, 5"
+            continue
         elements, joins = _elements(stretch)
         named = [at for at, element in enumerate(elements) if element in answers]
         if 0 not in named and any(elements[0].endswith(f" {form}") for form in answers):
