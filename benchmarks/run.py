@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SLOW = ("coverage.py", "spread.py")
+SLOW = ("coverage.py", "spread.py", "stopping.py")
 """Simulations that take longer than a bench should; run them by name."""
 
 

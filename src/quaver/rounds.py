@@ -139,13 +139,20 @@ class Design:
         )
 
 
-def widest(estimates: Sequence[Estimate]) -> float | None:
-    """Of the estimates' intervals; None where one has none, or there is no estimate."""
-    widths = [
-        None if one.low is None or one.high is None else float(one.high) - float(one.low) for one in estimates
-    ]
-    known = [width for width in widths if width is not None]
-    return max(known) if known and len(known) == len(widths) else None
+def widest(estimates: Sequence[Estimate], differing: int = 0) -> float | None:
+    """Of the estimates' intervals; None where one is missing or not to be believed, or there is no estimate.
+
+    Args:
+        estimates: The measure's, a cell each.
+        differing: How many units must differ (disagree, err) for an interval to be believed: a bootstrap of
+            a few is too narrow. Where none differs the interval is an exact bound, and is believed.
+    """
+    widths: list[float] = []
+    for one in estimates:
+        if one.low is None or one.high is None or 0 < one.details.get("differing", differing) < differing:
+            return None
+        widths.append(float(one.high) - float(one.low))
+    return max(widths, default=None)
 
 
 def collect_in_rounds(
@@ -245,14 +252,15 @@ def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]
         return ""
     last = rounds[-1]
     width = last.get("width")
-    reached = "is undefined" if width is None else f"was {width:.3f} wide"
+    reached = "was not to be had" if width is None else f"was {width:.3f} wide"
     why = {
         "narrow": "which ended the collection before the whole design was asked",
         "finished": "and the whole design had been asked",
     }.get(ended, f"when the collection stopped ({ended})")
     return (
         f"Answers were collected in rounds until the widest 95 % interval of {until.get('measure')} was at "
-        f"most {until.get('width')} wide. A round added items (in a random order), variants or repeats, "
+        f"most {until.get('width')} wide, with at least {until.get('differing')} items that differ or none. "
+        "A round added items (in a random order), variants or repeats, "
         "whichever half of what was stored widened the interval most when it was left out. After "
         f"{len(rounds)} round{'s' * (len(rounds) != 1)}, with {last.get('items', 0):,} items, "
         f"{last.get('variants', 0):,} variants and {last.get('repeats', 0):,} repeats, the interval "

@@ -367,7 +367,8 @@ class Study:
 
         def width(part: Part) -> float | None:
             frame = design.annotations(part, self.measurable())
-            return widest(self._measurement(asked, frame, ("until",)).of(frame))
+            found = self._measurement(asked, frame, ("until",)).of(frame)
+            return widest(found, until.differing)
 
         def tell(number: int, one: Round) -> None:
             journal.round(number, str(one), **one.document())

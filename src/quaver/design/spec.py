@@ -555,6 +555,9 @@ class UntilSpec(_Part):
     growth: Annotated[float, Field(gt=1, le=10)] = Field(
         2.0, description="A round makes the design at most this many times as large."
     )
+    differing: Annotated[int, Field(ge=0)] = Field(
+        15, description="An interval is believed when this many items differ, or none does."
+    )
 
 
 class StudySpec(_Part):

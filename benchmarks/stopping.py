@@ -1,0 +1,152 @@
+"""What stopping at a narrow interval does to its coverage: ``python benchmarks/stopping.py``.
+
+Each replication collects as a study with ``until`` does (``quaver.rounds``): 50 items and 2 repeats
+first, then more items or repeats until the interval is as narrow as asked. How often the interval at the
+stop holds the true value is compared with intervals of fresh data of the same sizes, never looked at before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from coverage import SETTINGS, Setting
+
+from quaver.collect.progress import Outcome
+from quaver.design.spec import UntilSpec
+from quaver.measure.bootstrap import Draws, Resampling, Units, bootstrap
+from quaver.measure.disagreement import Disagreement
+from quaver.measure.intervals import Interval, bca, clopper_pearson, mean_within
+from quaver.measure.means import ratio
+from quaver.measure.stability import alpha_losses, spread_of
+from quaver.measure.table import label_counts
+from quaver.records import Estimate
+from quaver.rounds import Part, collect_in_rounds, widest
+
+WHOLE = Part(items=3000, variants=1, repeats=10)
+FIRST = Part(items=50, variants=1, repeats=2)
+DONE = Outcome("finished", 0, 0, 0, 0, 0.0)
+SHARES = (0.5, 0.8, 0.95)
+
+
+Found = tuple[Interval, int]
+"""An interval, and how many items differ."""
+
+
+def alpha_interval(codes: np.ndarray, labels: int, resamples: int) -> Found | None:
+    """As the stability scores take it: BCa, or the exact bound where nothing varies."""
+    model = Disagreement(label_counts(codes, labels)[:, None])
+    draws = bootstrap(model.alphas, Units(len(codes)), Resampling(resamples=resamples, seed=0))
+    point = float(draws.point[0])
+    if not np.isfinite(point):
+        return None
+    bound = spread_of(point, alpha_losses(model, "nominal"))
+    return believed(draws, bound, int((model.per_item > 1e-12).sum()), len(codes))
+
+
+def share_interval(codes: np.ndarray, resamples: int) -> Found | None:
+    """As accuracy takes it: BCa, or the exact bound where nothing varies."""
+    right = codes.mean(1)[:, None]
+    statistic = ratio(right, np.ones_like(right))
+    draws = bootstrap(statistic, Units(len(codes)), Resampling(resamples=resamples, seed=0))
+    point = float(draws.point[0])
+    wrong = min(int((right > 0).sum()), int((right < 1).sum()))
+    return believed(draws, lambda share: mean_within(point, share), wrong, len(codes))
+
+
+def believed(draws: Draws, bound: Callable[[float], Interval | None], differing: int, n: int) -> Found | None:
+    """The interval of some draws."""
+    found = bca(float(draws.point[0]), draws.values[:, 0], draws.jackknife[:, 0], 0.025)
+    if found is None or found.high - found.low <= 1e-12:
+        found = bound(clopper_pearson(0, n).high)
+    return None if found is None else (found, differing)
+
+
+def stopped(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    interval: Callable[[np.ndarray], Found | None],
+    width: float,
+    seed: int,
+) -> tuple[Part, int, Found | None, Found | None]:
+    """One study: the part at the stop, the rounds, its interval, and one of fresh data of that size."""
+    until = UntilSpec(measure="alpha", width=width)
+    rng = np.random.default_rng(seed)
+    data = draw(rng)
+    known: dict[Part, Found | None] = {}
+
+    def at(part: Part) -> Found | None:
+        if part not in known:
+            known[part] = interval(data[: part.items, : part.repeats])
+        return known[part]
+
+    def wide(part: Part) -> float | None:
+        found = at(part)
+        if found is None:
+            return None
+        one = Estimate("", 0.0, found[0].low, found[0].high, details={"differing": found[1]})
+        return widest([one], until.differing)
+
+    design = cast(Any, SimpleNamespace(whole=WHOLE, first=lambda until: FIRST))
+    rounds, _ = collect_in_rounds(until, design, lambda part: DONE, wide)
+    part = rounds[-1].part
+    return part, len(rounds), at(part), interval(draw(rng)[: part.items, : part.repeats])
+
+
+def holds(found: Found | None, truth: float) -> float:
+    """1 where the interval holds the true value; nan where there is none."""
+    return float("nan") if found is None else float(found[0].low <= truth <= found[0].high)
+
+
+def row(name: str, truth: float, width: float, studies: list[tuple[Part, int, Any, Any]]) -> str:
+    """A line of the table."""
+    items = np.mean([part.items for part, *_ in studies])
+    repeats = np.mean([part.repeats for part, *_ in studies])
+    rounds = np.mean([number for _, number, *_ in studies])
+    ours = np.nanmean([holds(found, truth) for *_, found, _ in studies])
+    fresh = np.nanmean([holds(found, truth) for *_, found in studies])
+    size = f"{rounds:.1f} | {items:.0f} | {repeats:.1f}"
+    return f"| {name} | {truth:.3f} | {width} | {size} | {ours:.1%} | {fresh:.1%} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=500)
+    parser.add_argument("--widths", type=float, nargs="+", default=[0.2, 0.1])
+    asked = parser.parse_args()
+    print(
+        "| population | true value | width asked | rounds | items | repeats | coverage | fresh, same size |"
+    )
+    print("| --- " * 8 + "|")
+    for width in asked.widths:
+        for share in SHARES:
+
+            def draw_share(rng: np.random.Generator, share: float = share) -> np.ndarray:
+                right = rng.random(WHOLE.items) < share
+                return np.repeat(right[:, None], WHOLE.repeats, axis=1).astype(int)
+
+            def share_at(codes: np.ndarray) -> Found | None:
+                return share_interval(codes, asked.resamples)
+
+            studies = [stopped(draw_share, share_at, width, n) for n in range(asked.replications)]
+            print(row(f"share of {share}", share, width, studies), flush=True)
+        for setting in SETTINGS[:3]:
+
+            def draw(rng: np.random.Generator, setting: Setting = setting) -> np.ndarray:
+                return setting.draw(rng, WHOLE.items, WHOLE.repeats)
+
+            def interval(codes: np.ndarray, setting: Setting = setting) -> Found | None:
+                return alpha_interval(codes, len(setting.shares), asked.resamples)
+
+            studies = [stopped(draw, interval, width, n) for n in range(asked.replications)]
+            print(row(f"alpha, {setting.name}", setting.truth, width, studies), flush=True)
+
+
+if __name__ == "__main__":
+    main()

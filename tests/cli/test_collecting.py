@@ -1,0 +1,92 @@
+"""The commands about collecting: plan's costs, run's events, status, export."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import FUNCTIONS, here
+from tests.studies import STUDY, written
+
+VARIED = STUDY + 'variants: [{use: wordings, texts: {curt: "Positive?"}}]\n'
+FAKE = ("--function", "fake=functions:same")
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def quaver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    written(tmp_path, VARIED)
+    monkeypatch.setenv("COLUMNS", "200")
+    return partial(here, tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
+def test_plan_says_what_other_models_would_cost(quaver: Command) -> None:
+    done = quaver("plan", *FAKE, "--compare", "openai/gpt-4o-mini")
+    assert done.returncode == 0, done.stderr
+    assert "All calls of one model would cost on others" in done.stdout
+    assert "openai/gpt-4o-mini" in done.stdout
+    assert "gpt-5" not in done.stdout
+    assert "unknown" in done.stdout, "nobody knows what a function costs"
+    assert quaver("plan", *FAKE, "--compare", "gpt-nonsense").returncode == 2
+
+
+def test_a_function_with_a_price_of_nothing_is_free(quaver: Command, tmp_path: Path) -> None:
+    written(tmp_path, VARIED.replace("use: function}", "use: function, price: 0}"))
+    assert "free" in quaver("plan", *FAKE).stdout
+
+
+def test_status_by_condition_and_for_programs(quaver: Command, tmp_path: Path) -> None:
+    written(tmp_path, VARIED + "budget: {calls: 4}\n")
+    run = quaver("run", *FAKE)
+    assert run.returncode == 0, run.stderr
+    assert "Stopped at the budget of calls: 2 calls are still to be asked. Raise it" in run.stdout
+    status = quaver("status", *FAKE)
+    assert status.stdout.startswith("4 of 6 calls are answered.\n")
+    assert "Conditions that are not finished:" in status.stdout
+    found = json.loads(quaver("status", *FAKE, "--json").stdout)
+    assert (found["answered"], found["total"], found["errors"], found["left"]) == (4, 6, 0, None)
+    assert sum(one["answered"] for one in found["conditions"]) == 4
+
+
+def test_events_on_standard_output_stand_alone(quaver: Command) -> None:
+    run = quaver("run", *FAKE, "--events", "-")
+    assert run.returncode == 0, run.stderr
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [events[0]["event"], events[-1]["event"]] == ["started", "ended"]
+    assert "6 answers collected" in run.stderr
+
+
+def test_events_are_added_to_a_file(quaver: Command, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert quaver("run", *FAKE, "--events", "events.jsonl").returncode == 0
+    events = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert events.count("started") == 1, "a finished study has nothing to tell"
+    assert "6 of 6" not in (tmp_path / "run.log").read_text()
+    assert quaver("run", *FAKE, "--events", "no/folder/events").returncode == 2
+
+
+def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
+    quaver("run", *FAKE)
+    done = quaver("export", "study.yaml", "calls.csv", *FAKE)
+    assert done.stdout == "6 calls are in calls.csv.\n"
+    rows = list(csv.DictReader((tmp_path / "calls.csv").open(newline="")))
+    assert {row["wording"] for row in rows} == {"original", "curt"}
+    assert {row["first_label.correct"] for row in rows} == {"true", ""}
+    wrong = quaver("export", "study.yaml", "calls.xls", *FAKE)
+    assert wrong.returncode == 2
+    assert "ends in .jsonl, .csv, .parquet" in wrong.stderr
+
+
+def test_errors_are_told_by_kind(quaver: Command) -> None:
+    run = quaver("run", "--function", "fake=functions:broken")
+    assert "6 of them are errors; `quaver run --retry-errors`" in run.stdout
+    status = quaver("status", "--function", "fake=functions:broken")
+    assert "6 of 6 calls are answered, 6 with an error.\n" in status.stdout
+    assert "ValueError" in status.stdout
+    assert "\x1b" not in status.stdout
