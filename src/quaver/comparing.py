@@ -14,6 +14,7 @@ from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.multiple import adjusted
 from quaver.measure.paired import paired_differences
+from quaver.notebook import html_table
 from quaver.plugins import Measurement
 from quaver.records import Estimate
 from quaver.study import Study
@@ -55,6 +56,14 @@ class Comparison:
         """Whether every bound held."""
         return all(one.held for one in self.judgements)
 
+    def _repr_html_(self) -> str:
+        known = [one for one in self.differences if one.value is not None]
+        columns = list(dict.fromkeys(column for one in known for column in one.cell))
+        heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
+        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_told(one)) for one in known]
+        flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
+        return html_table(heads, rows, " ".join([flipped, *(f"Left out: {line}." for line in self.left_out)]))
+
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""
         return {
@@ -76,6 +85,12 @@ class Comparison:
                 for one in self.judgements
             ],
         }
+
+
+def _told(one: Estimate) -> tuple[str, ...]:
+    ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
+    spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
+    return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
 
 
 @dataclass(frozen=True, slots=True)

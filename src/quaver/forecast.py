@@ -10,6 +10,7 @@ from quaver.collect.budget import Price
 from quaver.costs import Range, Tokens, expected_tokens
 from quaver.design.plan import Plan
 from quaver.models import Model
+from quaver.notebook import html_table
 from quaver.plan_parts import PlanPart, answer_tokens, parts_of
 
 __all__ = ["Forecast", "ModelForecast", "forecast"]
@@ -105,6 +106,32 @@ class Forecast:
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = (
+            "model",
+            "calls",
+            "answered",
+            "prompt tokens",
+            "read once",
+            "answers, at most",
+            "s left",
+            "cost",
+        )
+        rows = [
+            (
+                one.model,
+                f"{one.calls:,}",
+                f"{one.stored:,}",
+                f"{one.prompt_tokens:,}",
+                f"{one.new_tokens:,}",
+                f"{one.answer_tokens:,}",
+                "unknown" if one.seconds is None else f"{one.seconds:,.0f}",
+                "unknown" if one.cost is None else str(one.cost),
+            )
+            for one in self.models
+        ]
+        return html_table(heads, rows, str(self).partition("\n")[0])
 
 
 def forecast(

@@ -33,9 +33,10 @@ from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
 from quaver.models import Model, Placed
 from quaver.models.fit import check_abilities
+from quaver.notebook import Estimates
 from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.prices import COMPARED, check_money, prices, prices_of
-from quaver.records import ANNOTATION_COLUMNS, Call, Estimate, Request
+from quaver.records import ANNOTATION_COLUMNS, Call, Request
 from quaver.rounds import (
     Design,
     Part,
@@ -514,7 +515,7 @@ class Study:
 
     # -------------------------------------------------------------------- measure
 
-    def measure(self, name: str, **options: Any) -> list[Estimate]:
+    def measure(self, name: str, **options: Any) -> Estimates:
         """One measure of the annotations.
 
         Args:
@@ -526,16 +527,16 @@ class Study:
             MeasureError: The annotations do not allow it.
         """
         frame = self.measurable()
-        return self._measurement(MeasureSpec(use=name, **options), frame, ("measures",)).of(frame)
+        return Estimates(self._measurement(MeasureSpec(use=name, **options), frame, ("measures",)).of(frame))
 
-    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
+    def estimates(self, names: Sequence[str] | None = None) -> Estimates:
         """The study's measures, as its file asks for them.
 
         Args:
             names: Only these; one that the file does not name is taken with its defaults.
         """
         frame = self.measurable()
-        return [estimate for one in self.measurements(names, frame) for estimate in one.of(frame)]
+        return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
 
     def measurements(
         self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
@@ -614,6 +615,21 @@ class Study:
             annotations=self.measurable(),
             estimates=self.estimates(),
             noise=self.known_noise(),
+        )
+
+    def charts(self, width: int = 720) -> dict[str, Any]:
+        """The report's charts by name, as Altair objects that can be shown, changed and saved.
+
+        Args:
+            width: In pixels.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        from quaver.report.drawn import charts  # the charts' libraries are slow to load
+
+        return charts(
+            lock=self.lock(), annotations=self.measurable(), estimates=self.estimates(), width=width
         )
 
     def _collection(self) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""A study's charts as Altair objects, for notebooks and for figures of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from quaver.records import Estimate
+from quaver.report.figures import figures
+from quaver.report.movement import movement
+from quaver.report.results import Results
+
+__all__ = ["charts"]
+
+
+def charts(
+    *, lock: Mapping[str, Any], annotations: pl.DataFrame, estimates: Sequence[Estimate], width: int = 720
+) -> dict[str, Any]:
+    """The report's charts by name.
+
+    Args:
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame.
+        estimates: Of any measures.
+        width: In pixels.
+
+    Returns:
+        ``altair`` charts, each with its title; they can be changed, saved and combined.
+    """
+    results = Results(lock, annotations, estimates)
+    return {
+        one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle)
+        for one in figures(results, movement(results))
+    }
