@@ -77,7 +77,7 @@ class Plugins:
     """
 
     def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
-        self._spec, self._source, self._functions = spec, source, dict(functions)
+        self._spec, self._source, self.functions = spec, source, dict(functions)
         self._beside: dict[str, Model] = {}
         names = [model.name for model in spec.models]
         for name in functions:
@@ -129,14 +129,14 @@ class Plugins:
         return model
 
     def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
-        if name not in self._functions:
+        if name not in self.functions:
             raise Unavailable(
                 f"the model {name!r} is a Python function that was not given",
                 where=self._source.where(*loc),
                 expected="a function annotate(text, prompt)",
                 fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
             )
-        return self._functions[name]
+        return self.functions[name]
 
     def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
         """The evaluators by the name that they have in the study.

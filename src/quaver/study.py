@@ -26,6 +26,7 @@ from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.plan import Plan
+from quaver.design.small import write_small
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.study_file import Source, read_study
 from quaver.errors import ModelError, SpecError, StoreError
@@ -107,6 +108,16 @@ class Study:
         spec, source = read_study(path)
         home = path.parent if path.name == "study.yaml" else path.with_suffix("")
         return _kind(cls, spec)(spec, source, Path(folder) if folder else home, functions or {})
+
+    def small(self) -> Study:
+        """The study's small version, by the key ``small`` of its file: a study of its own.
+
+        It stands beside the file as ``NAME.small.yaml``, with a folder of its own.
+
+        Raises:
+            SpecError: The study is not a file, or says nothing of a small version.
+        """
+        return Study.open(write_small(self._source), functions=self._plugins.functions)
 
     # -------------------------------------------------------------------- design
 

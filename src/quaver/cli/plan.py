@@ -22,10 +22,14 @@ def command(
     compare: Annotated[
         list[str] | None, typer.Option(help="Say what it would cost on this model, too: openai/gpt-4o-mini.")
     ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="Plan the small version that the study file describes.")
+    ] = False,
     function: FunctionOption = None,
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does."""
-    plan = open_study(study, function).plan(pilot=pilot, compare=compare or COMPARED)
+    opened = open_study(study, function)
+    plan = (opened.small() if small else opened).plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "
         f"{plan.calls:,} calls, {plan.stored:,} of them answered.",

@@ -25,10 +25,18 @@ def command(
     events: Annotated[
         str, typer.Option(help="Where to write a line of JSON an event: a file, or - for standard output.")
     ] = "",
+    small: Annotated[
+        bool, typer.Option("--small", help="Run the small version that the study file describes.")
+    ] = False,
     function: FunctionOption = None,
 ) -> None:
     """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
     opened = open_study(study, function)
+    if small:
+        opened = opened.small()
+        screen.print(f"The small version, in {opened.folder}:", markup=False, highlight=False)
+        for note in opened.spec.notes:
+            screen.print(f"- {note}", markup=False, highlight=False)
     if opened.spec.annotations is not None:
         screen.print("There is nothing to ask: this study measures annotations that exist already.")
         return

@@ -219,7 +219,7 @@ def _variants(
         variants, drawn = sampled(variants, spec)
     for variant in variants:
         _check_answers(variant, source)
-    return variants, [*notes, *left_out, *drawn], editable(prompt, factors)
+    return variants, [*spec.notes, *notes, *left_out, *drawn], editable(prompt, factors)
 
 
 def _only_one(before: str | None, factor: str) -> str:

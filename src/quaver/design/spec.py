@@ -607,6 +607,13 @@ class StudySpec(_Part):
     until: UntilSpec | None = Field(
         None, description="Collect in rounds until an interval is narrow enough; everything if left out."
     )
+    small: dict[str, Any] = Field(
+        {},
+        description="What `quaver run --small` changes: this file's keys with fewer items, repeats, tokens.",
+    )
+    notes: tuple[Text, ...] = Field(
+        (), description="What a reader must know of the study: shown with the plan and in the report."
+    )
     annotations: AnnotationsSpec | None = Field(
         None, description="Labels that exist already (quaver import writes this), instead of asking for any."
     )

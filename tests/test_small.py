@@ -1,0 +1,62 @@
+"""The small version of a study: what it changes, where it stands, and what is wrong with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import quaver
+from tests.studies import STUDY, written
+
+from quaver.errors import SpecError
+from quaver.study import Study
+
+SMALL = STUDY + (
+    "repeats: 3\n"
+    "# a comment\n"
+    "decoding:\n  greedy: {max_tokens: 4}\n  drawn: {temperature: 1}\n"
+    "small:\n  items: {sample: 2}\n  repeats: 1\n  notes: [Two items are too few for an interval.]\n"
+)
+
+
+def opened(path: Path) -> Study:
+    return Study.open(path, functions={"fake": lambda text, prompt: "positive"})
+
+
+def test_only_what_is_named_changes_and_the_rest_stays(tmp_path: Path) -> None:
+    study = opened(written(tmp_path, SMALL))
+    small = study.small()
+    assert (study.spec.items.sample, study.spec.repeats) == (None, 3)
+    assert (small.spec.items.sample, small.spec.repeats, small.spec.items.id) == (2, 1, "id")
+    assert small.spec.decoding == study.spec.decoding
+    assert small.folder == tmp_path / "study.small"
+    assert "# a comment" in (tmp_path / "study.small.yaml").read_text()
+    outcome = small.run()
+    assert (outcome.done, outcome.missing) == (2 * 2, 0)
+    assert study.status()[0].answered == 0
+
+
+def test_its_notes_are_in_the_plan(tmp_path: Path) -> None:
+    small = opened(written(tmp_path, SMALL)).small()
+    assert "Two items are too few for an interval." in small.plan().notes
+
+
+def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path: Path) -> None:
+    written(tmp_path, SMALL)
+    (tmp_path / "mine.py").write_text("def same(text, prompt):\n    return 'positive'\n")
+    done = quaver(tmp_path, "run", "study.yaml", "--small", "--function", "fake=mine:same")
+    assert done.returncode == 0, done.stderr
+    assert "study.small" in done.stdout
+    assert "Two items are too few" in done.stdout
+    assert "4 of 4 are stored" in done.stdout
+
+
+def test_a_study_without_one_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no small version"):
+        opened(written(tmp_path)).small()
+
+
+def test_what_is_wrong_in_it_is_found_in_its_own_file(tmp_path: Path) -> None:
+    study = opened(written(tmp_path, STUDY + "small: {itms: {sample: 2}}\n"))
+    with pytest.raises(SpecError, match=r"study\.small\.yaml"):
+        study.small()
