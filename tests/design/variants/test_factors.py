@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies import written as written_study
 
 from quaver.design.prompts import PromptWriter
 from quaver.design.study_file import Source, bind
@@ -14,6 +16,7 @@ from quaver.design.variants import Ground, cross
 from quaver.design.variants.factors import Factors
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.records import Item, Label, LabelSet, Variant
+from quaver.study import Study
 
 LABELS = LabelSet(
     (
@@ -151,13 +154,45 @@ def test_a_generated_text_counts_once_it_is_approved() -> None:
     def short(**more: Any) -> dict[str, Any]:
         return {"task": {"concise": {"text": "Positive or negative?", "by": "smollm2", **more}}}
 
-    with pytest.raises(SpecError, match="nobody has approved the concise text of the part 'task'"):
+    with pytest.raises(
+        SpecError, match="nobody has approved the concise text that smollm2 wrote for the part 'task'"
+    ):
         made(parts=short())
     with pytest.raises(SpecError, match="nobody has approved"):
         made(parts=short(approved=False))
     variants = made(parts=short(approved=True))
     assert variants[1].origin["factors"]["parts"]["task"] == "smollm2"
     assert variants[0].origin["factors"]["parts"]["task"] == "hand"
+
+
+def test_a_text_that_a_model_is_to_write_is_made_once_and_shown_for_approval(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def annotate(text: str, prompt: str) -> str:
+        asked.append(prompt)
+        return "Positive or negative?" if len(asked) == 1 else "Another?"
+
+    study = {
+        "task": {
+            "labels": [
+                {"code": one.code, "name": one.name, "definition": one.definition} for one in LABELS.labels
+            ]
+        },
+        "prompt": {"instruction": PROMPT.instruction},
+        "variants": [{"use": "factors", "parts": {"task": {"concise": {"by": "mine"}}}}],
+        "models": [{"name": "mine", "use": "function"}],
+    }
+    path = written_study(tmp_path)
+    for _ in range(2):
+        opened = Study.open(
+            {**study, "items": {"source": str(path.with_name("items.csv")), "text": "{{ text }}"}},
+            folder=tmp_path / "study",
+            functions={"mine": annotate},
+        )
+        with pytest.raises(SpecError, match="nobody has approved the concise text that mine wrote") as caught:
+            opened.run()
+        assert caught.value.found == "Positive or negative?"
+    assert len(asked) == 1
 
 
 def test_an_incomplete_text_counts_where_a_person_says_so() -> None:

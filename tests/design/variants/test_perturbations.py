@@ -82,6 +82,14 @@ def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample() -> No
     assert len(made(which=["examples"], examples=2)["examples"].examples) == 2
 
 
+def test_without_a_paraphrase_the_surface_engine_makes_one() -> None:
+    (variant,) = made(which=["paraphrase"]).values()
+    assert variant.instruction != PROMPT.instruction
+    assert "positive, negative or neutral" in variant.instruction
+    assert variant.origin["perturbation"]["by"] == "surface"
+    assert made(which=["paraphrase"])["paraphrase"] == variant
+
+
 def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
     item = Item("1", {"text": "It rained.", "asked": "Was it wet?", "one": "yes", "two": "no"})
     variants = made(CHOICE, LETTERS, kind="multiple_choice", which=["bare", "reasoning"])

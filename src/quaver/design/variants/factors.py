@@ -8,6 +8,7 @@ from typing import Any
 
 from quaver.design.completeness import missing_in
 from quaver.design.fractions import Fraction, fraction_of
+from quaver.design.paraphrase.shortened import shortened
 from quaver.design.templates import names_in
 from quaver.design.variants import Ground, LevelOfFactor
 from quaver.design.variants.prompt_parts import DEFAULTS, FACTORS, FactorSpec, GivenFactor, GivenPart, Part
@@ -257,7 +258,7 @@ def _parts(given: Mapping[str, Part], order: Sequence[str] | None) -> dict[str, 
 
 def _said(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
     """What a part says; what the study itself says, in the variant at hand, where it has no text."""
-    if concise and part.concise is not None:
+    if concise and part.concise is not None and part.concise.text is not None:
         return part.concise.text
     if part.text is not None:
         return part.text
@@ -279,20 +280,27 @@ def _check_concise(name: str, part: Part, standard: str, ground: Ground, where: 
             expected="a shorter text: concise: …",
             found=f"only: {standard[:80]}",
         )
-    if concise.by != "hand" and not concise.approved:
+    text = concise.text
+    if text is None:
+        if concise.by == "hand":
+            raise SpecError("this concise text has no text", where=f"{where}: concise", expected="text: …")
+        text = shortened(standard, concise.by, ground)
+    missing = missing_in(text, standard, ground.labels, ground.prompt.answers)
+    lacks = f"; it lacks {', '.join(missing)}" if missing else ""
+    if concise.by != "hand" and (concise.text is None or not concise.approved):
         raise SpecError(
-            f"nobody has approved the concise text of the part {name!r}",
+            f"nobody has approved the concise text that {concise.by} wrote for the part {name!r}{lacks}",
             where=f"{where}: concise",
-            expected="approved: true, from a person who has read it",
-            found=concise.text[:120],
+            expected=f"a person who has read it: concise: {{text: …, by: {concise.by}, approved: true}}",
+            found=text,
+            fix="write the text into the study file, changed where it should be, and approve it",
         )
-    missing = missing_in(concise.text, standard, ground.labels, ground.prompt.answers)
     if missing and not concise.approved:
         raise SpecError(
             f"the concise text of the part {name!r} lacks {', '.join(missing)}",
             where=f"{where}: concise",
             expected="all labels, numbers, placeholders and definitions of the standard text",
-            found=concise.text[:120],
+            found=text[:120],
             fix="put them back; or, where they are left out on purpose, say so: "
             "concise: {text: …, approved: true}",
         )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
+from quaver.design.keeping import NoWork
+from quaver.design.paraphrase import Draft
+from quaver.design.paraphrase.surface import Surface
 from quaver.design.templates import names_in
 from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
 from quaver.design.variants.layout_parts import asks_first, question_moved
@@ -25,6 +29,12 @@ class _Texts(NamedTuple):
     reasoning: str
     bare: str
 
+
+_SURFACE: Mapping[str, Any] = {
+    "strengths": [0.5],
+    "k": 1,
+    "kinds": ["articles", "contractions", "politeness"],
+}
 
 _LAST = "Then write on the last line Answer: and nothing but"
 
@@ -59,7 +69,8 @@ class Perturbations:
     Args:
         kind: ``classification``, ``multiple_choice`` or ``question_answering``: how reasoning and bare
             framing are worded.
-        paraphrase: The instruction in other words.
+        paraphrase: The instruction in other words; one of the surface engine's if left out (articles,
+            contractions, politeness).
         examples: How many are shown.
         reasoning: Template of the changed format's postfix.
         bare: Template of what stands below the text in bare framing.
@@ -97,7 +108,7 @@ class Perturbations:
         """The prompt as it stands and its perturbations, in their order.
 
         Raises:
-            SpecError: There is no paraphrase, fewer examples than asked for, or a layout in which the
+            SpecError: There is nothing to paraphrase, fewer examples than asked for, or a layout in which the
                 question cannot be moved.
         """
         return [self._level(name, ground) for name in self._names]
@@ -121,17 +132,16 @@ class Perturbations:
         return LevelOfFactor(name, edit, origin, turn=change.turn)
 
     def _paraphrased(self, ground: Ground) -> _Change:
-        text = self._paraphrase
-        if text is None:
-            raise SpecError(
-                "there is no paraphrase",
-                where="paraphrase",
-                expected="the instruction in other words",
-                found=ground.prompt.instruction[:120],
-            )
+        if self._paraphrase is None:
+            draft = Draft(ground.prompt.instruction, exact=True)
+            with _about_the_paraphrase():
+                (wording,) = Surface(**_SURFACE).reword(ground, draft, NoWork())
+            text, made = wording.text, {"by": "surface", **wording.origin}
+        else:
+            text, made = self._paraphrase, {"by": "hand"}
         if " ".join(text.split()) == " ".join(ground.prompt.instruction.split()):
             raise SpecError("the paraphrase is the instruction itself", where="paraphrase", found=text[:120])
-        return _Change(lambda variant: replace(variant, instruction=text), 0, {"by": "hand"})
+        return _Change(lambda variant: replace(variant, instruction=text), 0, made)
 
     def _with_examples(self, ground: Ground) -> _Change:
         examples = drawn(ground, self._examples, ground.seed)
@@ -148,6 +158,19 @@ class Perturbations:
             parts.append("{{ instruction }}")
         layout = "\n".join([*parts, "{{ postfix }}"])
         return replace(variant, system="", layout=layout, instruction=asked, postfix=self._bare)
+
+
+@contextmanager
+def _about_the_paraphrase() -> Iterator[None]:
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError(
+            "the instruction leaves the surface engine nothing to change",
+            where="paraphrase",
+            expected="the instruction in other words, written by you",
+            found=error.found,
+        ) from None
 
 
 class _Change(NamedTuple):

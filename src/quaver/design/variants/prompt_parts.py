@@ -36,10 +36,10 @@ class _Model(BaseModel):
 class Concise(_Model):
     """A part's shorter text. A bare string is the text."""
 
-    text: str = Field(description="The shorter text.")
-    by: str = Field("hand", description="Who or what wrote it: hand, or a model's name.")
-    approved: bool | None = Field(
-        None, description="Whether a person has read it and lets it stand; needed where a model wrote it."
+    text: str | None = Field(None, description="The shorter text; written by the model `by` if left out.")
+    by: str = Field("hand", description="Who wrote it: hand, or one of the study's models.")
+    approved: bool = Field(
+        False, description="Whether a person has read it and lets it stand; needed where a model wrote it."
     )
 
 
