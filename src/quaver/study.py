@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 import polars as pl
 
+from quaver.auditing import audited
 from quaver.collect.budget import Price
 from quaver.collect.journal import Journal
 from quaver.collect.noise import Noise, engine_noise
@@ -549,6 +550,14 @@ class Study:
         frame = self.measurable()
         return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
 
+    def audit(self) -> list[Estimate]:
+        """How the answers were read, whatever the study's file asks for (see `quaver.auditing`)."""
+        frame = self.measurable()
+        evaluators = self._plugins.evaluators().items()
+        stated = [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+        asked = audited(frame, self._factors, stated)
+        return [found for one in asked for found in self._measurement(one, frame, ("measures",)).of(frame)]
+
     def measurements(
         self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
     ) -> list[Measurement]:
@@ -626,6 +635,7 @@ class Study:
             annotations=self.measurable(),
             estimates=self.estimates(),
             noise=self.known_noise(),
+            audit=self.audit(),
         )
 
     def charts(self, width: int = 720) -> dict[str, Any]:

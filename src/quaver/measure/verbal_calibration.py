@@ -19,6 +19,7 @@ from quaver.measure.calibration_bins import Binning, assigned, binned, debiased_
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
+from quaver.measure.means import differing, ratio
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Cell, Columns, cells
 from quaver.records import Estimate, LabelSet
@@ -53,12 +54,13 @@ def verbal_calibration(
 ) -> list[Estimate]:
     """Calibration of stated confidence, on the answers whose confidence could be read.
 
-    For each cell: ``verbal_calibration_ece``; ``verbal_calibration_minus_accuracy``, the mean stated
+    For each cell: ``verbal_calibration_parse_rate``, answers with a confidence / all answers;
+    ``verbal_calibration_ece``; ``verbal_calibration_minus_accuracy``, the mean stated
     confidence less the share right (above 0: overconfident); and, where the frame has token confidences in
     the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
     ``verbal_calibration_minus_token``, verbal less token, on the answers that have both. All on rows with a
-    label, a gold label and a parsed confidence. Undefined where there are none, or the parse rate (answers
-    with a confidence / all answers) is below the threshold: such cells are listed by `excluded_cells`.
+    label, a gold label and a parsed confidence. Undefined (but for the parse rate) where there are none, or
+    the parse rate is below the threshold: such cells are listed by `excluded_cells`.
     Intervals resample items.
 
     Args:
@@ -77,7 +79,7 @@ def verbal_calibration(
         interval: Which interval is given.
 
     Returns:
-        Two or four estimates for each cell.
+        Three or five estimates for each cell.
 
     Raises:
         MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
@@ -87,7 +89,7 @@ def verbal_calibration(
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "gold": list("aa"),
     ...                       "confidence": [0.9, 0.9]})
-    >>> [(e.measure, round(e.value, 12)) for e in verbal_calibration(frame)]
+    >>> [(e.measure, round(e.value, 12)) for e in verbal_calibration(frame)[1:]]
     [('verbal_calibration_ece', 0.4), ('verbal_calibration_minus_accuracy', 0.4)]
     """
     if not 0 <= threshold <= 1:
@@ -101,6 +103,7 @@ def verbal_calibration(
     found = []
     for cell in parts:
         one = _Verbal(cell, arranged(stated, cell), threshold, (bins, binning), resampling)
+        found.append(one.parsed())
         found += one.alone()
         if token is not None:
             found += one.beside(arranged(token, cell))
@@ -124,6 +127,28 @@ class _Verbal:
         asked = (cell.codes >= 0) | cell.unanswered
         answers = int(asked.sum())
         self._rate = float((asked & np.isfinite(stated)).sum() / answers) if answers else None
+
+    def parsed(self) -> Estimate:
+        """The parse rate."""
+        cell, units = self._cell, self._cell.units
+        asked = (cell.codes >= 0) | cell.unanswered
+        below = asked.sum((1, 2)).astype(np.float64)
+        above = (asked & np.isfinite(self._stated)).sum((1, 2)).astype(np.float64)
+        own = np.where(below > 0, above / np.maximum(below, 1), np.nan)
+        claim = Claim(
+            "verbal_calibration_parse_rate",
+            "share of all answers whose stated confidence could be read",
+            cell=cell.where,
+            details={"threshold": self._threshold, "answers": int(below.sum())},
+            differing=differing(own, units),
+            n=units.touched(below > 0),
+        )
+        if not below.any():
+            return undefined(claim, units, self._resampling, "no annotations")
+        draws = bootstrap(ratio(above[:, None], below[:, None]), units, self._resampling)
+        value = float(draws.point[0])
+        claim = replace(claim, spread=lambda share: mean_within(value, share))
+        return estimate(claim, draws, units, self._resampling)
 
     def alone(self) -> list[Estimate]:
         """ECE, and confidence less accuracy."""

@@ -14,6 +14,13 @@ from markupsafe import Markup
 
 from quaver.errors import StoreError
 from quaver.records import Estimate
+from quaver.report.audit_tables import (
+    compliance_table,
+    flips_table,
+    missing_table,
+    parse_rates_table,
+    recovered_table,
+)
 from quaver.report.charts.svg import inline_svg
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figures import Figure, figures
@@ -22,7 +29,7 @@ from quaver.report.method import left_out, measured, method_paragraph, noise_in_
 from quaver.report.movement import movement
 from quaver.report.plain_text import visible
 from quaver.report.results import Results
-from quaver.report.tables import estimates_table, evaluators_agree, noise_table, statuses, undefined_table
+from quaver.report.tables import estimates_table, noise_table, statuses, undefined_table
 
 __all__ = ["finding_picture", "write_report"]
 
@@ -38,6 +45,7 @@ def write_report(
     annotations: pl.DataFrame,
     estimates: Sequence[Estimate],
     noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    audit: Sequence[Estimate] = (),
 ) -> Path:
     """Write ``report.html``, ``estimates.csv`` and ``figures/`` (SVG, PNG and PDF).
 
@@ -48,6 +56,7 @@ def write_report(
         estimates: Of any measures, in any cells. Label shares are best asked for with
             ``missing="category"``, by model, decoding, variant and evaluator.
         noise: The engine's own noise by model; empty where it was not measured.
+        audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
 
     Returns:
         The report's path.
@@ -55,12 +64,12 @@ def write_report(
     Raises:
         StoreError: The files cannot be written.
     """
-    results = Results(lock, annotations, estimates, noise)
+    results = Results(lock, annotations, estimates, noise, audit)
     moved = movement(results)
     drawn = figures(results, moved)
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
-        write_estimates([*results.estimates, *moved], folder / "estimates.csv")
+        write_estimates([*results.estimates, *moved, *_further(results)], folder / "estimates.csv")
         for figure in drawn:
             _write_figure(figure, folder / "figures")
         path = folder / "report.html"
@@ -131,18 +140,29 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         finding=finding(results, moved),
         figures=_by_section(drawn, results),
         statuses=statuses(results),
-        agreement=evaluators_agree(results),
+        compliance=compliance_table(results),
+        flips=flips_table(results),
+        flips_warnings=_warnings([one for one in results.audit if one.measure == "evaluator_flips"]),
+        recovered=recovered_table(results),
+        missing=missing_table(results),
+        parse_rates=parse_rates_table(results),
         noise=noise_table(results),
         noise_in_words=noise_in_words(results),
         undefined=undefined_table(results),
         left_out=left_out(results),
         method=method_paragraph(results),
-        measured=measured([*results.estimates, *moved]),
+        measured=measured([*results.estimates, *moved, *results.audit]),
         rules=rules(results),
         stable=STABLE,
         most_prompts=_MOST_PROMPTS,
     )
     return visible(text)
+
+
+def _further(results: Results) -> list[Estimate]:
+    """The audit's estimates that the study did not ask for itself."""
+    asked = {(one.measure, *one.cell.items()) for one in results.estimates}
+    return [one for one in results.audit if (one.measure, *one.cell.items()) not in asked]
 
 
 def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str, dict[str, Any]]]:

@@ -27,6 +27,7 @@ class Results:
         estimates: Of any measures.
         noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
             it was not measured.
+        audit: Estimates of how the answers were read; they have tables of their own and no figures.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Results:
         annotations: pl.DataFrame,
         estimates: Sequence[Estimate],
         noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+        audit: Sequence[Estimate] = (),
     ) -> None:
         self.lock = lock
         self.annotations = annotations
         self.estimates = [_finite(one) for one in estimates]
         self.noise = dict(noise or {})
+        self.audit = [_finite(one) for one in audit]
 
     # ------------------------------------------------------------------- design
 

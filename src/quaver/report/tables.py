@@ -12,7 +12,7 @@ from quaver.records import Estimate
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = ["Table", "estimates_table", "evaluators_agree", "noise_table", "statuses", "undefined_table"]
+__all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_table"]
 
 _MOST_ROWS = 600
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
@@ -101,36 +101,6 @@ def statuses(results: Results) -> Table:
         rows.append((evaluator, f"{total:,}", *(f"{found.get((evaluator, s), 0):,}" for s in known)))
     columns = ("evaluator", "answers", *(s.replace("_", " ") for s in known))
     return Table(columns, tuple(rows), frozenset(range(1, len(columns))))
-
-
-_ANSWER = ("model", "variant", "decoding", "item", "repeat")
-
-
-def evaluators_agree(results: Results) -> Table:
-    """How often two evaluators read the same label from an answer that both read one from."""
-    frame = results.annotations
-    names = results.evaluators
-    if frame.is_empty() or len(names) < 2 or not {*_ANSWER, "evaluator", "label"} <= set(frame.columns):
-        return Table((), ())
-    labels = {
-        name: frame.filter(pl.col("evaluator").cast(pl.String) == name).select(
-            *_ANSWER, pl.col("label").cast(pl.String)
-        )
-        for name in names
-    }
-    rows = []
-    for at, one in enumerate(names):
-        for other in names[at + 1 :]:
-            both = (
-                labels[one]
-                .join(labels[other], on=_ANSWER, suffix="_other")
-                .drop_nulls(["label", "label_other"])
-            )
-            same = int((both["label"] == both["label_other"]).sum())
-            share = f"{same:,} of {both.height:,}" if both.height else "none"
-            rows.append((one, other, f"{both.height:,}", share))
-    columns = ("evaluator", "and", "answers that both labelled", "with the same label")
-    return Table(columns, tuple(rows), frozenset({2, 3}))
 
 
 _WAYS = {

@@ -1,0 +1,157 @@
+"""The tables of how the answers were read: compliance, evaluators compared, parse rates, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from quaver.records import Estimate
+from quaver.report.numbers import number
+from quaver.report.results import Results, varying
+from quaver.report.tables import Table
+
+__all__ = ["compliance_table", "flips_table", "missing_table", "parse_rates_table", "recovered_table"]
+
+_MOST_ROWS = 400
+_PAIR = ("first", "second")
+_FLIPS = ("same", "gained", "lost", "changed")
+Row = tuple[str | Markup, ...]
+
+
+def flips_table(results: Results) -> Table:
+    """For each two evaluators, a row a cell: what the second read otherwise, and accuracy by each."""
+    rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
+    for one in _of(results, "evaluator_flips"):
+        kind = one.measure.removeprefix("evaluator_flips")
+        rows.setdefault(tuple(one.cell.values()), {})[kind] = one
+    whole = [of[""] for of in rows.values() if "" in of and "second" in of[""].cell]
+    columns = _columns(results, whole)
+    kinds = ("_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+    made: list[Row] = []
+    for of in rows.values():
+        flips = of.get("")
+        if flips is None or "second" not in flips.cell:
+            continue
+        counts = [f"{flips.details.get(kind, 0):,}" for kind in _FLIPS]
+        accuracy = [_share(of.get(kind), ends=kind == "_accuracy_gain") for kind in kinds]
+        made.append((*_cells(flips, columns, results), _share(flips), *counts, *accuracy))
+    headings = (
+        "read otherwise",
+        *_FLIPS,
+        "right by the first",
+        "by the second",
+        "gain",
+        "of the right now wrong",
+    )
+    return _table(columns, headings, made)
+
+
+def recovered_table(results: Results) -> Table:
+    """How much of a variant's gap in accuracy the second evaluator closes."""
+    some = [one for one in _of(results, "recovered_share") if one.value is not None]
+    columns = list(dict.fromkeys((*_PAIR, "variant", *_columns(results, some))))
+    means = {"recovered_share": "one model"}
+    made: list[Row] = []
+    for one in some:
+        kind = one.measure.removeprefix("recovered_share_").replace("_", " ")
+        value = number(one.value or 0.0)
+        made.append((*_cells(one, columns, results), means.get(one.measure, kind), value, _ends(one, False)))
+    return _table(columns, ("of", "share recovered", "interval"), made, words=1)
+
+
+def compliance_table(results: Results) -> Table:
+    """The share of answers with a label, by variant and by factor level, and why the others have none."""
+    some = [one for one in _of(results, "compliance") if one.value is not None]
+    shared = [c for c in ("evaluator", "model", "decoding") if len({one.cell.get(c) for one in some}) > 1]
+    made: list[Row] = []
+    for one in some:
+        about = [c for c in one.cell if c not in ("evaluator", "model", "decoding")] or [""]
+        level = ", ".join(
+            results.variant_name(one.cell[c]) if c == "variant" else one.cell[c] for c in about if c
+        )
+        failures = one.details.get("failures", {})
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in failures.items())
+        told = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
+        made.append((*told, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
+    headings = ("by", "level", "with a label", "interval", "answers", "why not (times)")
+    table = _table(shared, headings, made, words=2)
+    return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
+
+
+def missing_table(results: Results) -> Table:
+    """What accuracy, label shares and agreement would be, were the missing labels the worst or the best."""
+    pairs: dict[tuple[str, ...], dict[str, Estimate]] = {}
+    for one in _of(results, "missing_bounds"):
+        kind, _, end = one.measure.removeprefix("missing_bounds_").rpartition("_")
+        if one.value is not None and one.details.get("missing"):
+            pairs.setdefault((kind, *map("=".join, one.cell.items())), {})[end] = one
+    some = [ends["least"] for ends in pairs.values() if len(ends) == 2]
+    columns = [c for c in _columns(results, some) if c != "label"]
+    made: list[Row] = []
+    for (kind, *_), ends in pairs.items():
+        if len(ends) < 2:
+            continue
+        least, most = ends["least"], ends["most"]
+        what = f"share of {results.label_name(least.cell['label'])}" if "label" in least.cell else kind
+        gone = f"{least.details['missing']:,} of {least.details['answers']:,}"
+        percent = kind != "alpha"
+        values = (number(end.value or 0.0, percent) for end in (least, most))
+        made.append((*_cells(least, columns, results), what, gone, *values))
+    return _table(columns, ("what", "missing", "at least", "at most"), made, words=1)
+
+
+def parse_rates_table(results: Results) -> Table:
+    """Where stated confidence could be read often enough to be measured."""
+    some = [one for one in _of(results, "verbal_calibration_parse_rate") if one.value is not None]
+    columns = _columns(results, some)
+    made: list[Row] = []
+    for one in some:
+        threshold = float(one.details.get("threshold", 0.8))
+        enough = (one.value or 0.0) >= threshold - 1e-12
+        verdict = "measured" if enough else f"left out: below {threshold:.2f}"
+        made.append((*_cells(one, columns, results), _share(one), _ends(one, True), verdict))
+    table = _table(columns, ("parse rate", "interval", "calibration"), made)
+    return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
+
+
+def _of(results: Results, measure: str) -> list[Estimate]:
+    return [one for one in results.audit if one.measure.startswith(measure)]
+
+
+def _columns(results: Results, some: Sequence[Estimate]) -> list[str]:
+    """What tells the rows apart; the evaluators of a pair always."""
+    always = [c for c in _PAIR if any(c in one.cell for one in some)]
+    return [*always, *(c for c in varying(some) if c not in always)]
+
+
+def _cells(one: Estimate, columns: Iterable[str], results: Results) -> list[str]:
+    return [
+        results.variant_name(one.cell[c]) if c == "variant" and c in one.cell else one.cell.get(c, "all")
+        for c in columns
+    ]
+
+
+def _share(one: Estimate | None, ends: bool = False) -> Markup | str:
+    if one is None or one.value is None:
+        return "—"
+    value = number(one.value, percent=True)
+    return Markup("{} [{}]").format(value, _ends(one, True)) if ends and one.low is not None else value
+
+
+def _ends(one: Estimate, percent: bool) -> Markup | str:
+    if one.low is None or one.high is None:
+        return ""
+    return Markup("{} to {}").format(number(one.low, percent), number(one.high, percent))
+
+
+def _table(columns: Sequence[str], headings: Sequence[str], rows: Sequence[Row], words: int = 0) -> Table:
+    """A table whose last columns are numbers, but for the first ``words`` of them."""
+    told = (*columns, *headings)
+    left = len(rows) - _MOST_ROWS
+    return Table(
+        told,
+        tuple(rows[:_MOST_ROWS]),
+        frozenset(range(len(columns) + words, len(told))),
+        f"{left} more rows are in estimates.csv." if left > 0 else "",
+    )
