@@ -136,12 +136,14 @@ class Budget:
     def settle(self, request: Request, responses: Sequence[Response]) -> None:
         """Put what a request took in the place of what was expected of it."""
         with self._lock:
-            reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
-            self._reserved_tokens -= reserved.tokens
-            self._reserved_money -= reserved.money
-            took = self._took(request, responses, reserved)
-            self._spent_tokens += took.tokens
-            self._spent_money += took.money
+            reserved = _NOTHING
+            if self._reckons:
+                reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
+                self._reserved_tokens -= reserved.tokens
+                self._reserved_money -= reserved.money
+            tokens, money = self._took(request, responses, reserved)
+            self._spent_tokens += tokens
+            self._spent_money += money
 
     def give_up(self) -> None:
         """Forget what is in flight: nobody is left who could answer it."""
@@ -167,7 +169,8 @@ class Budget:
             self.stopped = short
         return short is None
 
-    def _took(self, request: Request, responses: Sequence[Response], reserved: Spent) -> Spent:
+    def _took(self, request: Request, responses: Sequence[Response], reserved: Spent) -> tuple[float, float]:
+        """Tokens and money."""
         prompt = cached = completion = unknown = 0
         for one in responses:
             if one.prompt_tokens is None and one.completion_tokens is None:
@@ -179,10 +182,11 @@ class Budget:
             if self._reckons:
                 self._expectation(request).learn(request, one)
         share = unknown / len(responses) if unknown else 0.0
-        money = self._prices.get(request.model, _FREE).of(prompt, cached, completion)
-        return Spent(
-            len(responses), prompt + completion + share * reserved.tokens, money + share * reserved.money
-        )
+        tokens, money = share * reserved.tokens, share * reserved.money
+        if prompt or completion:
+            tokens += prompt + completion
+            money += self._prices.get(request.model, _FREE).of(prompt, cached, completion)
+        return tokens, money
 
     def _expectation(self, request: Request) -> _Expected:
         kind = (request.model, request.decoding.max_tokens)
