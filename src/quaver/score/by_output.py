@@ -20,13 +20,13 @@ class ByOutput:
     Args:
         label: The evaluator of answers that are a label.
         score: The evaluator of answers that are a score for each label.
-        json: The evaluator of answers that are a JSON object.
+        json_object: The evaluator of answers that are a JSON object.
     """
 
     def __init__(
-        self, *, label: str = "label_match", score: str = "label_scores", json: str = "json_field"
+        self, *, label: str = "label_match", score: str = "label_scores", json_object: str = "json_field"
     ) -> None:
-        asked = {"label": label, "score": score, "json": json}
+        asked = {"label": label, "score": score, "json": json_object}
         self._by_output = {output: _made(output, name) for output, name in asked.items()}
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

@@ -1,0 +1,65 @@
+"""docs/variants.md shows what the code writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.studies import resolved
+
+from quaver import registry
+from quaver.design.prompts import PromptWriter
+from quaver.records import Variant
+
+PAGE = Path(__file__).parents[2] / "docs" / "variants.md"
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks() -> list[tuple[str, str]]:
+    return [(match[1], match[2]) for match in _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
+
+
+def shown() -> list[tuple[dict[str, Any], str, str]]:
+    """Each prompt on the page: its study, its items, and what the page says."""
+    found: list[tuple[dict[str, Any], str, str]] = []
+    base: dict[str, Any] = {}
+    study: dict[str, Any] = {}
+    reviews = items = ""
+    for kind, text in blocks():
+        if kind == "yaml":
+            base = base or YAML(typ="safe").load(text)
+            study = base | YAML(typ="safe").load(text)
+            items = reviews
+        elif kind == "csv":
+            reviews, items = reviews or text, text
+        else:
+            found.append((study, items, text))
+    return found
+
+
+def written(study: dict[str, Any], items: str, name: str, folder: Path) -> str:
+    """A variant's prompt for the first item, as the page writes it."""
+    path = folder / "items.csv"
+    path.write_text(items, encoding="utf-8")
+    made = resolved(study | {"items": study["items"] | {"source": str(path)}})
+    variants = {variant.id: variant for variant in made.variants}
+    writer = PromptWriter(variants[name], made.labels)
+    prompt = writer.write(made.items[0], writer.text(made.items[0]))
+    turns = [f"[{role}]\n{content}\n" for role, content in prompt.messages]
+    return f"# {name}\n" + "".join(turns)
+
+
+@pytest.mark.parametrize(("study", "items", "said"), shown(), ids=lambda part: str(part)[:40].splitlines()[0])
+def test_a_prompt_on_the_page_is_the_prompt(study: dict[str, Any], items: str, said: str, tmp_path: Path) -> None:
+    name = said.splitlines()[0].removeprefix("# ")
+    assert written(study, items, name, tmp_path) == said
+
+
+def test_every_option_that_the_page_names_is_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name in registry.names("variants"):
+        assert f"`{name}`" in text, f"{name} is not on the page"
+    assert set(Variant.__dataclass_fields__) >= {"examples", "schema", "definitions", "frame"}
