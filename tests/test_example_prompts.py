@@ -1,0 +1,45 @@
+"""The studies under examples that vary a prompt's parts, on one item and the real embedded model."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from quaver.study import Study
+
+CALLS = {
+    "base_model": 2 * 2,
+    "json_answers": 4 * 2,
+    "labels": 2 * 2 * 2,
+    "options": 3 * 2,
+    "placement": 2 * 2,
+    "shots": 1 + 3 + 3,
+    "strategies": 3 * 2,
+}
+"""Variants, by hand."""
+
+
+def example(name: str) -> dict[str, Any]:
+    folder = files("quaver") / "examples"
+    study: dict[str, Any] = YAML(typ="safe").load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    if study["items"]["source"] == "questions.jsonl":
+        study["items"]["source"] = str(folder / "questions.jsonl")
+    study["items"]["sample"] = 1
+    return study
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_runs_to_its_estimates(name: str, tmp_path: Path) -> None:
+    study = Study.open(example(name), folder=tmp_path / "study")
+    outcome = study.run()
+    for model in study.models.values():
+        model.close()
+    assert (outcome.ended, outcome.errors, outcome.done) == ("finished", 0, CALLS[name])
+    assert {one.measure for one in study.estimates()} == {asked.use for asked in study.spec.measures}
+    if name == "json_answers":
+        asked = study.annotations().filter(answer_form="defined")
+        assert set(asked["status"].cast(str)) == {"valid"}, "the model was held to the schema"
