@@ -33,8 +33,8 @@ from quaver.design.study_file import Source, read_study
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
-from quaver.models import Model, Placed
-from quaver.models.fit import check_abilities
+from quaver.models import Model, Placed, Probed
+from quaver.models.fit import check_abilities, needs_of
 from quaver.notebook import Estimates
 from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.prices import COMPARED, check_money, prices, prices_of
@@ -231,7 +231,7 @@ class Study:
             if one.quotes_answer
         }
         with self._source.locating():
-            check_abilities(models, asked, experiment.variants, quoting)
+            check_abilities(models, asked, experiment.variants, quoting, self._own_seed)
         for model in models.values():
             if isinstance(model, Placed):
                 model.place(experiment.conditions, [item.id for item in experiment.items])
@@ -250,10 +250,14 @@ class Study:
             if set(known) == {model.name for model in self.spec.models}:
                 return dict(known)
             raise
-        return {
-            name: {"identity": one.identity(), "logprobs": one.abilities.logprobs, **one.provenance()}
-            for name, one in models.items()
-        }
+        before = self._files.read_lock().get("models", {})
+        served = {}
+        for name, model in models.items():
+            identity, known = model.identity(), before.get(name, {})
+            found = known if isinstance(model, Probed) and known.get("identity") == identity else {}
+            facts = {"identity": identity, "logprobs": model.abilities.logprobs, **model.provenance()}
+            served[name] = {**found, **facts}
+        return served
 
     @cached_property
     def _plan(self) -> Plan:
@@ -348,6 +352,7 @@ class Study:
             if before == total:
                 return Outcome("finished", before, before, 0, 0, 0.0)
             self._check()
+            self._try_servers()
             ids = [item.id for item in experiment.items]
             journal = Journal(self._files.log, events, conditions=experiment.conditions, items=ids)
             collecting = Collecting(
@@ -368,6 +373,25 @@ class Study:
                 outcome = self._run_in_rounds(self.spec.until, collecting, journal)
             journal.ended(outcome)
         return outcome
+
+    def _try_servers(self) -> None:
+        """Try on models that are servers what is going to be asked; the lock says what was found."""
+        experiment = self.experiment
+        follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
+        for name, model in self.models.items():
+            if isinstance(model, Probed):
+                most = model.abilities.logprobs
+                decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
+                decodings += experiment.decodings.values()
+                repeats = max(c.repeats for c in experiment.conditions if c.model == name)
+                model.probe(needs_of(decodings, experiment.variants, repeats, self._own_seed))
+                self._served[name] |= model.provenance()
+        self._files.write_lock(self.lock())
+
+    @property
+    def _own_seed(self) -> int:
+        """Of decodings that ask for none."""
+        return derive(self.spec.seed, "decoding")
 
     def _run_in_rounds(self, until: UntilSpec, collecting: Collecting, journal: Journal) -> Outcome:
         """Collect until an interval is narrow enough."""

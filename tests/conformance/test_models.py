@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.extras import needs
+from tests.models.llama_server import base_url
 from tests.models.requests import TEXTS, ask, one, request
 
 from quaver import registry
@@ -65,10 +66,12 @@ def answers(ending: str) -> dict[str, Any]:
 
 
 SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
+SERVED = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server", "base_url": base_url}
 
 MODELS = {
     "function": Recipe({"annotate": says_its_length}, {"annotate": says_its_end}),
     "llamacpp": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400),
+    "openai_compatible": Recipe(SERVED, SERVED | {"version": "2"}, too_long="many words " * 400),
     "replay": Recipe(answers("a"), answers("b"), stored=True),
     "transformers": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400, extra="hf"),
 }
@@ -80,7 +83,10 @@ def test_every_registered_model_is_here() -> None:
 
 def built(name: str, *, other: bool = False) -> Model:
     recipe = MODELS[name]
-    model: Model = registry.load("models", name)(**(recipe.other if other else recipe.options))
+    options = dict(recipe.other if other else recipe.options)
+    if "base_url" in options:  # a server is started when the first test asks for it
+        options["base_url"] = options["base_url"]()
+    model: Model = registry.load("models", name)(**options)
     return model
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from quaver.records import Condition, Message, Request, Response
 
-__all__ = ["Abilities", "Answered", "Model", "Placed"]
+__all__ = ["Abilities", "Answered", "Model", "Needs", "Placed", "Probed"]
 
 Answered = tuple[Request, list[Response]]
 """A request with one response for each of its calls, in their order."""
@@ -46,6 +46,25 @@ class Abilities:
     conversation: bool = True
     continues: bool = False
     local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a study will ask of a model.
+
+    Attributes:
+        repeats: Most calls that a request will hold.
+        logprobs: Most log-probabilities a position.
+        constraint: To be held to a choice among answers.
+        schema: To be held to a JSON schema.
+        seed: To draw the same with the same seed.
+    """
+
+    repeats: int = 1
+    logprobs: int = 0
+    constraint: bool = False
+    schema: bool = False
+    seed: bool = False
 
 
 class Model(Protocol):
@@ -95,4 +114,17 @@ class Placed(Protocol):
 
     def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
         """Be told which conditions and items (ids) the positions in a call stand for."""
+        ...
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """A model that may ignore without a word what it is asked: a server."""
+
+    def probe(self, needs: Needs) -> None:
+        """Try, at the start of a run and before the first request, what the study will ask for.
+
+        Raises:
+            ModelError: It cannot be reached, or does not honour what the study may not do without.
+        """
         ...

@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from quaver import registry
 from quaver.errors import QuaverError, SpecError
-from quaver.models import Abilities, Model
+from quaver.models import Abilities, Model, Needs
 from quaver.records import Decoding, Variant
 
-__all__ = ["check_abilities"]
+__all__ = ["check_abilities", "needs_of"]
 
 _PLAIN = Decoding("")
 
@@ -25,6 +25,7 @@ def check_abilities(
     decodings: Mapping[str, Decoding],
     variants: Iterable[Variant],
     follow_ups: Mapping[str, bool] = MappingProxyType({}),
+    seed: int | None = None,
 ) -> None:
     """Refuse a study that asks a model for what it cannot do.
 
@@ -33,6 +34,7 @@ def check_abilities(
         decodings: Its decodings, by where they stand.
         variants: Its variants.
         follow_ups: Where a model's answer is quoted to it; whether it is to go on with that message.
+        seed: The one that a decoding has without asking for it; another is asked for, and must be heeded.
 
     Raises:
         SpecError: Names what is asked, and the study's models or the engines that could do it.
@@ -40,7 +42,9 @@ def check_abilities(
     quoted = {where: _GOES_ON if continues else _CONVERSES for where, continues in follow_ups.items()}
     demands = [demand for variant in variants for demand in _demands_of_prompt(variant)]
     demands += [
-        (what, where, able) for where, decoding in decodings.items() for what, able in _demands(decoding)
+        (what, where, able)
+        for where, decoding in decodings.items()
+        for what, able in _demands(decoding, seed)
     ]
     demands += [(what, where, able) for where, (what, able) in quoted.items()]
     for name, model in models.items():
@@ -64,8 +68,35 @@ def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
     return demands
 
 
-def _demands(decoding: Decoding) -> list[tuple[str, _Test]]:
+def needs_of(
+    decodings: Iterable[Decoding], variants: Iterable[Variant], repeats: int, seed: int | None = None
+) -> Needs:
+    """What a study will ask of a model, to try it on a server.
+
+    Args:
+        decodings: The study's.
+        variants: The study's.
+        repeats: Most calls that a request will hold.
+        seed: The one that a decoding has without asking for it.
+    """
+    given = list(decodings)
+    return Needs(
+        repeats=repeats,
+        logprobs=max((decoding.logprobs for decoding in given), default=0),
+        constraint=any(decoding.constraint != "none" for decoding in given),
+        schema=any(variant.schema for variant in variants),
+        seed=any(_asks_for_seed(decoding, seed) for decoding in given),
+    )
+
+
+def _asks_for_seed(decoding: Decoding, seed: int | None) -> bool:
+    return decoding.temperature > 0 and seed is not None and decoding.seed != seed
+
+
+def _demands(decoding: Decoding, seed: int | None) -> list[tuple[str, _Test]]:
     demands: list[tuple[str, _Test]] = []
+    if _asks_for_seed(decoding, seed):
+        demands.append(("draw the same with the same seed", lambda abilities: abilities.seed))
     if decoding.logprobs:
         wanted = decoding.logprobs
         demands.append((f"give {wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
@@ -83,7 +114,7 @@ def _heeds(setting: str) -> _Test:
 
 def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:
     fitting = [other for other in models if able(models[other].abilities)]
-    engines = [engine for engine in registry.names("models") if _can(engine, able)]
+    engines = [one for engine in registry.names("models") for one in _able(engine, able)]
     fixes = ["leave it out"]
     if fitting:
         fixes = [f"of this study's models, {', '.join(fitting)} can"]
@@ -97,9 +128,15 @@ def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able:
     )
 
 
-def _can(engine: str, able: _Test) -> bool:
+def _able(engine: str, able: _Test) -> list[str]:
+    """The engine where it can; of one that asks servers, those that can."""
     try:
-        abilities = getattr(registry.load("models", engine), "abilities", None)
+        plugin = registry.load("models", engine)
     except QuaverError:  # its library is not installed
-        return False
-    return isinstance(abilities, Abilities) and able(abilities)
+        return []
+    abilities = getattr(plugin, "abilities", None)
+    if isinstance(abilities, Abilities):
+        return [engine] * able(abilities)
+    presets: Mapping[str, Abilities] = getattr(plugin, "offers", {})
+    fitting = [name for name, one in presets.items() if able(one)]
+    return [f"{engine} with preset {' or '.join(fitting)}"] if fitting else []

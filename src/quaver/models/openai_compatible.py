@@ -1,0 +1,305 @@
+"""``openai_compatible``: any server that speaks OpenAI's protocol, by preset or by address.
+
+Many calls are under way at once, as many as the server takes (``pace``). What passes is tried again;
+what is the prompt's own fault becomes an error response; what will not pass ends the work with this
+model. Log-probabilities are as the server gives them; vLLM's and llama.cpp's are those of the model's own
+distribution, before temperature and any cut.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict, PositiveFloat, PositiveInt
+
+from quaver.errors import MissingKey, SpecError, UnknownName
+from quaver.models import Abilities, Answered, Needs
+from quaver.models.pace import Pace
+from quaver.models.presets import ANY, PRESETS, Choice, Preset
+from quaver.models.served.body import CHAT, PLAIN, body_of, is_plain
+from quaver.models.served.faults import Address
+from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.reply import read_reply
+from quaver.records import Message, Request, Response
+
+if TYPE_CHECKING:
+    from quaver.models.served.connection import Connection
+
+__all__ = ["OpenAICompatible", "Supports"]
+
+Feature = Literal["choice", "logprobs", "n", "schema", "seed"]
+
+_EVERYTHING = 1_000_000
+
+
+class Supports(TypedDict, total=False):
+    """What a server can do, where its preset does not say so."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    choice: Choice
+    logprobs: int
+    n: bool
+    plain: bool
+    schema: bool
+    seed: bool
+
+
+class OpenAICompatible:
+    """A model that is reached over HTTP.
+
+    Args:
+        model: Its name there.
+        preset: The kind of server; see ``docs/models.md``.
+        base_url: Where it is, up to and with ``/v1``; the preset's if left out.
+        key: The environment variable that holds its key; the preset's if left out.
+        version: Of what is served, where its name does not show it. A new version asks everything again.
+        prompt: ``chat``, or ``completion`` to have the messages' text completed as it is, by base models.
+        repeats: ``independent``: a request for each repeat. ``shared``: one for all of a prompt's repeats,
+            whose answers the server draws together (``n``).
+        supports: What the server can do beyond, or short of, its preset.
+        body: Fields that every request carries beside (``reasoning_effort: low``); null leaves one out.
+        allow_downgrade: What the study does without, where the server turns out not to honour it; it is
+            recorded. Anything else that it does not honour is an error.
+        concurrency: Calls at once; found out by itself if left out.
+        requests_per_minute: At most; found out by itself if left out.
+        tokens_per_minute: At most, prompts and answers together.
+        timeout: Seconds for one call.
+        retries: How often a call is tried again before it becomes an error response.
+        patience: Seconds without any answer after which the server is given up.
+
+    Two count as the same model where preset (or, without one, address), name, version, prompt, repeats and
+    body are the same: a server may move without anything being asked again.
+    """
+
+    offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
+    """What each preset can do."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        preset: str | None = None,
+        base_url: str | None = None,
+        key: str | None = None,
+        version: str = "",
+        prompt: Literal["chat", "completion"] = "chat",
+        repeats: Literal["independent", "shared"] = "independent",
+        supports: Supports | None = None,
+        body: Mapping[str, Any] | None = None,
+        allow_downgrade: Sequence[Feature] = (),
+        concurrency: PositiveInt | None = None,
+        requests_per_minute: PositiveFloat | None = None,
+        tokens_per_minute: PositiveFloat | None = None,
+        timeout: PositiveFloat = 120.0,
+        retries: int = 6,
+        patience: PositiveFloat = 300.0,
+    ) -> None:
+        self._model, self._preset, self._version, self._prompt = model, preset, version, prompt
+        self._repeats, self._body = repeats, dict(body or {})
+        server = _server(preset, supports or {}, self._body)
+        url = _checked_url(base_url or _from_environment(preset) or server.base_url, preset)
+        self._key = _checked_variable(key) or server.key
+        self._kind = replace(server, base_url=url, local=server.local or _is_here(url))
+        self._allowed = frozenset(allow_downgrade)
+        self._found: dict[str, Any] = {}
+        self._timeout, self._retries, self._patience = timeout, retries, patience
+        self._pace_options = {
+            "concurrency": concurrency,
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+        }
+        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+        if repeats == "shared" and not server.n and "n" not in self._allowed:
+            able = ", ".join(name for name, one in PRESETS.items() if one.n)
+            raise SpecError(
+                f"{preset or url} does not draw several answers to one request",
+                where="repeats",
+                found="shared",
+                fix=f"`repeats: independent`; or a preset that can: {able}",
+            )
+
+    @property
+    def abilities(self) -> Abilities:
+        """The preset's, with what the study says of the server and what it can do without."""
+        known = self._kind.abilities()
+        return replace(
+            known,
+            logprobs=_EVERYTHING if "logprobs" in self._allowed else known.logprobs,
+            constraint=known.constraint or "choice" in self._allowed,
+            schema=known.schema or "schema" in self._allowed,
+            seed=known.seed or "seed" in self._allowed,
+        )
+
+    def identity(self) -> str:
+        """Kind of server, model, and what is sent beside the prompt."""
+        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, self._prompt]
+        parts += [self._repeats] * (self._repeats != "independent")
+        parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
+        return " ".join([*parts, self._version]).strip()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Address, names, versions, and what was found out of the server when it was tried."""
+        return {
+            "engine": "openai_compatible",
+            "preset": self._preset,
+            "base_url": self._kind.base_url,
+            "model": self._model,
+            "version": self._version,
+            "prompt": self._prompt,
+            "repeats": self._repeats,
+            "body": dict(self._body),
+            "openai": version_of("openai"),
+            **self._found,
+        }
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def probe(self, needs: Needs) -> None:
+        """Reach the server, and try on it what the study will ask for.
+
+        Raises:
+            Unavailable: It does not answer.
+            MissingKey: Its key is not in the environment.
+            ModelError: It does not honour something that the study may not do without.
+        """
+        from quaver.models.served.probe import tried
+
+        server = replace(self._kind, n=self._kind.n and self._repeats == "shared")
+        found = tried(server, needs, self._connected, self._address, self._arriving, self._allowed)
+        self._kind = replace(found.server, n=found.server.n or self._kind.n)
+        if "n" in found.downgrades:
+            self._kind = replace(self._kind, n=False)
+        self._found = {**found.facts, "downgrades": found.downgrades}
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer requests, many at once, in any order."""
+        flight = Flight(
+            self._send,
+            self._pace,
+            self._address,
+            shared=self._repeats == "shared" and self._kind.n,
+            retries=self._retries,
+            patience=self._patience,
+        )
+        yield from flight.answers(requests, self._connected)
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """A server is not asked before the study begins."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open between two runs; what was learnt of the server's limit is forgotten."""
+        self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ one call
+
+    async def _send(self, connection: Connection, part: Part) -> Landed:
+        return await self._arriving(connection, self._kind, part)
+
+    async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
+        request = part.request
+        plain = self._prompt == "completion" or is_plain(request.prompt.messages)
+        body = body_of(server, self._model, request, plain=plain, first=part.first, n=part.n)
+        came = await connection.post(PLAIN if plain else CHAT, body)
+        if isinstance(came, Response):
+            return Landed([came] * part.n)
+        content, limits = came
+        wrapped = request.choices if server.choice == "json_schema" and not request.schema else ()
+        last = request.prompt.messages[-1]
+        responses = read_reply(
+            content,
+            n=part.n,
+            logprobs=request.decoding.logprobs,
+            begun=last.content if last.role == "assistant" else "",
+            wrapped=wrapped,
+        )
+        return Landed(responses, limits)
+
+    def _connected(self) -> AbstractAsyncContextManager[Connection]:
+        from quaver.models.served.connection import Connection
+
+        return Connection.opened(self._address, self._secret(), self._timeout, self._pace.most)
+
+    @property
+    def _address(self) -> Address:
+        has_key = bool(self._key and os.environ.get(self._key))
+        return Address(self._kind.base_url, self._model, self._key, has_key, self._kind.start)
+
+    def _secret(self) -> str:
+        secret = os.environ.get(self._key, "").strip() if self._key else ""
+        if not secret and self._kind.needs_key:
+            raise MissingKey(
+                f"the key for {self._model} is not there",
+                where=self._kind.base_url,
+                expected=f"the environment variable {self._key}",
+                fix=f"export {self._key}=…; a study file never holds a key",
+            )
+        return secret
+
+
+def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> Preset:
+    if preset is not None and preset not in PRESETS:
+        raise UnknownName("preset", preset, PRESETS)
+    server = ANY if preset is None else PRESETS[preset]
+    changes: dict[str, Any] = dict(supports)
+    if "seed" in changes:
+        changes["seed"] = (server.seed or "seed") if changes["seed"] else ""
+    return replace(server, body={**server.body, **body}, **changes)
+
+
+def _from_environment(preset: str | None) -> str:
+    """Azure gives every customer an address; its tools keep it in a variable."""
+    endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "") if preset == "azure" else ""
+    return f"{endpoint.rstrip('/')}/openai/v1" if endpoint else ""
+
+
+def _checked_url(url: str, preset: str | None) -> str:
+    if not url:
+        azure = preset == "azure"
+        raise SpecError(
+            "nothing says where the server is",
+            where="base_url",
+            expected="`base_url: https://RESOURCE.openai.azure.com/openai/v1`, or AZURE_OPENAI_ENDPOINT set"
+            if azure
+            else f"`base_url:`, or `preset:` with one of {', '.join(PRESETS)}",
+        )
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
+        raise SpecError(
+            "the address holds more than an address",
+            where="base_url",
+            expected="no name, password or query in it: the study file is kept beside the answers",
+            fix="put the key into an environment variable and name that with `key:`",
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SpecError(
+            "this is no address",
+            where="base_url",
+            expected="such as http://localhost:8000/v1",
+            found=url[:120],
+        )
+    return url.rstrip("/")
+
+
+def _checked_variable(name: str | None) -> str:
+    if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+        raise SpecError(
+            "`key:` names an environment variable, and is never the key itself",
+            where="key",
+            expected="capitals, digits and underscores, such as OPENAI_API_KEY",
+            fix="if this was a key, change it: the file may have been seen",
+        )
+    return name or ""
+
+
+def _is_here(url: str) -> bool:
+    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

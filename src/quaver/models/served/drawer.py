@@ -1,0 +1,62 @@
+"""Draws requests in a thread of its own, as many as are wanted."""
+
+from __future__ import annotations
+
+import threading
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from quaver.records import Request
+
+__all__ = ["Drawer"]
+
+
+class Drawer(threading.Thread):
+    """Draws a request for each that is wanted, and hands it to an event loop.
+
+    Args:
+        requests: Drawn from here; may wait for as long as it likes.
+        loop: The event loop.
+        drawn: Called there with every request.
+        ended: Called there when there are no more, with what drawing raised, if anything.
+    """
+
+    def __init__(
+        self,
+        requests: Iterable[Request],
+        loop: AbstractEventLoop,
+        drawn: Callable[[Request], None],
+        ended: Callable[[BaseException | None], None],
+    ) -> None:
+        super().__init__(name="quaver-drawer", daemon=True)
+        self._requests, self._loop, self._drawn, self._ended = requests, loop, drawn, ended
+        self._wanted = threading.Semaphore(0)
+        self._stopped = False
+
+    def want(self, requests: int) -> None:
+        """Draw so many more."""
+        self._wanted.release(requests)
+
+    def stop(self) -> None:
+        """Draw no more."""
+        self._stopped = True
+        self._wanted.release()
+
+    def run(self) -> None:
+        """Draw until there are no more."""
+        error: BaseException | None = None
+        with suppress(RuntimeError):  # the loop has ended in between
+            try:
+                requests = iter(self._requests)
+                while True:
+                    self._wanted.acquire()
+                    if self._stopped:
+                        return
+                    request = next(requests)
+                    self._loop.call_soon_threadsafe(self._drawn, request)
+            except StopIteration:
+                pass
+            except BaseException as raised:  # handed to whoever takes the answers
+                error = raised
+            self._loop.call_soon_threadsafe(self._ended, error)

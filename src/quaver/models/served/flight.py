@@ -1,0 +1,353 @@
+"""The calls under way: drawn, sent, tried again, and handed over as their requests are complete.
+
+Three threads: the requests are drawn in one, since drawing may wait for an answer that is on its way;
+an event loop sends in another; the third, whose generator it is, takes what is complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import Any
+
+from quaver.errors import ModelError, RateLimited
+from quaver.models import Answered
+from quaver.models.pace import Pace
+from quaver.models.served.drawer import Drawer
+from quaver.models.served.faults import Address, Passing
+from quaver.models.served.health import Health
+from quaver.models.served.limits import Limits
+from quaver.records import Request, Response
+
+__all__ = ["Flight", "Landed", "Part", "Send"]
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 20.0
+_UNREACHED = 3
+"""Tries to reach a server that has not answered once."""
+
+_CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Some of a request's calls that are sent together.
+
+    Attributes:
+        request: The request.
+        first: The first of its calls.
+        n: How many.
+        tries: How often it was sent in vain.
+        responses: What came back.
+        whole: All parts of the request.
+    """
+
+    request: Request
+    first: int
+    n: int
+    tries: int = 0
+    responses: list[Response] = field(default_factory=list)
+    whole: list[Part] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """That it may take, roughly."""
+        read = sum(len(content) for _, content in self.request.prompt.messages) // _CHARACTERS_A_TOKEN
+        return read + self.n * self.request.decoding.max_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What a part brought.
+
+    Attributes:
+        responses: One for each of its calls.
+        limits: What the server says is left.
+    """
+
+    responses: list[Response]
+    limits: Limits | None = None
+
+
+Send = Callable[[Any, Part], Awaitable[Landed]]
+"""Sends a part over a connection, once; raises ``Passing`` or a ``ModelError``."""
+
+
+class Flight:
+    """Sends requests side by side, on an event loop in a thread of its own.
+
+    Args:
+        send: Sends a part over a connection.
+        pace: When to send.
+        address: Whom, for errors.
+        shared: Whether a request's calls are sent as one.
+        retries: How often a call is tried again.
+        patience: Seconds without an answer after which the server is given up.
+    """
+
+    def __init__(
+        self, send: Send, pace: Pace, address: Address, *, shared: bool, retries: int, patience: float
+    ) -> None:
+        self._send, self._pace, self._address = send, pace, address
+        self._shared, self._retries = shared, retries
+        self._health, self._patience = Health(patience), patience
+        self._waiting: deque[Part] = deque()
+        self._resting: set[asyncio.TimerHandle] = set()
+        self._flying: set[asyncio.Task[None]] = set()
+        self._unfinished = 0
+        self._asked_for = 0
+        self._ended = False
+        self._error: BaseException | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = threading.Event()
+        self._ready: list[Answered] = []
+        self._out: SimpleQueue[list[Answered] | None] = SimpleQueue()
+        self._completed = self._taken = 0  # each counted by one thread alone
+
+    def answers(self, requests: Iterable[Request], connected: Callable[[], Any]) -> Iterator[Answered]:
+        """What comes back, as it comes.
+
+        Args:
+            requests: What is asked; drawn in a thread of its own, as fast as it can be sent.
+            connected: Makes a connection, an asynchronous context.
+
+        Raises:
+            ModelError: The model is of no use; what was under way has been yielded before.
+        """
+        thread = threading.Thread(
+            target=self._in_thread, args=(requests, connected), name="quaver-flight", daemon=True
+        )
+        thread.start()
+        self._started.wait()
+        try:
+            while (batch := self._out.get()) is not None:
+                for answered in batch:
+                    yield answered
+                    self._taken += 1
+                self._call(self._draw)
+        finally:
+            self._call(self._stop)
+            thread.join(timeout=10)
+        if self._error is not None:
+            raise self._error
+
+    # ------------------------------------------------------------------ the loop's thread
+
+    def _in_thread(self, requests: Iterable[Request], connected: Callable[[], Any]) -> None:
+        try:
+            asyncio.run(self._fly(requests, connected))
+        except BaseException as error:  # raised again where the answers are taken
+            self._error = self._error or error
+        self._started.set()
+        if self._ready:
+            self._out.put(self._ready)
+        self._out.put(None)
+
+    async def _fly(self, requests: Iterable[Request], connected: Callable[[], Any]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        self._started.set()
+        self._drawer = Drawer(requests, self._loop, self._drawn, self._no_more)
+        self._drawer.start()
+        try:
+            async with connected() as self._connection:
+                self._draw()
+                await self._done.wait()
+                for task in self._flying:
+                    task.cancel()
+                await asyncio.gather(*self._flying, return_exceptions=True)
+        finally:
+            self._drawer.stop()
+            for timer in self._resting:
+                timer.cancel()
+
+    def _stop(self) -> None:
+        self._ended = True
+        self._done.set()
+
+    def _call(self, what: Callable[[], None]) -> None:
+        """Do something in the loop's thread, if it is still there."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(what)
+
+    # ------------------------------------------------------------------ drawing
+
+    def _draw(self) -> None:
+        """Have as many requests drawn as can be sent about now."""
+        if self._ended or self._error or self._health.ill:
+            return
+        free = self._pace.window - self._pace.in_flight - len(self._waiting) - self._asked_for
+        room = 2 * self._pace.window + 8 - self._unfinished - self._asked_for
+        room -= self._completed - self._taken
+        wanted = min(free, room)
+        if wanted > 0:
+            self._asked_for += wanted
+            self._drawer.want(wanted)
+
+    def _drawn(self, request: Request) -> None:
+        self._asked_for -= 1
+        self._unfinished += 1
+        calls = len(request.calls)
+        step = calls if self._shared else 1
+        parts = [Part(request, first, min(step, calls - first)) for first in range(0, calls, step)]
+        for part in parts:
+            part.whole = parts
+        self._waiting.extend(parts)
+        self._pump()
+
+    def _no_more(self, error: BaseException | None) -> None:
+        self._ended, self._asked_for = True, 0
+        if error is not None:
+            self._give_up(error)
+        self._finish()
+
+    # ------------------------------------------------------------------ sending
+
+    def _pump(self) -> None:
+        """Send what may be sent now, and come back when more may."""
+        while self._waiting and self._error is None:
+            if self._health.ill and self._flying:
+                break  # one call at a time finds out whether the server is back
+            wait = self._pace.wait()
+            if wait > 0:
+                if wait < math.inf and self._timer is None:
+                    self._timer = self._loop.call_later(wait, self._pump_later)
+                break
+            part = self._waiting.popleft()
+            self._pace.sent(part.tokens)
+            task = self._loop.create_task(self._try(part))
+            self._flying.add(task)
+            task.add_done_callback(self._landed)
+        self._draw()
+
+    def _pump_later(self) -> None:
+        self._timer = None
+        self._pump()
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._flying.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._give_up(error)
+        self._pump()
+        self._finish()
+
+    async def _try(self, part: Part) -> None:
+        started = time.perf_counter()
+        try:
+            landed = await self._send(self._connection, part)
+        except Passing as fault:
+            self._fault(part, fault)
+        except ModelError as error:
+            self._pace.failed(busy=False)
+            self._give_up(error)
+        except BaseException:  # it was cancelled, or is at fault itself
+            self._pace.failed(busy=False)
+            raise
+        else:
+            share = (time.perf_counter() - started) / part.n
+            self._pace.answered(part.tokens, _used(landed.responses), landed.limits)
+            self._health.well()
+            part.responses = [_finished(response, share, part.tries) for response in landed.responses]
+            self._complete(part)
+
+    def _complete(self, part: Part) -> None:
+        if all(one.responses for one in part.whole):
+            self._unfinished -= 1
+            self._completed += 1
+            if not self._ready:
+                self._loop.call_soon(self._hand_over)
+            self._ready.append((part.request, [r for one in part.whole for r in one.responses]))
+
+    def _hand_over(self) -> None:
+        ready, self._ready = self._ready, []
+        if ready:
+            self._out.put(ready)
+
+    # ------------------------------------------------------------------ failing
+
+    def _fault(self, part: Part, fault: Passing) -> None:
+        if fault.limited:
+            self._pace.refused(fault.wait)
+        else:
+            self._pace.failed(busy=fault.busy, wait=fault.wait)
+        was_ill = self._health.ill
+        if pause := self._health.failed(id(part), limited=fault.limited):
+            self._pace.hold(pause)
+        if self._is_hopeless(fault):
+            self._give_up(self._hopeless(fault))
+            return
+        # What is refused, or fails because the whole server does, is not the call's own failure.
+        part.tries += not (fault.limited or was_ill)
+        if part.tries > self._retries:
+            error = f"{fault.reason} ({part.tries} tries)"[:500]
+            part.responses = [Response("", finish="error", error=error)] * part.n
+            self._complete(part)
+            return
+        self._rest(part, _backoff(part.tries) if fault.wait is None else fault.wait)
+
+    def _rest(self, part: Part, seconds: float) -> None:
+        def again() -> None:
+            self._resting.discard(timer)
+            self._waiting.appendleft(part)
+            self._pump()
+
+        timer = self._loop.call_later(seconds, again)
+        self._resting.add(timer)
+
+    def _is_hopeless(self, fault: Passing) -> bool:
+        if fault.unreached and not self._health.answered_once:
+            return self._health.failures >= _UNREACHED
+        return self._health.hopeless or (fault.wait or 0.0) > self._patience
+
+    def _hopeless(self, fault: Passing) -> ModelError:
+        if not fault.limited:
+            return self._address.silent(fault.reason)
+        return RateLimited(
+            "the server goes on asking to be called less often",
+            where=self._address.url,
+            found=fault.reason
+            + (f"; it wants to be left alone for {fault.wait:,.0f} s" if fault.wait else ""),
+            fix="run again later; it goes on from there",
+        )
+
+    def _give_up(self, error: BaseException) -> None:
+        """Send nothing more; what is under way may still come in."""
+        self._error = self._error or error
+        self._waiting.clear()
+        for timer in self._resting:
+            timer.cancel()
+        self._resting.clear()
+
+    def _finish(self) -> None:
+        if self._flying:
+            return
+        if self._error is not None or (self._ended and not self._unfinished):
+            self._done.set()
+
+
+def _backoff(tries: int) -> float:
+    """Seconds before the next try: longer each time, and never the same for many calls."""
+    return random.uniform(0.5, 1.0) * min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** max(0, tries - 1))
+
+
+def _used(responses: list[Response]) -> int | None:
+    """Tokens that a part took, as far as the server says."""
+    first = responses[0]
+    written = [response.completion_tokens for response in responses]
+    if len(responses) > 1 and first.raw:
+        written = [first.raw.get("completion_tokens_of_request")]
+    if first.prompt_tokens is None or None in written:
+        return None
+    return first.prompt_tokens + sum(tokens or 0 for tokens in written)
+
+
+def _finished(response: Response, seconds: float, tries: int) -> Response:
+    raw = dict(response.raw or {}) | {"tries": tries + 1} if tries else response.raw
+    return replace(response, latency=seconds, raw=raw)

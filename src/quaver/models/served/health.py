@@ -1,0 +1,73 @@
+"""Whether a server as a whole is failing: then it is left alone for a while, and given up in the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+__all__ = ["Health"]
+
+_ILL = 10
+"""Failures in a row, of at least this many different calls, that are not the calls' own."""
+
+_OF = 3
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+
+
+class Health:
+    """Counts failures in a row.
+
+    Args:
+        patience: Seconds without an answer after which the server is given up.
+        clock: Seconds that never go back.
+
+    Attributes:
+        failures: How many came in a row.
+        answered_once: Whether it has ever answered.
+    """
+
+    def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience, self._clock = patience, clock
+        self.failures = 0
+        self._calls: set[int] = set()
+        self._since: float | None = None
+        self._pause = _FIRST_PAUSE
+        self.answered_once = False
+
+    @property
+    def ill(self) -> bool:
+        """Whether the failures are the server's, not those of single calls."""
+        return self.failures >= _ILL and len(self._calls) >= _OF
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it is to be given up."""
+        return self._since is not None and self._clock() - self._since > self._patience
+
+    def well(self) -> None:
+        """An answer came in."""
+        self.failures, self._since, self._pause = 0, None, _FIRST_PAUSE
+        self._calls.clear()
+        self.answered_once = True
+
+    def failed(self, call: int, *, limited: bool = False) -> float:
+        """A call brought nothing.
+
+        Args:
+            call: Which, by any number of its own.
+            limited: The server lives, and asks to be called less often.
+
+        Returns:
+            Seconds for which the server is to be left alone.
+        """
+        if self._since is None:
+            self._since = self._clock()
+        if limited:
+            return 0.0
+        self.failures += 1
+        self._calls.add(call)
+        if not self.ill:
+            return 0.0
+        pause = min(self._pause, self._patience / 4)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        return pause

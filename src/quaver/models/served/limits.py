@@ -1,0 +1,93 @@
+"""What a server says of its limits in the headers of its replies."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+__all__ = ["Limits", "read_limits", "retry_after"]
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_EPOCH = 10**9
+"""A number of seconds that is larger is a point in time."""
+
+
+class Limits(NamedTuple):
+    """What is left, and the seconds until it is whole again; None where a server does not say.
+
+    Attributes:
+        requests: Requests that it will still take.
+        requests_reset: When it takes more.
+        tokens: Tokens that it will still take.
+        tokens_reset: When it takes more.
+    """
+
+    requests: float | None
+    requests_reset: float | None
+    tokens: float | None
+    tokens_reset: float | None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds for which a server wants to be left alone.
+
+    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "250"}), retry_after({})
+    (2.0, 0.25, None)
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    given = headers.get("retry-after")
+    if not given:
+        return None
+    seconds = _seconds(given)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def read_limits(headers: Mapping[str, str]) -> Limits | None:
+    """The limits in a reply's headers, or None where there are none.
+
+    >>> read_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
+    Limits(requests=0.0, requests_reset=90.0, tokens=None, tokens_reset=None)
+    """
+    requests = _first(headers, "x-ratelimit-remaining-requests", "x-ratelimit-remaining")
+    tokens = _first(headers, "x-ratelimit-remaining-tokens")
+    if requests is None and tokens is None:
+        return None
+    return Limits(
+        _number(requests),
+        _seconds(_first(headers, "x-ratelimit-reset-requests", "x-ratelimit-reset")),
+        _number(tokens),
+        _seconds(_first(headers, "x-ratelimit-reset-tokens")),
+    )
+
+
+def _first(headers: Mapping[str, str], *names: str) -> str | None:
+    return next((headers[name] for name in names if name in headers), None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else max(0.0, float(text))
+    except ValueError:
+        return None
+
+
+def _seconds(text: str | None) -> float | None:
+    """``20ms``, ``6m0s``, a number of seconds, or a point in time."""
+    number = _number(text)
+    if text is None or number is None:
+        parts = _DURATION.findall(text or "")
+        return sum(float(count) * _SECONDS[unit] for count, unit in parts) if parts else None
+    if number > _EPOCH * 1000:
+        number /= 1000
+    return max(0.0, number - time.time()) if number > _EPOCH else number

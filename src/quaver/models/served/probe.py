@@ -1,0 +1,261 @@
+"""Tries on a server what a study will ask of it.
+
+A constraint that is ignored without a word is worse than none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from quaver.errors import MissingKey, ModelError, Unavailable
+from quaver.models import Needs
+from quaver.models.presets import Preset
+from quaver.models.served.faults import Address, Passing
+from quaver.models.served.flight import Landed, Part
+from quaver.records import Call, Decoding, Message, Prompt, Request, Response
+
+if TYPE_CHECKING:
+    from quaver.models.served.connection import Connection
+
+__all__ = ["Found", "tried"]
+
+_TRIES = 4
+_CHOICES = ("zq7 kd", "vx3 pf")
+"""What nobody would answer who is free to answer anything."""
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"zq7": {"type": "string", "enum": ["kd", "pf"]}},
+    "required": ["zq7"],
+    "additionalProperties": False,
+}
+_QUESTION = "Tell me in a few words what you did yesterday, and who was there."
+
+Arriving = Callable[["Connection", Preset, Part], Awaitable[Landed]]
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found out.
+
+    Attributes:
+        server: The preset, without what the server does not honour.
+        facts: For the record: its version, and what it honours.
+        downgrades: What it does not honour, with the reason, where the study does without.
+    """
+
+    server: Preset
+    facts: dict[str, Any] = field(default_factory=dict)
+    downgrades: dict[str, str] = field(default_factory=dict)
+
+
+def tried(
+    server: Preset,
+    needs: Needs,
+    connected: Callable[[], AbstractAsyncContextManager[Connection]],
+    address: Address,
+    arriving: Arriving,
+    allowed: Collection[str],
+) -> Found:
+    """Reach a server and try on it what a study needs.
+
+    Args:
+        server: What is said of it.
+        needs: What the study will ask for; nothing else is tried.
+        connected: Makes a connection to it.
+        address: Where it is, for errors.
+        arriving: Sends some calls of a request over a connection, as the study's own are sent.
+        allowed: What the study may do without.
+
+    Raises:
+        ModelError: It cannot be reached, or does not honour what the study needs.
+    """
+    probe = _Probe(server, needs, address, arriving)
+
+    async def run() -> Found:
+        async with connected() as connection:
+            return await probe.found(connection, allowed)
+
+    return _outside(run())
+
+
+def _outside(work: Coroutine[Any, Any, Found]) -> Found:
+    """Run it in a thread of its own: a notebook's has an event loop already."""
+    results: list[Found] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(asyncio.run(work))
+        except BaseException as error:  # raised again below
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="quaver-probe", daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+class _Probe:
+    def __init__(self, server: Preset, needs: Needs, address: Address, arriving: Arriving) -> None:
+        self._server, self._needs, self._address, self._arriving = server, needs, address, arriving
+
+    async def found(self, connection: Connection, allowed: Collection[str]) -> Found:
+        """Try everything that the study needs."""
+        self._connection = connection
+        await self._reach()
+        found = Found(self._server, {"server": await self._version()})
+        honoured: dict[str, bool] = {}
+        for name, tries in self._trials():
+            try:
+                lack = await tries()
+            except (MissingKey, Unavailable):
+                raise
+            except ModelError as error:
+                lack = f"it answers {error.found or error.problem}"
+            honoured[name] = not lack
+            if lack and name not in allowed:
+                raise self._dishonoured(name, lack)
+            if lack:
+                found.downgrades[name] = lack
+                found.server = _without(found.server, name)
+        found.facts["honoured"] = honoured
+        return found
+
+    def _trials(self) -> list[tuple[str, Callable[[], Awaitable[str]]]]:
+        needs = self._needs
+        trials: list[tuple[str, Callable[[], Awaitable[str]], object]] = [
+            ("choice", self._choice, needs.constraint),
+            ("schema", self._schema, needs.schema),
+            ("logprobs", self._logprobs, needs.logprobs),
+            ("seed", self._seed, needs.seed),
+            ("n", self._n, self._server.n and needs.repeats > 1),
+        ]
+        return [(name, tries) for name, tries, needed in trials if needed]
+
+    # ------------------------------------------------------------------ the server
+
+    async def _reach(self) -> None:
+        for left in range(_TRIES - 1, -1, -1):
+            try:
+                await self._connection.get("/models")
+            except Passing as fault:
+                if (fault.unreached and left < 2) or not left:
+                    raise self._address.silent(fault.reason) from None
+                await asyncio.sleep(fault.wait if fault.wait is not None else 0.3)
+            except MissingKey:
+                raise
+            except ModelError as error:
+                if "key" in error.problem:
+                    raise
+                return  # not every server lists its models
+            else:
+                return
+
+    async def _version(self) -> str | None:
+        if self._server.version is None:
+            return None
+        path, key = self._server.version
+        parts = urlsplit(self._server.base_url)
+        with suppress(Passing, ModelError, ValueError, AttributeError):
+            told = json.loads(await self._connection.get(f"{parts.scheme}://{parts.netloc}{path}")).get(key)
+            return None if told is None else str(told)
+        return None
+
+    # ------------------------------------------------------------------ what is tried
+
+    async def _choice(self) -> str:
+        (response,) = await self._ask(Decoding("", max_tokens=24, constraint="labels"), choices=_CHOICES)
+        if response.text in _CHOICES:
+            return ""
+        return f"asked for one of {_CHOICES}, it answers {response.text[:60]!r}"
+
+    async def _schema(self) -> str:
+        (response,) = await self._ask(Decoding("", max_tokens=40), schema=json.dumps(_SCHEMA))
+        with suppress(ValueError, TypeError, AttributeError):
+            if json.loads(response.text).get("zq7") in ("kd", "pf"):
+                return ""
+        return f"asked for an object of a schema, it answers {response.text[:60]!r}"
+
+    async def _logprobs(self) -> str:
+        wanted = self._needs.logprobs
+        if wanted > self._server.logprobs:
+            return f"it returns at most {self._server.logprobs}"
+        (response,) = await self._ask(Decoding("", max_tokens=2, logprobs=wanted))
+        given = min((len(token.top) for token in response.tokens), default=0)
+        return "" if given >= wanted else f"asked for {wanted}, it returns {given}"
+
+    async def _seed(self) -> str:
+        decoding = Decoding("", temperature=1.0, max_tokens=24)
+        texts = [(await self._ask(decoding, seed=seed))[0].text for seed in (7, 7, 8, 9)]
+        if texts[0] != texts[1]:
+            return "the same seed draws another answer"
+        return "another seed draws the same answer" if len(set(texts)) == 1 else ""
+
+    async def _n(self) -> str:
+        wanted = self._needs.repeats
+        responses = await self._ask(Decoding("", temperature=1.0, max_tokens=24), n=wanted)
+        alike = len({response.text for response in responses}) == 1
+        return f"{wanted} answers to one request are all the same" if alike else ""
+
+    async def _ask(
+        self,
+        decoding: Decoding,
+        *,
+        choices: tuple[str, ...] = (),
+        schema: str = "",
+        seed: int = 7,
+        n: int = 1,
+    ) -> list[Response]:
+        messages = (Message("user", _QUESTION),)
+        calls = tuple(Call(bytes(16), 0, 0, repeat) for repeat in range(n))
+        request = Request("", Prompt(messages, _QUESTION, ""), decoding, choices, seed, calls, schema=schema)
+        for left in range(_TRIES - 1, -1, -1):
+            try:
+                return (await self._arriving(self._connection, self._server, Part(request, 0, n))).responses
+            except Passing as fault:
+                if not left:
+                    raise ModelError("the server does not answer", found=fault.reason) from None
+                await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
+        raise AssertionError
+
+    def _dishonoured(self, name: str, lack: str) -> ModelError:
+        where, instead = _ASKED[name]
+        return ModelError(
+            f"the server does not honour {name}",
+            where=self._address.url,
+            expected=f"what `{where}` asks for",
+            found=lack,
+            fix=f"{instead}; or do without, which is recorded: `allow_downgrade: [{name}]` beside the model",
+        )
+
+
+_ASKED = {
+    "choice": ("constraint: labels", "see whether `supports: {choice: …}` names the way that it knows"),
+    "schema": ("an answer that follows a schema", "leave that variant out"),
+    "logprobs": ("logprobs", "ask for fewer, or start the server so that it allows more"),
+    "seed": ("seed", "leave `seed` out of the decoding"),
+    "n": ("repeats: shared", "use `repeats: independent`, or start the server with more slots"),
+}
+
+
+def _without(server: Preset, name: str) -> Preset:
+    match name:
+        case "choice":
+            return replace(server, choice="none")
+        case "schema":
+            return replace(server, schema=False)
+        case "logprobs":
+            return replace(server, logprobs=0)
+        case "seed":
+            return replace(server, seed="")
+    return replace(server, n=False)
