@@ -250,13 +250,13 @@ class Study:
             if set(known) == {model.name for model in self.spec.models}:
                 return dict(known)
             raise
-        before = self._files.read_lock().get("models", {})
-        served = {}
+        served: dict[str, dict[str, Any]] = {}
         for name, model in models.items():
-            identity, known = model.identity(), before.get(name, {})
-            found = known if isinstance(model, Probed) and known.get("identity") == identity else {}
-            facts = {"identity": identity, "logprobs": model.abilities.logprobs, **model.provenance()}
-            served[name] = {**found, **facts}
+            facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
+            if isinstance(model, Probed):  # what was found out when it was last tried
+                known = self._files.read_lock().get("models", {}).get(name, {})
+                facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
+            served[name] = facts
         return served
 
     @cached_property
