@@ -574,13 +574,14 @@ class Study:
         frame = self.measurable()
         return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
 
-    def audit(self) -> list[Estimate]:
+    def audit(self) -> Estimates:
         """How the answers were read, whatever the study's file asks for (see `quaver.auditing`)."""
         frame = self.measurable()
         evaluators = self._plugins.evaluators().items()
         stated = [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
         asked = audited(frame, self._factors, stated)
-        return [found for one in asked for found in self._measurement(one, frame, ("measures",)).of(frame)]
+        taken = (self._measurement(one, frame, ("measures",)) for one in asked)
+        return Estimates(found for one in taken for found in one.of(frame))
 
     def measurements(
         self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
 from quaver.errors import UnknownName
@@ -15,20 +15,21 @@ __all__ = ["Format", "Formats"]
 
 
 class Format(BaseModel):
-    """One format: what the prompt says about it, and what is then written for each label."""
+    """One format: what the prompt says about it, what is then written for each label, and how long it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     postfix: str
     answers: dict[str, str] = {}
+    max_tokens: int | None = Field(None, ge=1, description="How long an answer may be.")
 
 
 class Formats:
     """Answer formats written by hand.
 
     Args:
-        formats: By name, the postfix template and the answer for each label code (the prompt's own
-            where a label is left out).
+        formats: By name, the postfix template, the answer for each label code (the prompt's own
+            where a label is left out), and ``max_tokens`` where it differs from the decoding's.
         original: Whether the prompt's own format is one of the set.
     """
 
@@ -56,6 +57,8 @@ class Formats:
 
 def _level(name: str, form: Format) -> LevelOfFactor:
     def edit(variant: Variant) -> Variant:
-        return replace(variant, postfix=form.postfix, answers={**variant.answers, **form.answers})
+        length = form.max_tokens or variant.max_tokens
+        answers = {**variant.answers, **form.answers}
+        return replace(variant, postfix=form.postfix, answers=answers, max_tokens=length)
 
     return LevelOfFactor(name, edit, {"family": "formats", "by": "hand", "parent": ORIGINAL})
