@@ -38,7 +38,7 @@ from quaver.models.fit import check_abilities, needs_of
 from quaver.notebook import Estimates
 from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.prices import COMPARED, check_money, prices, prices_of
-from quaver.records import ANNOTATION_COLUMNS, Call, Estimate, Request
+from quaver.records import ANNOTATION_COLUMNS, Call, Request
 from quaver.rounds import (
     Design,
     Part,
