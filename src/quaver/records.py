@@ -303,7 +303,8 @@ class Response:
         cached_tokens: How many of these the engine did not need to read again.
         completion_tokens: Tokens that were written: the answer's and, where the model thinks, its thinking's.
         latency: Seconds from sending to the answer, shared evenly by a request's calls.
-        raw: Whatever else the model sent and Quaver has no name for.
+        raw: Whatever else the model sent and Quaver has no name for. Where a server counts answers that it
+            drew together as one, ``completion_tokens_of_request`` and ``answers_of_request`` stand here.
         thinking_tokens: How many of ``completion_tokens`` were thinking.
         served_model: The model that answered, as the server names it.
         fingerprint: The server's name for the very configuration that answered.

@@ -62,3 +62,16 @@ def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:
     (last,) = store.rows("SELECT max(received) FROM responses")[0]
     assert pace(store, last + 10) == pytest.approx(3, rel=0.01)
     assert pace(store, last + 100) == 0
+
+
+def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
+    def together(asked: Request, call: Call) -> Response:
+        raw = {"completion_tokens_of_request": 10, "answers_of_request": 4}
+        return Response("yes", prompt_tokens=5, raw=raw)
+
+    store = opened(tmp_path, items=2, repeats=4)
+    outcome = run(store, fake(together), [request(item, (0, 1, 2, 3)) for item in range(2)], tokens=1000)
+    assert outcome.tokens == 2 * (4 * 5 + 10)
+    assert spent(ledger(store), {}).tokens == outcome.tokens
+    assert store.usage()["m"]["completion_tokens"] == 20
+    assert store.usage()["m"]["counted"] == 8

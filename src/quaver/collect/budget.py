@@ -171,16 +171,18 @@ class Budget:
 
     def _took(self, request: Request, responses: Sequence[Response], reserved: Spent) -> tuple[float, float]:
         """Tokens and money."""
-        prompt = cached = completion = unknown = 0
+        prompt = cached = unknown = 0
+        completion = 0.0
         for one in responses:
             if one.prompt_tokens is None and one.completion_tokens is None:
                 unknown += one.finish != "error"  # what failed is not charged; what says nothing is
                 continue
+            written = _written(one, len(responses))
             prompt += one.prompt_tokens or 0
             cached += one.cached_tokens or 0
-            completion += one.completion_tokens or 0
+            completion += written
             if self._reckons:
-                self._expectation(request).learn(request, one)
+                self._expectation(request).learn(request, one.prompt_tokens or 0, written)
         share = unknown / len(responses) if unknown else 0.0
         tokens, money = share * reserved.tokens, share * reserved.money
         if prompt or completion:
@@ -204,13 +206,12 @@ class _Expected:
         self._sum = self._squares = 0.0
         self._characters = self._read = 0
 
-    def learn(self, request: Request, response: Response) -> None:
-        written = response.completion_tokens or 0
+    def learn(self, request: Request, read: int, written: float) -> None:
         self._n += 1
         self._sum += written
         self._squares += written * written
         self._characters += _characters(request)
-        self._read += response.prompt_tokens or 0
+        self._read += read
 
     def prompt(self, request: Request) -> float:
         if self._n >= _ENOUGH and self._read:
@@ -224,6 +225,16 @@ class _Expected:
             return self._longest
         mean = self._sum / self._n
         return min(self._longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
+
+
+def _written(response: Response, together: int) -> float:
+    """Tokens that a response took to write; its share, where the server counts what it drew together."""
+    if response.completion_tokens is not None:
+        return response.completion_tokens
+    raw = response.raw or {}
+    return float(raw.get("completion_tokens_of_request") or 0) / int(
+        raw.get("answers_of_request") or together
+    )
 
 
 def _characters(request: Request) -> int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from quaver.collect.budget import Price, Spent
 from quaver.collect.progress import kind_of
 from quaver.collect.store import Store
+from quaver.collect.tables import WRITTEN
 
 __all__ = ["Configuration", "Entry", "changed", "configurations", "errors_by_kind", "ledger", "pace", "spent"]
 
@@ -73,10 +74,10 @@ class Configuration(NamedTuple):
 
 def ledger(store: Store) -> list[Entry]:
     """Everything that is stored, added up in one pass."""
-    sql = """
+    sql = f"""
         SELECT ifnull(s.model, ''), s.reused, r.served_model, r.fingerprint, a.response IS NOT NULL AS placed,
                count(*), total(r.finish = 'error'), total(r.prompt_tokens), total(r.cached_tokens),
-               total(r.completion_tokens), total(r.thinking_tokens), min(r.received), max(r.received)
+               total({WRITTEN}), total(r.thinking_tokens), min(r.received), max(r.received)
         FROM responses r LEFT JOIN calls a ON a.response = r.id LEFT JOIN sources s ON s.id = r.source
         GROUP BY s.model, s.reused, r.served_model, r.fingerprint, placed ORDER BY min(r.received)"""
     return [

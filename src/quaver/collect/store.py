@@ -28,6 +28,7 @@ from quaver.collect.tables import (
     PLACE,
     SCHEMA,
     VERSION,
+    WRITTEN,
     response_of,
     row_of,
     written_prompt,
@@ -357,11 +358,11 @@ class Store:
 
         ``counted`` is how many of the calls say what they took; the squares are of these one by one.
         """
-        sql = """
-            SELECT c.model, count(*), count(r.completion_tokens), total(r.prompt_tokens),
+        sql = f"""
+            SELECT c.model, count(*), count({WRITTEN}), total(r.prompt_tokens),
                    total(r.prompt_tokens - r.cached_tokens), total(r.cached_tokens),
-                   total(r.completion_tokens), total(r.prompt_tokens * r.prompt_tokens),
-                   total(r.completion_tokens * r.completion_tokens), total(r.latency)
+                   total({WRITTEN}), total(r.prompt_tokens * r.prompt_tokens),
+                   total({WRITTEN} * {WRITTEN}), total(r.latency)
             FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
             GROUP BY c.model"""
         names = (

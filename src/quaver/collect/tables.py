@@ -16,6 +16,7 @@ __all__ = [
     "PLACE",
     "SCHEMA",
     "VERSION",
+    "WRITTEN",
     "response_of",
     "row_of",
     "written_prompt",
@@ -76,6 +77,10 @@ ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.sour
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
 WHERE responses.finish = 'error' AND excluded.finish != 'error'
 """
+WRITTEN = """coalesce(r.completion_tokens, json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
+    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1))"""
+"""The tokens that a response took to write: its share, where a server counts what it drew together."""
+
 PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
 SELECT id, ?2, ?3, ?4, (SELECT id FROM responses WHERE key = ?5) FROM responses WHERE key = ?1

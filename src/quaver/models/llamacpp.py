@@ -319,7 +319,8 @@ def _responses(reply: Mapping[str, Any], read: int | None, begun: str) -> list[R
     cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
     answered = int(usage["completion_tokens"])
     choices = sorted(reply["choices"], key=lambda choice: int(choice["index"]))
-    together = {"completion_tokens_of_request": answered} if len(choices) > 1 else None
+    drawn = len(choices)
+    together = {"completion_tokens_of_request": answered, "answers_of_request": drawn} if drawn > 1 else None
     return [
         Response(
             text=_text(choice).removeprefix(begun),
@@ -328,7 +329,7 @@ def _responses(reply: Mapping[str, Any], read: int | None, begun: str) -> list[R
             tokens=_tokens(choice.get("logprobs")),
             prompt_tokens=prompt,
             cached_tokens=cached if read is None else prompt - read,
-            completion_tokens=answered if len(choices) == 1 else None,
+            completion_tokens=answered if drawn == 1 else None,
             raw=together,
         )
         for choice in choices
