@@ -51,7 +51,7 @@ def read_reply(
             cached_tokens=cached if not responses else prompt,  # one reading serves them all
             completion_tokens=written if n == 1 else None,
             thinking_tokens=thought if n == 1 else None,
-            raw={"completion_tokens_of_request": written} if n > 1 else None,
+            raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
             served_model=reply.get("model"),
             fingerprint=reply.get("system_fingerprint"),
         )
