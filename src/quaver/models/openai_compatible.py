@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version as version_of
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, PositiveFloat, PositiveInt
+from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from quaver.errors import MissingKey, SpecError, UnknownName
 from quaver.models import Abilities, Answered, Needs
