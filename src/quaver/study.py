@@ -25,8 +25,9 @@ from quaver.collect.store import Counts, Store
 from quaver.collecting import Collecting, reused_folders
 from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment, resolve
-from quaver.design.lock_file import fingerprint, lock_document
+from quaver.design.lock_file import fingerprint, lock_document, original_messages
 from quaver.design.plan import Plan
+from quaver.design.prompts import messages_of
 from quaver.design.small import write_small
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.study_file import Source, read_study
@@ -51,6 +52,7 @@ from quaver.rounds import (
 )
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
+from quaver.shown import ShownVariant, marked_messages, origin_in_words
 from quaver.standing import Standing, standing
 from quaver.text_table import read_edits, write_texts
 from quaver.wordings import KeptWordings
@@ -197,6 +199,15 @@ class Study:
                 self._wordings.add_edits(edits)
             self._forget()
         return edits
+
+    def variants(self) -> Iterator[ShownVariant]:
+        """Every variant, filled in with the first item, and marked where it differs from the original."""
+        experiment = self.experiment
+        original = original_messages(experiment)
+        for variant in experiment.variants:
+            messages = messages_of(variant, experiment.labels, experiment.items[0])
+            origin = origin_in_words(variant.origin, variant.covariates)
+            yield ShownVariant(variant.id, origin, marked_messages(original, messages))
 
     def _forget(self) -> None:
         """Resolve anew what depends on the wordings."""

@@ -23,6 +23,7 @@ from quaver.cli import (
     run,
     schema,
     status,
+    variants,
     verify,
 )
 from quaver.cli.screen import errors, plain
@@ -41,6 +42,7 @@ app = typer.Typer(
 for command in (
     init,
     import_,
+    variants,
     plan,
     run,
     status,

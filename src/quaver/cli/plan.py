@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, open_study, screen, table
+from quaver.cli.screen import (
+    HERE,
+    FunctionOption,
+    StudyArgument,
+    duration,
+    open_study,
+    say_made,
+    screen,
+    table,
+)
 from quaver.prices import COMPARED
 
 _SHOWN = 40
@@ -29,7 +38,9 @@ def command(
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does."""
     opened = open_study(study, function)
-    plan = (opened.small() if small else opened).plan(pilot=pilot, compare=compare or COMPARED)
+    opened = opened.small() if small else opened
+    opened.make_wordings(watch=say_made)
+    plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "
         f"{plan.calls:,} calls, {plan.stored:,} of them answered.",

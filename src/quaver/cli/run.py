@@ -12,6 +12,7 @@ from quaver.cli.screen import (
     StudyArgument,
     errors,
     open_study,
+    say_made,
     screen,
     show_outcome,
     watching,
@@ -40,6 +41,7 @@ def command(
     if opened.spec.annotations is not None:
         screen.print("There is nothing to ask: this study measures annotations that exist already.")
         return
+    opened.make_wordings(watch=say_made)
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(watch=watch, retry_errors=retry_errors, events=stream)
     show_outcome(outcome, opened, errors if events == "-" else screen)

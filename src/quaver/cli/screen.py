@@ -36,6 +36,7 @@ __all__ = [
     "errors_table",
     "open_study",
     "plain",
+    "say_made",
     "screen",
     "show_outcome",
     "table",
@@ -144,6 +145,11 @@ def watching(study: Study) -> Iterator[Any]:
                 errors.print(_in_a_line(progress), highlight=False, markup=False, soft_wrap=True)
 
         yield watch
+
+
+def say_made(what: str) -> None:
+    """Tell that wordings are being made, before it takes its time."""
+    errors.print(plain(f"Making {what} …"), highlight=False)
 
 
 def _in_a_line(progress: Progress) -> str:

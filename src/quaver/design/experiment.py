@@ -40,6 +40,7 @@ class Experiment:
         notes: What a reader must know of how the variants were chosen: aliasing, samples, what was nested.
         follow_ups: The follow-ups by name.
         editable: What a person may rewrite: the templates that the factors' levels bring.
+        prompt: The study file's own prompt, nothing varied; None where there is none.
     """
 
     labels: LabelSet
@@ -50,6 +51,7 @@ class Experiment:
     notes: Sequence[str] = ()
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     editable: Sequence[Editable] = ()
+    prompt: Variant | None = None
 
     @property
     def calls(self) -> int:
@@ -85,7 +87,8 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
     _check_options(labels, items, source)
-    variants, notes, texts = _variants(spec, labels, items, spare, source, keeper)
+    prompt = _prompt(spec, labels)
+    variants, notes, texts = _variants(spec, prompt, labels, items, spare, source, keeper)
     _check_templates(spec, variants, items, source)
     _check_postfixes(variants, labels, source)
     decodings = {
@@ -107,7 +110,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
         for index, condition in enumerate(conditions)
         for name, follow_up in follow_ups.items()
     ]
-    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, texts)
+    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, texts, prompt)
 
 
 def follow_ups_of(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
@@ -149,17 +152,11 @@ def _check_grid_columns(
             )
 
 
-def _variants(
-    spec: StudySpec,
-    labels: LabelSet,
-    sample: Sequence[Item],
-    spare: Sequence[Item],
-    source: Source,
-    keeper: Keeper,
-) -> tuple[list[Variant], list[str], list[Editable]]:
+def _prompt(spec: StudySpec, labels: LabelSet) -> Variant:
+    """The study file's own prompt."""
     given = spec.prompt
     first_text = next(iter(spec.items.text.values()))
-    prompt = Variant(
+    return Variant(
         id="",
         factors={},
         system=given.system,
@@ -171,6 +168,17 @@ def _variants(
         frame=given.frame,
         explains=given.explains,
     )
+
+
+def _variants(
+    spec: StudySpec,
+    prompt: Variant,
+    labels: LabelSet,
+    sample: Sequence[Item],
+    spare: Sequence[Item],
+    source: Source,
+    keeper: Keeper,
+) -> tuple[list[Variant], list[str], list[Editable]]:
     factors: dict[str, Sequence[LevelOfFactor]] = {}
     partial: list[tuple[Mapping[str, str], Only, str]] = []
     notes: list[str] = []

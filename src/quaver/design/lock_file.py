@@ -15,11 +15,12 @@ from typing import Any
 
 from quaver.design.experiment import Experiment
 from quaver.design.follow_ups import FollowUp
-from quaver.design.prompts import PromptWriter
+from quaver.design.prompts import messages_of
 from quaver.design.spec import StudySpec
-from quaver.records import Variant
+from quaver.errors import SpecError
+from quaver.records import Message, Variant
 
-__all__ = ["fingerprint", "lock_document"]
+__all__ = ["fingerprint", "lock_document", "original_messages"]
 
 _LIBRARIES = ("quaver", "numpy", "polars", "jinja2", "pydantic")
 
@@ -39,17 +40,16 @@ def lock_document(
         rules: The evaluators' rules in words.
 
     Returns:
-        A mapping for JSON: ``study``, ``labels``, ``items``, ``variants`` (each with its prompt for
-        the first item), ``notes`` (on how the variants were chosen), ``decodings``, ``follow_ups`` (what
-        each says after an answer), ``conditions``,
-        ``calls``, ``models``, ``evaluators`` and ``versions``.
+        A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
+        the first item), ``variants`` (each with its prompt for the first item), ``notes`` (on how the
+        variants were chosen), ``decodings``, ``follow_ups`` (what each says after an answer),
+        ``conditions``, ``calls``, ``models``, ``evaluators`` and ``versions``.
     """
     first = experiment.items[0]
     variants = []
     for variant in experiment.variants:
-        writer = PromptWriter(variant, experiment.labels)
-        prompt = writer.write(first, writer.text(first))
-        variants.append(_parts(variant) | {"example": [list(message) for message in prompt.messages]})
+        messages = messages_of(variant, experiment.labels, first)
+        variants.append(_parts(variant) | {"example": [list(message) for message in messages]})
     return {
         "format": 1,
         "study": spec.model_dump(mode="json"),
@@ -60,6 +60,7 @@ def lock_document(
             "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
             "ids": [item.id for item in experiment.items],
         },
+        "original": [list(message) for message in original_messages(experiment)],
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
@@ -75,6 +76,16 @@ def lock_document(
 def _asked(follow_up: FollowUp) -> list[list[str]]:
     """What a follow-up says after the prompt, with … in the answer's place."""
     return [list(message) for message in follow_up.messages((), "…")]
+
+
+def original_messages(experiment: Experiment) -> tuple[Message, ...]:
+    """The study file's own prompt for the first item; empty where only its variants make a prompt."""
+    if experiment.prompt is None:
+        return ()
+    try:
+        return messages_of(experiment.prompt, experiment.labels, experiment.items[0])
+    except SpecError:
+        return ()
 
 
 def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from quaver.design.templates import names_in, render
 from quaver.errors import ItemError
 from quaver.records import Item, LabelSet, Message, Prompt, Variant
 
-__all__ = ["PROMPT_NAMES", "PromptWriter", "item_text"]
+__all__ = ["PROMPT_NAMES", "PromptWriter", "item_text", "messages_of"]
 
 PROMPT_NAMES = ("labels", "answers", "item", "options")
 """What an instruction or postfix template may draw on: ``labels`` (each with ``code``, ``name``,
@@ -184,3 +184,9 @@ def item_text(template: str, item: Item, options: Listed | None = None) -> str:
             fix="remove the row",
         )
     return text
+
+
+def messages_of(variant: Variant, labels: LabelSet, item: Item) -> tuple[Message, ...]:
+    """What a model sees of one variant and one item."""
+    writer = PromptWriter(variant, labels)
+    return writer.write(item, writer.text(item)).messages

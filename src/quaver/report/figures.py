@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quaver.records import Estimate
+from quaver.report.charts.distances import distance_chart, placed
 from quaver.report.charts.levels import level_chart
 from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, not_drawn, shares_shown
@@ -61,10 +62,17 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
             found.append(_valid(results, factor))
         elif measure in _CHARTS:
             found.append(_scores(results, measure, factor, section, _CHARTS[measure]))
+    found += [_distances(results, measure) for measure in _BY_DISTANCE]
     others = [measure for measure in results.measures if measure not in (*_SECTIONS, "label_shares")]
     found += [_scores(results, measure, factor, "more", score_chart) for measure in others]
     return _named_apart([figure for figure in found if figure])
 
+
+_BY_DISTANCE = {
+    "original_agreement": "agreement with the original wording (α)",
+    "wording_stability": "Krippendorff’s α over repeats",
+}
+"""Measures of single wordings that are drawn against the wordings' distance from the original."""
 
 _MOST_MODELS = 8
 _SECTIONS = {
@@ -117,6 +125,31 @@ def _shares(
         lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
         shown,
         f"{title}. {_spoken_shares(results, shown, factor)}",
+    )
+
+
+def _distances(results: Results, measure: str) -> Figure | None:
+    some = [one for one, _, _ in placed(results.main(measure), results)]
+    if len({one.cell["variant"] for one in some}) < 3:
+        return None
+    name = measure.replace("_", " ")
+    title = f"{_capital(name)} against the wordings’ distance from the original"
+    methods = {
+        str(level["meaning"]["by"])
+        for variant in results.variants
+        for level in variant.get("origin", {}).values()
+        if "meaning" in level
+    }
+    return Figure(
+        f"{slug(measure)}-by-distance",
+        measure,
+        "sensitivity",
+        title,
+        f"A dot for each wording, hollow where its meaning is in doubt. {_BARS} Distance: 1 − "
+        f"{' or '.join(sorted(methods))}.",
+        lambda **how: distance_chart(some, results, axis=_BY_DISTANCE[measure], **how),
+        some,
+        f"{title}. {_spoken(some, results)}",
     )
 
 

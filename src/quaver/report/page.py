@@ -28,6 +28,7 @@ from quaver.report.finding import STABLE, finding
 from quaver.report.method import left_out, measured, method_paragraph, noise_in_words, rules
 from quaver.report.movement import movement
 from quaver.report.plain_text import visible
+from quaver.report.prompts import edits_table, shown_prompts
 from quaver.report.results import Results
 from quaver.report.tables import estimates_table, noise_table, statuses, undefined_table
 
@@ -154,7 +155,8 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         measured=measured([*results.estimates, *moved, *results.audit]),
         rules=rules(results),
         stable=STABLE,
-        most_prompts=_MOST_PROMPTS,
+        prompts=list(shown_prompts(results, _MOST_PROMPTS)),
+        edits=edits_table(results),
     )
     return visible(text)
 

@@ -54,7 +54,9 @@ class Paraphrases:
         blank = Draft(original, engine.exact)
         keeper = ground.keeper or NOTHING_KEPT
         wordings = keeper.wordings(asked, blank, fill) if engine.kept else fill(blank, NoWork())
-        first = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "hand"})
+        first = LevelOfFactor(
+            ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
+        )
         return [first, *(self._level(one) for one in wordings)]
 
     def notes(self, ground: Ground) -> Sequence[str]:
