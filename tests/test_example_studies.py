@@ -19,10 +19,22 @@ SMALL: dict[str, dict[str, Any]] = {
     "factorial": {"parts": {name: {"tokens": 4} for name in ("label", "score", "explanation")}},
     "treatments": {"treatments": {f"T{n}": {"max_tokens": 6} for n in range(1, 7)}},
     "perturbations": {"answer_tokens": 4, "reasoning_tokens": 6},
+    "surface": {"k": 1},
+    "format": {"n": 2},
+    "llm": {"k": 1},
+    "file": {"path": str(files("quaver") / "examples" / "wordings.csv")},
 }
 """Shorter answers, by example."""
 
-CALLS = {"factorial": 2 * 16, "treatments": 2 * 6 * 2 * 2, "perturbations": 2 * 6}
+CALLS = {
+    "factorial": 2 * 16,
+    "treatments": 2 * 6 * 2 * 2,
+    "perturbations": 2 * 6,
+    "surface": 2 * 3 * 2,  # the original among the wordings, two repeats
+    "format": 2 * 3 * 2,
+    "llm": 2 * 3 * 2,
+    "file": 2 * 6 * 2,
+}
 """Two items, by hand."""
 
 

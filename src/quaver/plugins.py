@@ -209,6 +209,12 @@ class Plugins:
         """
         self.check_measures(factors, list(self.evaluators()))
 
+    def check_named(self) -> None:
+        """Find what is wrong with evaluators and measures, as far as it shows without the variants."""
+        self.evaluators()
+        for index, asked in enumerate(self._spec.measures):
+            self.measure(asked, ("measures", index))
+
     def check_measures(self, factors: Sequence[str], evaluators: Sequence[str]) -> None:
         """Find what is wrong with the measures.
 

@@ -150,6 +150,7 @@ class Study:
         """
         if self.spec.annotations is not None or not (again or self._lacks_wordings()):
             return []
+        self._plugins.check_named()  # before anything is paid
         self._files.make()
         with sole_writer(self.folder):
             self._wordings.make(again=again, watch=watch)
@@ -211,7 +212,7 @@ class Study:
 
     def _forget(self) -> None:
         """Resolve anew what depends on the wordings."""
-        for name in ("experiment", "models", "_served", "_plan", "_fingerprint"):
+        for name in ("experiment", "models", "prices", "_served", "_plan", "_fingerprint"):
             self.__dict__.pop(name, None)
 
     @cached_property
