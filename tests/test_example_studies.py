@@ -27,21 +27,25 @@ SMALL: dict[str, dict[str, Any]] = {
 """Shorter answers, by example."""
 
 CALLS = {
-    "factorial": 2 * 16,
-    "treatments": 2 * 6 * 2 * 2,
-    "perturbations": 2 * 6,
-    "surface": 2 * 3 * 2,  # the original among the wordings, two repeats
-    "format": 2 * 3 * 2,
-    "llm": 2 * 3 * 2,
-    "file": 2 * 6 * 2,
+    "factorial": 16,
+    "treatments": 6 * 2 * 2,
+    "perturbations": 6,
+    "surface": 3 * 2,  # the original among the wordings, two repeats
+    "format": 3 * 2,
+    "llm": 3 * 2,
+    "file": 6 * 2,
 }
-"""Two items, by hand."""
+"""One item, by hand."""
 
 
 def example(name: str) -> dict[str, Any]:
     text = (files("quaver") / "examples" / f"{name}.yaml").read_text(encoding="utf-8")
     study: dict[str, Any] = YAML(typ="safe").load(text)
-    study["items"]["sample"] = 2
+    study["items"]["sample"] = 1
+    study["measures"] = [
+        {**one, "resamples": 20} if isinstance(one, dict) and one["use"] == "factor_effects" else one
+        for one in study["measures"]
+    ]
     family = study["variants"][0]
     for key, value in SMALL[name].items():
         given = family.get(key)
@@ -83,7 +87,7 @@ def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_p
     asked["measures"] = ["compliance"]
     study = Study.open(asked, folder=tmp_path / "half", functions={"mine": lambda text, prompt: "Dole"})
     plan = study.plan()
-    assert (plan.variants, plan.calls) == (8, 16)
+    assert (plan.variants, plan.calls) == (8, 8)
     relation = "Defining relation: I = definition × output × explanation × length."
     assert relation in plan.notes
     study.run()
