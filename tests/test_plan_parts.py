@@ -52,9 +52,8 @@ def test_calls_and_tokens_by_level_are_counted_by_hand() -> None:
 
 
 def test_the_forecast_is_their_sum_and_keeps_the_notes() -> None:
-    made = forecast(
-        Plan(experiment(), {"m": "weights"}), {"m": Function(annotate=lambda text, prompt: "A")}, {}
-    )
+    models = {"m": Function(annotate=lambda text, prompt: "A")}
+    made = forecast(Plan(experiment(), {"m": "weights"}), models, {}, {"m": None})
     (model,) = made.models
     assert (model.calls, model.prompts, model.answer_tokens) == (10, 4, 112)
     assert model.prompt_tokens == round((18 * 4 + 26) / 4)
