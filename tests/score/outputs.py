@@ -23,7 +23,7 @@ TEXT_EVALUATORS = (
 )
 _SEARCH = ("first_label", "label_match", "answer_markers")
 _SHORT = {"all": TEXT_EVALUATORS, "search": _SEARCH, "whole": (*_SEARCH, "exact")}
-_ABOUT = {"task", "text", "times", "finish", "marks"}
+_ABOUT = {"task", "text", "times", "then", "finish", "marks"}
 
 
 class Output(NamedTuple):
@@ -48,5 +48,6 @@ def _output(entry: dict[str, Any]) -> Output:
         if reading not in _ABOUT:
             named = [one for word in evaluators.split() for one in _SHORT.get(word, (word,))]
             readings.update(dict.fromkeys(named, reading))
-    response = Response(entry["text"] * entry.get("times", 1), entry.get("finish", "stop"))
+    text = entry["text"] * entry.get("times", 1) + entry.get("then", "")
+    response = Response(text, entry.get("finish", "stop"))
     return Output(entry["task"], response, frozenset(entry.get("marks", "").split()), readings)

@@ -31,6 +31,11 @@ _SCALE = (
 )
 _RELEVANCE = (Label("r", "relevant"), Label("n", "not relevant"))
 
+
+def _two(p: str, n: str) -> tuple[LabelSet, Variant]:
+    return task({"p": p, "n": n}, Label("p", p), Label("n", n))
+
+
 TASKS: dict[str, tuple[LabelSet, Variant]] = {
     "names": task({"clinton": "Clinton", "dole": "Dole"}, *_VOTES),
     "letters": task({"clinton": "A", "dole": "B"}, *_VOTES),
@@ -46,5 +51,9 @@ TASKS: dict[str, tuple[LabelSet, Variant]] = {
     "relevance": task(
         {"r": "relevant", "n": "not relevant"}, Label("r", "relevant"), Label("n", "not relevant")
     ),
+    "russian": _two("положительный", "отрицательный"),
+    "hindi": _two("सकारात्मक", "नकारात्मक"),
+    "arabic": _two("إيجابي", "سلبي"),
+    "thai": _two("เชิงบวก", "เชิงลบ"),
     "chinese": task({"p": "正面", "n": "负面"}, Label("p", "正面", synonyms=("积极",)), Label("n", "负面")),
 }

@@ -31,7 +31,7 @@ def mentioned(name: str, text: str) -> list[str]:
         # Rule 4: numbers.
         ("digits", "0.5 -1 1,000 1% 0-1 10 2,1 +1 1 %", []),
         ("digits", "1. 0, 1) (0)", ["dole", "clinton", "dole", "clinton"]),
-        ("numbers", "4/5", ["pos", "vp"]),
+        ("numbers", "4/5 or 4 out of 5, 1 to 5", ["pos", "pos"]),
         # Rule 5: letters.
         ("choice", "A voter", []),
         ("choice", "Yes. A voter", []),

@@ -35,6 +35,8 @@ class FinalLine:
                 end = answer.folded.rfind(_MARK, 0, end)
                 if end < 0:
                     break
+                if end and answer.folded[end - 1].isalnum():  # as in "semifinal"
+                    continue
                 rest = _REST.match(answer.folded, end + len(_MARK))
                 codes = forms.given(answer, rest.end()) if rest else ()
                 if codes:

@@ -22,6 +22,8 @@ _NEGATIONS = (
     *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than"),
     *("instead of", "opposite of", "lack of", "far from", "no longer"),
 )
+_BARE_NEGATIONS = ("不是", "并不", "并非", "没有", "不", "非")
+"""Of a script without spaces: right before the form."""
 _GAP = r"""[\s"'*_`(-]"""
 BEFORE = 64
 """How far before a form what bears on it can begin, a negation with the words between."""
@@ -29,7 +31,7 @@ _MOST = 10_000
 _AFTER_CHOICE = "or|and|but|is|was|would|seems|looks|because|since|as"
 _BETWEEN = (
     "an|a|the|any|either|be|contain|have|express|show|really|very|quite|so|too|as|entirely|completely|overly"
-    "|necessarily|clearly|particularly"
+    "|necessarily|clearly|particularly|at all|vote for|voting for|voted for|choose|pick|select"
 )
 
 
@@ -74,7 +76,9 @@ def _negation(folded: bool) -> str:
     first += "" if folded else first.upper()
     nots = "|".join(rf"{word}(?<!\w{word})" for word in _NEGATIONS)
     flags = "" if folded else "i"
-    return rf"""(?=[{first}])(?{flags}:(?:{nots}|n't){_GAP}{{1,3}}(?:(?:{_BETWEEN})\s){{0,2}}){_GAP}{{0,2}}"""
+    spaced = rf"""(?{flags}:(?:{nots}|n't){_GAP}{{1,3}}(?:(?:{_BETWEEN})\s){{0,2}}){_GAP}{{0,2}}"""
+    first += "".join({word[0] for word in _BARE_NEGATIONS})
+    return rf"(?=[{first}])(?:{spaced}|{'|'.join(_BARE_NEGATIONS)})"
 
 
 # What must not stand before a form is looked at behind it, where the form's length is known: a
@@ -90,9 +94,10 @@ def word_pattern(form: str) -> str:
     if _has_edge(form[0]):
         pattern += rf"(?<![^\W_]{written})(?<![{_MARKS}]{written})"
     if form[0].isdigit():
-        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})"
+        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})(?<!\d/{written})(?<!out of {written})"
+        pattern += rf"(?<!\d to {written})"
     if form[-1].isdigit():
-        pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)"
+        pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)(?!\sto\s\d)"
     if _has_edge(form[-1]):
         pattern += _RIGHT_EDGE
     return pattern

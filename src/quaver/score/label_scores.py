@@ -18,7 +18,7 @@ __all__ = ["LabelScores"]
 # It begins with one of three characters, by which the engine finds it fast; what stands before is looked at
 # behind it. Possessive, so that a run of digits is looked at once.
 _SCORE = re.compile(
-    r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\d)"
+    r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\d|\sto\s\d)"
 )
 _AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
 _MOST = 1000
