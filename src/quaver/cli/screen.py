@@ -166,7 +166,8 @@ def _in_a_line(progress: Progress) -> str:
 def _shown(progress: Progress, conditions: Sequence[Condition]) -> Group:
     """The run's line with a bar, and a line for each condition that came furthest lately."""
     total = max(1, progress.total)
-    bar = ProgressBar(total=total, completed=progress.before + progress.done, width=40)
+    bar = Table.grid()
+    bar.add_row(ProgressBar(total=total, completed=progress.before + progress.done, width=40))
     parts: list[Any] = [plain(_in_a_line(progress)), bar]
     rows = [
         (_condition(conditions[at]), done)
