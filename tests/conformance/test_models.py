@@ -5,7 +5,7 @@ To add a model, say in ``MODELS`` how it is built, in two settings that answer d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from tests.extras import needs
 from tests.models.llama_server import base_url
+from tests.models.older import another_older, older_smollm2
 from tests.models.requests import TEXTS, ask, one, request
 
 from quaver import registry
@@ -27,15 +28,15 @@ class Recipe:
     """How a model is built.
 
     Attributes:
-        options: Its options.
+        options: Its options, or what makes them where that takes a library or a server.
         other: Options under which the same question may get another answer.
         too_long: A text that does not fit into its context; empty where nothing is too long.
         extra: The extra that it needs, where the default environment does not have it.
         stored: It has answers to ``TEXTS`` alone, and errors for everything else.
     """
 
-    options: dict[str, Any]
-    other: dict[str, Any]
+    options: dict[str, Any] | Callable[[], dict[str, Any]]
+    other: dict[str, Any] | Callable[[], dict[str, Any]]
     too_long: str = ""
     extra: str = ""
     stored: bool = False
@@ -65,13 +66,32 @@ def answers(ending: str) -> dict[str, Any]:
     return {"file": str(path)}
 
 
+def mock(said: Any) -> dict[str, Any]:
+    """inspect-ai's own model for tests."""
+
+    def answer(messages: Any, *_: Any) -> Any:
+        from inspect_ai.model import ModelOutput, ModelUsage
+
+        output = ModelOutput.from_content("mock", said(messages[-1].text, messages[0].text))
+        output.usage = ModelUsage(input_tokens=5, output_tokens=2)
+        return output
+
+    return {"model": "mockllm/model", "options": {"custom_outputs": answer}}
+
+
 SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
-SERVED = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server", "base_url": base_url}
+SERVED = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server"}
 
 MODELS = {
     "function": Recipe({"annotate": says_its_length}, {"annotate": says_its_end}),
+    "gpt4all": Recipe(older_smollm2, another_older, too_long="many words " * 400, extra="gpt4all"),
+    "inspect": Recipe(mock(says_its_length), mock(says_its_end), extra="inspect"),
     "llamacpp": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400),
-    "openai_compatible": Recipe(SERVED, SERVED | {"version": "2"}, too_long="many words " * 400),
+    "openai_compatible": Recipe(
+        lambda: SERVED | {"base_url": base_url()},
+        lambda: SERVED | {"base_url": base_url(), "version": "2"},
+        too_long="many words " * 400,
+    ),
     "replay": Recipe(answers("a"), answers("b"), stored=True),
     "transformers": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400, extra="hf"),
 }
@@ -83,10 +103,8 @@ def test_every_registered_model_is_here() -> None:
 
 def built(name: str, *, other: bool = False) -> Model:
     recipe = MODELS[name]
-    options = dict(recipe.other if other else recipe.options)
-    if "base_url" in options:  # a server is started when the first test asks for it
-        options["base_url"] = options["base_url"]()
-    model: Model = registry.load("models", name)(**options)
+    options = recipe.other if other else recipe.options
+    model: Model = registry.load("models", name)(**(options() if callable(options) else options))
     return model
 
 
@@ -185,7 +203,7 @@ def test_provenance_can_be_written_down(model: Model) -> None:
 def test_building_one_loads_nothing(name: str) -> None:
     made = built(name)
     made.prepare(4)
-    for weights in ("_server", "_causal"):  # of the engines in this process
+    for weights in ("_server", "_causal", "_library"):  # of the engines in this process
         assert getattr(made, weights, None) is None
     made.close()
 

@@ -1,0 +1,219 @@
+"""``gpt4all``: a GGUF file in this process, through the GPT4All library, as its desktop program runs it.
+
+The library has neither seeds nor log-probabilities, and the llama.cpp inside it is of 2024: it cannot read
+newer kinds of models (``llamacpp`` can). Prompts go through the chat template that the file carries.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from quaver.errors import ModelError
+from quaver.models import Abilities, Answered
+from quaver.models.extras import require
+from quaver.models.weights import digest, find_weights
+from quaver.records import Decoding, Message, Request, Response
+
+__all__ = ["GPT4All"]
+
+_READ_TOGETHER = 128
+_ERROR = -1
+"""The number of the token that the library sends where it could not answer; its text says why."""
+
+
+class GPT4All:
+    """A GGUF model in this process, through GPT4All.
+
+    Args:
+        model: The path of a GGUF file, or a bundled model's name.
+        context: Tokens of prompt and answer together; a longer item becomes an error response.
+        device: ``cpu``, ``gpu``, ``cuda``, ``kompute``, or a device's name, as GPT4All takes them.
+        threads: Of the processor; GPT4All's choice by default.
+    """
+
+    abilities = Abilities(
+        plain=True,
+        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        local=True,
+    )
+
+    def __init__(
+        self, *, model: str, context: int = 2048, device: str = "cpu", threads: int | None = None
+    ) -> None:
+        require("gpt4all", "gguf", "gpt4all")
+        self._name, self._path = model, find_weights(model)
+        self._context, self._device, self._threads = context, device, threads
+        self._library: Any = None
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest(self._path)
+
+    def identity(self) -> str:
+        """The weights."""
+        return f"gpt4all sha256:{self._digest}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """File, hash, library version and settings."""
+        return {
+            "engine": "gpt4all",
+            "model": self._name,
+            "file": self._path.name,
+            "sha256": self._digest,
+            "context": self._context,
+            "device": self._device,
+            "gpt4all": version("gpt4all"),
+        }
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer one call after the other."""
+        for request in requests:
+            prompt = self._prompt(request.prompt.messages)
+            yield request, [self._call(prompt, request.decoding) for _ in request.calls]
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """The library does not say."""
+        return None
+
+    def close(self) -> None:
+        """Let go of the weights."""
+        if self._library is not None:
+            self._library.close()
+        self._library = None
+
+    # ------------------------------------------------------------------ one call
+
+    def _call(self, prompt: str, decoding: Decoding) -> Response:
+        library, written = self._load(), _Written(decoding.stop)
+        started = time.perf_counter()
+        library.model.prompt_model(
+            prompt,
+            "%1",
+            written.take,
+            n_predict=decoding.max_tokens,
+            temp=decoding.temperature,
+            top_p=decoding.top_p,
+            top_k=decoding.top_k,
+            min_p=decoding.min_p,
+            repeat_penalty=decoding.repeat_penalty,
+            repeat_last_n=64,
+            n_batch=_READ_TOGETHER,
+            reset_context=True,
+            special=True,
+        )
+        seconds = time.perf_counter() - started
+        if written.error:
+            reason = "context overflow: " * ("context" in written.error) + written.error
+            return Response("", finish="error", error=reason, latency=seconds)
+        return Response(
+            written.text,
+            finish="length" if written.tokens >= decoding.max_tokens and not written.stopped else "stop",
+            completion_tokens=written.tokens,
+            latency=seconds,
+        )
+
+    def _load(self) -> Any:
+        if self._library is None:
+            import gpt4all
+            from gpt4all._pyllmodel import llmodel
+
+            try:
+                library = gpt4all.GPT4All(
+                    self._path.name,
+                    model_path=self._path.parent,
+                    allow_download=False,
+                    device=self._device,
+                    n_ctx=self._context,
+                    n_threads=self._threads,
+                )
+                loaded = bool(llmodel.llmodel_isModelLoaded(library.model.model))
+            except (RuntimeError, ValueError, OSError) as error:
+                raise self._unloadable(str(error)) from error
+            if not loaded:  # the library says so on the terminal alone
+                raise self._unloadable("")
+            self._library = library
+        return self._library
+
+    def _unloadable(self, found: str) -> ModelError:
+        return ModelError(
+            f"GPT4All cannot load {self._path.name}",
+            expected="a GGUF file of a kind that was known in 2024, a device that is there, and memory",
+            found=found[:300] or None,
+            fix="`use: llamacpp` reads newer kinds",
+        )
+
+    # ------------------------------------------------------------------ the chat template
+
+    def _prompt(self, messages: Sequence[Message]) -> str:
+        if messages[0].role == "plain":
+            return _clean(messages[0].content)
+        turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]
+        try:
+            return self._template(turns)
+        except TemplateError as error:
+            raise ModelError(
+                f"the chat template of {self._path.name} does not take these messages", found=str(error)[:300]
+            ) from error
+
+    @cached_property
+    def _template(self) -> Callable[[list[dict[str, str]]], str]:
+        from gguf import GGUFReader
+
+        fields = GGUFReader(self._path).fields
+        if "tokenizer.chat_template" not in fields:
+            raise ModelError(
+                f"{self._path.name} has no chat template",
+                fix="ask a base model in plain text: `frame: plain` under prompt",
+            )
+        words = fields["tokenizer.ggml.tokens"]
+        known = {"add_generation_prompt": True, "raise_exception": _refuse}
+        for name in ("bos", "eos"):
+            number = fields.get(f"tokenizer.ggml.{name}_token_id")
+            known[f"{name}_token"] = words.contents(number.contents()) if number else ""
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+        template = environment.from_string(fields["tokenizer.chat_template"].contents())
+        return lambda turns: template.render(known, messages=turns)
+
+
+class _Written:
+    """What the library has sent of an answer."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = stops
+        self.text, self.error = "", ""
+        self.tokens, self.stopped = 0, False
+
+    def take(self, token: int, piece: str) -> bool:
+        """One token more.
+
+        Returns:
+            Whether the library is to go on.
+        """
+        if token == _ERROR:
+            self.error = piece
+            return False
+        self.tokens += 1
+        self.text += piece
+        places = [place for stop in self._stops if (place := self.text.find(stop)) >= 0]
+        if places:
+            self.text, self.stopped = self.text[: min(places)], True
+        return not places
+
+
+def _refuse(reason: str) -> None:
+    raise TemplateError(reason)
+
+
+def _clean(text: str) -> str:
+    """The library reads UTF-8 up to a zero: what that cannot be becomes a question mark."""
+    return text.replace("\0", "?").encode("utf-8", "replace").decode()
