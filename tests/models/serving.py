@@ -36,9 +36,9 @@ def serving(**options: Any) -> Iterator[tuple[str, Faulty]]:
     stop = asyncio.Event()
 
     async def run() -> None:
-        runner = web.AppRunner(faulty.application(), access_log=None)
+        runner = web.AppRunner(faulty.application(), access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port, shutdown_timeout=0.1).start()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
         up.set()
         await stop.wait()
         await runner.cleanup()

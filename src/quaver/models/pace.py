@@ -122,7 +122,10 @@ class Pace:
 
     def hold(self, seconds: float) -> None:
         """Send nothing for a while."""
-        self._held = max(self._held, self._clock() + seconds)
+        now = self._clock()
+        until = max(self._held, now + seconds)
+        self._of_rate.held += until - max(self._held, now)
+        self._held = until
 
     # ------------------------------------------------------------------ what came back
 
@@ -194,8 +197,11 @@ class Pace:
         tally = self._of_rate
         if tally.calls >= enough and now - tally.since >= 1.0:
             if tally.refused / tally.calls > _TOO_MANY and not self._rate_is_given:
-                taken = tally.good / (now - tally.since)
-                self._rate = max(min(self._rate, taken), 1 / 60)
+                seconds = now - tally.since
+                if self._rate == math.inf:  # the first time, when most of it may have been spent waiting
+                    self._rate = max(tally.good / max(0.2, seconds - tally.held), 1 / 60)
+                else:
+                    self._rate = max(min(self._rate, tally.good / seconds), self._rate / 2, 1 / 60)
                 self._cut_at = self._risen_at = now
             self._of_rate = _Tally(now)
 
@@ -236,6 +242,7 @@ class _Tally:
     def __init__(self, since: float) -> None:
         self.since = since
         self.good = self.refused = self.busy = 0
+        self.held = 0.0
 
     @property
     def calls(self) -> int:

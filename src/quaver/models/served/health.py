@@ -11,7 +11,7 @@ _ILL = 10
 """Failures in a row, of at least this many different calls, that are not the calls' own."""
 
 _OF = 3
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 class Health:
@@ -68,6 +68,6 @@ class Health:
         self._calls.add(call)
         if not self.ill:
             return 0.0
-        pause = min(self._pause, self._patience / 4)
-        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+        pause = min(self._pause, self._patience / 20)
+        self._pause = min(self._pause * 1.5, _LONGEST_PAUSE)
         return pause

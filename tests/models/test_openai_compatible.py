@@ -1,0 +1,415 @@
+"""A model over HTTP: what is sent, what comes back, what is tried first, and what a user is told."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models.faulty_server import answer_to
+from tests.models.llama_server import NAME, base_url
+from tests.models.requests import TEXTS, ask, one, request
+from tests.models.serving import free_port, serving
+
+from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
+from quaver.models import Needs
+from quaver.models.openai_compatible import OpenAICompatible
+from quaver.models.presets import PRESETS
+from quaver.models.served.body import body_of
+from quaver.models.served.faults import Address, Passing, read_failure
+from quaver.models.served.reply import read_reply
+from quaver.records import Message, Prompt, Request, Response
+from quaver.study import Study
+
+
+def model(url: str, **options: Any) -> OpenAICompatible:
+    return OpenAICompatible(**{"model": "m", "base_url": url, "timeout": 5, **options})
+
+
+def body(preset: str, asked: Request, **more: Any) -> dict[str, Any]:
+    return body_of(PRESETS[preset], "m", asked, **{"plain": False, **more})
+
+
+def replied(**message: Any) -> bytes:
+    finish = message.pop("finish", "stop")
+    usage = message.pop("usage", None)
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    return json.dumps(
+        {"model": "m-1", "system_fingerprint": "fp", "choices": [choice], "usage": usage}
+    ).encode()
+
+
+def read(content: bytes, **more: Any) -> Response:
+    (response,) = read_reply(content, **{"n": 1, "logprobs": 0, **more})
+    return response
+
+
+# ---------------------------------------------------------------------------- what is sent
+
+CHOOSING = request(choices=("a b", 'say "no"'), constraint="labels")
+
+
+@pytest.mark.parametrize(
+    ("preset", "sent"),
+    [
+        ("vllm", {"structured_outputs": {"choice": ["a b", 'say "no"']}}),
+        ("llamacpp_server", {"grammar": 'root ::= "a b" | "say \\U00000022no\\U00000022"'}),
+        ("sglang", {"regex": '(a\\ b|say\\ "no")'}),
+    ],
+)
+def test_a_choice_is_sent_as_the_server_wants_it(preset: str, sent: dict[str, Any]) -> None:
+    assert sent.items() <= body(preset, CHOOSING).items()
+
+
+def test_elsewhere_a_choice_is_a_schema_with_room_around_the_label() -> None:
+    sent = body("openai", CHOOSING)
+    schema = sent["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["label"]["enum"] == ["a b", 'say "no"']
+    assert sent["response_format"]["json_schema"]["strict"] is True
+    assert sent["max_completion_tokens"] == CHOOSING.decoding.max_tokens + 16
+
+
+def test_every_setting_goes_to_a_server_of_ones_own_and_only_what_moved_to_a_service() -> None:
+    plain, moved = request(), request(top_p=0.5, stop=("x",))
+    assert body("vllm", plain).items() >= {"top_p": 1.0, "top_k": 0, "min_p": 0.0}.items()
+    assert body("vllm", plain)["repetition_penalty"] == 1.0
+    assert body("sglang", plain)["top_k"] == -1
+    assert set(body("openai", plain)) == {"model", "messages", "temperature", "max_completion_tokens"}
+    assert body("openai", moved).items() >= {"top_p": 0.5, "stop": ("x",)}.items()
+
+
+def test_every_repeat_has_a_seed_of_its_own_where_seeds_are_taken() -> None:
+    drawn = request(repeats=(2, 3), seed=40, temperature=1.0)
+    assert [body("vllm", drawn, first=first)["seed"] for first in (0, 1)] == [42, 43]
+    assert body("mistral", drawn)["random_seed"] == 42
+    assert "seed" not in body("deepseek", drawn)
+    assert "seed" not in body("vllm", request(seed=40)), "nothing is drawn"
+
+
+def test_a_null_in_the_study_leaves_a_field_out() -> None:
+    with serving() as (url, server):
+        one(model(url, body={"temperature": None, "reasoning_effort": "low"}), request())
+    assert "temperature" not in server.bodies[-1]
+    assert server.bodies[-1]["reasoning_effort"] == "low"
+
+
+def test_a_plain_prompt_and_a_schema() -> None:
+    text = Prompt((Message("plain", "Once upon"),), "", "")
+    sent = body("vllm", replace(request(logprobs=3), prompt=text), plain=True)
+    assert (sent["prompt"], sent["logprobs"]) == ("Once upon", 3)
+    assert "messages" not in sent
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    sent = body("ollama", replace(request(), schema=json.dumps(schema)))
+    assert sent["response_format"]["json_schema"]["schema"] == schema
+
+
+def test_a_begun_message_is_flagged_where_the_server_wants_that() -> None:
+    asked = request()
+    begun = asked.prompt._replace(messages=(*asked.prompt.messages, Message("assistant", "It is ")))
+    assert body("vllm", replace(asked, prompt=begun))["continue_final_message"] is True
+    assert "continue_final_message" not in body("vllm", asked)
+    assert read(replied(content="It is so"), begun="It is ").text == "so"
+
+
+# ---------------------------------------------------------------------------- what comes back
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_thinking_is_kept_apart_with_its_tokens(field: str) -> None:
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 7,
+        "completion_tokens_details": {"reasoning_tokens": 5},
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
+    response = read(replied(content="yes", usage=usage, **{field: "hm"}))
+    assert (response.text, response.thinking) == ("yes", "hm")
+    assert (response.completion_tokens, response.thinking_tokens, response.cached_tokens) == (7, 5, 4)
+    assert (response.served_model, response.fingerprint) == ("m-1", "fp")
+
+
+def test_thinking_in_parts_of_the_content() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "yes"},
+    ]
+    response = read(replied(content=parts))
+    assert (response.text, response.thinking) == ("yes", "hm")
+
+
+def test_how_an_answer_ended() -> None:
+    assert read(replied(content="y", finish="length")).finish == "length"
+    filtered = read(replied(content="y", finish="content_filter"))
+    assert (filtered.finish, filtered.error is not None) == ("content_filter", True)
+    assert read(replied(content=None, refusal="I will not.")).text == "I will not."
+
+
+def test_a_label_is_taken_out_of_its_object_and_what_came_is_kept() -> None:
+    whole = '{"label": "a b"}'
+    tokens = ['{"', "label", '": "', "a", " b", '"}']
+    content = [{"token": text, "logprob": -0.1, "top_logprobs": []} for text in tokens]
+    reply = json.loads(replied(content=whole))
+    reply["choices"][0]["logprobs"] = {"content": content}
+    response = read(json.dumps(reply).encode(), logprobs=1, wrapped=("a b", "c"))
+    assert response.text == "a b"
+    assert [token.text for token in response.tokens] == ["a", " b"]
+    assert response.raw is not None
+    assert response.raw["content"] == whole
+    cut = read(replied(content='{"label": "a', finish="length"), wrapped=("a b", "c"))
+    assert (cut.text, cut.finish) == ('{"label": "a', "length")
+    assert read(replied(content='{"label": "z"}'), wrapped=("a b",)).text == '{"label": "z"}'
+
+
+def test_log_probabilities_in_lists_beside_each_other() -> None:
+    logprobs = {
+        "tokens": ["x"],
+        "token_logprobs": [-1.0],
+        "top_logprobs": [{"y": -2.0, "x": -1.0, "z": -3.0}],
+    }
+    reply = {"choices": [{"text": "x", "index": 0, "finish_reason": "stop", "logprobs": logprobs}]}
+    (token,) = read(json.dumps(reply).encode(), logprobs=2).tokens
+    assert token.top == (("x", -1.0), ("y", -2.0))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b" ", b"<html>", b"[]", b"{}", b'{"choices": [{}]}', b'{"error": {"message": "x"}}']
+)
+def test_a_reply_that_is_none_is_a_passing_fault(content: bytes) -> None:
+    with pytest.raises(Passing):
+        read(content)
+
+
+# ---------------------------------------------------------------------------- what a failure means
+
+
+def failure(status: int, error: dict[str, Any], **headers: str) -> Any:
+    address = Address("http://x/v1", "m", "X_KEY", has_key=True)
+    return read_failure(status, headers, json.dumps({"error": error}).encode(), address)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind"),
+    [
+        (408, {}, Passing),
+        (409, {}, Passing),
+        (429, {"message": "slow"}, Passing),
+        (500, {}, Passing),
+        (529, {}, Passing),
+        (400, {"message": "top_logprobs: 50 is too large"}, ModelError),
+        (401, {"message": "sk-secret is wrong"}, ModelError),
+        (403, {}, ModelError),
+        (404, {"message": "no model"}, ModelError),
+        (402, {}, RateLimited),
+        (429, {"code": "insufficient_quota"}, RateLimited),
+        (400, {"code": "context_length_exceeded", "message": "m"}, Response),
+        (400, {"message": "This model's maximum context length is 8 tokens."}, Response),
+        (400, {"code": "content_filter", "message": "m"}, Response),
+    ],
+)
+def test_failures_are_told_apart(status: int, error: dict[str, Any], kind: type) -> None:
+    assert isinstance(failure(status, error), kind)
+
+
+def test_a_key_that_is_refused_is_named_by_its_variable_alone() -> None:
+    text = str(failure(401, {"message": "Incorrect key sk-secret"}))
+    assert "X_KEY" in text
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_what_will_not_pass_is_told_at_once(status: int) -> None:
+    with serving(always=(status, {"error": {"message": "no"}})) as (url, server):
+        with pytest.raises(ModelError) as caught:
+            ask(model(url), *(request(text) for text in TEXTS * 5))
+        assert caught.value.fix
+        assert server.seen <= 4
+
+
+def test_a_prompt_that_is_filtered_is_a_response() -> None:
+    with serving(always=(400, {"error": {"code": "content_filter", "message": "hate"}})) as (url, _):
+        response = one(model(url), request())
+    assert (response.finish, response.text) == ("content_filter", "")
+    assert response.error == "content filter: hate"
+
+
+def test_a_call_whose_tries_are_spent_is_an_error_response() -> None:
+    with serving(always=(500, {"error": {"message": "broken"}})) as (url, server):
+        response = one(model(url, retries=2), request())
+        assert server.seen == 3
+    assert response.finish == "error"
+    assert response.error == "HTTP 500: broken (3 tries)"
+
+
+def test_a_server_that_goes_on_failing_is_given_up() -> None:
+    with serving(always=(500, {"error": {"message": "broken"}})) as (url, server):
+        with pytest.raises(Unavailable, match="does not answer"):
+            ask(model(url, patience=1.5, retries=20), *(request(str(n)) for n in range(200)))
+        assert server.seen < 60, "it was left alone in between"
+
+
+# ---------------------------------------------------------------------------- bad input
+
+
+def test_an_unknown_preset_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'vllm'"):
+        OpenAICompatible(model="m", preset="vlm")
+
+
+def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with pytest.raises(MissingKey, match="MISTRAL_API_KEY"):
+        one(OpenAICompatible(model="m", preset="mistral"), request())
+
+
+def test_a_server_that_is_not_there_is_named_with_how_to_start_it() -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    served = OpenAICompatible(model="some/model", preset="vllm", base_url=url)
+    for work in (lambda: one(served, request()), lambda: served.probe(Needs())):
+        with pytest.raises(Unavailable) as caught:
+            work()
+        assert url in str(caught.value)
+        assert "vllm serve some/model" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://me:secret@host/v1", "http://host/v1?key=secret"])
+def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        OpenAICompatible(model="m", base_url=url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_key_in_the_study_file_is_refused_without_repeating_it() -> None:
+    with pytest.raises(SpecError) as caught:
+        OpenAICompatible(model="m", preset="groq", key="gsk_secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_no_address_and_no_preset() -> None:
+    with pytest.raises(SpecError, match="nothing says where the server is"):
+        OpenAICompatible(model="m")
+    with pytest.raises(SpecError, match="AZURE_OPENAI_ENDPOINT"):
+        OpenAICompatible(model="m", preset="azure")
+
+
+def test_repeats_are_not_shared_where_the_server_cannot() -> None:
+    with pytest.raises(SpecError, match="does not draw several answers"):
+        OpenAICompatible(model="m", preset="groq", repeats="shared")
+
+
+def test_identity_is_of_what_is_served_not_of_where() -> None:
+    here = OpenAICompatible(model="m", preset="vllm")
+    assert (
+        OpenAICompatible(model="m", preset="vllm", base_url="http://node7:9/v1").identity() == here.identity()
+    )
+    others: list[dict[str, Any]] = [
+        {"version": "2"},
+        {"prompt": "completion"},
+        {"body": {"x": 1}},
+        {"repeats": "shared"},
+    ]
+    for other in others:
+        assert OpenAICompatible(model="m", preset="vllm", **other).identity() != here.identity()
+
+
+def test_the_key_appears_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MY_KEY", "very-secret")
+    caplog.set_level(logging.DEBUG)
+    with serving(key="very-secret") as (url, server):
+        served = model(url, key="MY_KEY")
+        study = _study(tmp_path, url, key="MY_KEY")
+        study.run()
+        assert server.headers[-1]["Authorization"] == "Bearer very-secret"
+        monkeypatch.setenv("MY_KEY", "very-secret-but-wrong")
+        with pytest.raises(ModelError) as caught:
+            served.probe(Needs())
+    told = [str(caught.value), repr(served), str(served.provenance()), served.identity(), caplog.text]
+    told += [path.read_bytes().decode("latin-1") for path in study.folder.rglob("*") if path.is_file()]
+    assert not [text for text in told if "very-secret" in text]
+
+
+def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **options: Any) -> Study:
+    (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}\n" for n in range(8)))
+    document = {
+        "task": {"labels": ["yes", "no"]},
+        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it so?"},
+        "models": [{"name": "s", "use": "openai_compatible", "model": "m", "base_url": url, **options}],
+        "decoding": {"d": decoding or {}},
+    }
+    return Study.open(document, folder=folder / "study")
+
+
+# ---------------------------------------------------------------------------- trying first
+
+
+def test_a_constraint_that_is_ignored_is_an_error(tmp_path: Path) -> None:
+    with serving() as (url, server):
+        study = _study(tmp_path, url, {"constraint": "labels"}, supports={"choice": "structured_outputs"})
+        with pytest.raises(ModelError, match="does not honour choice") as caught:
+            study.run()
+        assert server.seen == 1, "nothing was asked of it but the trial"
+    assert "allow_downgrade: [choice]" in str(caught.value)
+
+
+def test_or_where_the_study_allows_it_a_downgrade_that_is_recorded(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"supports": {"choice": "structured_outputs"}, "allow_downgrade": ["choice"]}
+    with serving() as (url, server):
+        study = _study(tmp_path, url, {"constraint": "labels"}, **options)
+        assert study.run().done == 8
+        assert "structured_outputs" not in server.bodies[-1]
+    for read_again in (study, _study(tmp_path, url, {"constraint": "labels"}, **options)):
+        facts = read_again.lock()["models"]["s"]
+        assert facts["honoured"] == {"choice": False}
+        assert "asked for one of" in facts["downgrades"]["choice"]
+
+
+def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:
+    with serving() as (url, server):
+        _study(tmp_path, url).run()
+        assert server.seen == 8
+
+
+def test_what_the_study_asks_for_is_tried() -> None:
+    served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), repeats="shared")
+    served.probe(Needs(repeats=3, logprobs=20, constraint=True, schema=True, seed=True))
+    found = served.provenance()
+    assert found["honoured"] == dict.fromkeys(["choice", "schema", "logprobs", "seed", "n"], True)
+    assert found["downgrades"] == {}
+    assert found["server"]
+
+
+def test_more_slots_than_the_server_has() -> None:
+    served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), repeats="shared")
+    with pytest.raises(ModelError, match="does not honour n"):
+        served.probe(Needs(repeats=99))
+
+
+def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path: Path) -> None:
+    study = _study(tmp_path, "http://localhost:1/v1", {"logprobs": 5})
+    with pytest.raises(SpecError) as caught:
+        study.plan()
+    assert "vllm" in str(caught.value)
+    assert "llamacpp" in str(caught.value)
+
+
+def test_a_seed_that_is_asked_for_must_be_taken(tmp_path: Path) -> None:
+    study = _study(tmp_path, "http://localhost:1/v1", {"temperature": 1, "seed": 3})
+    with pytest.raises(SpecError, match="same seed"):
+        study.plan()
+
+
+def test_repeats_that_are_shared_are_one_request_with_an_answer_each() -> None:
+    drawn = request(repeats=(0, 1, 2), temperature=1.0, seed=5)
+    with serving() as (url, server):
+        (apart,) = ask(model(url, supports={"seed": True}), drawn)
+        assert server.seen == 3
+        (shared,) = ask(model(url, supports={"seed": True, "n": True}, repeats="shared"), drawn)
+        assert server.seen == 4
+    prompt = drawn.prompt.messages[0].content
+    assert [one.text for one in apart] == [answer_to(prompt, seed) for seed in (5, 6, 7)]
+    assert [one.text for one in shared] == [answer_to(prompt, seed) for seed in (5, 6, 7)]

@@ -1,0 +1,125 @@
+"""A server that faults on purpose: every call ends in one stored answer, and none is asked twice for it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.models.faulty_server import answer_to
+from tests.models.serving import Process, serving
+
+from quaver.study import Study
+
+ITEMS = 1000
+
+
+def study(folder: Path, url: str, items: int = ITEMS, **options: Any) -> Study:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}.\n" for n in range(items)))
+    model = {"name": "s", "use": "openai_compatible", "model": "m", "base_url": url}
+    document = {
+        "task": {"labels": ["yes", "no"]},
+        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it so?"},
+        "models": [model | {"supports": {"seed": True}} | options],
+        "decoding": {"d": {"temperature": 1.0}},
+        "repeats": 2,
+    }
+    return Study.open(document, folder=folder / "study")
+
+
+def stored(folder: Path) -> list[tuple[str, int, str, str, float]]:
+    """Prompt, seed, text, finish and time of every stored response."""
+    with sqlite3.connect(folder / "study" / "responses.db") as db:
+        rows = db.execute(
+            "SELECT p.messages, r.seed, r.text, r.finish, r.received FROM responses r "
+            "JOIN prompts p ON p.id = r.prompt"
+        ).fetchall()
+    return [(json.loads(messages)[-1][1], *rest) for messages, *rest in rows]
+
+
+def check(folder: Path, calls: int) -> None:
+    """Every call has exactly one response, and the right one."""
+    rows = stored(folder)
+    assert len(rows) == calls
+    assert len({(prompt, seed) for prompt, seed, *_ in rows}) == calls
+    assert [row for row in rows if row[3] != "stop" or row[2] != answer_to(row[0], row[1])] == []
+
+
+@pytest.mark.parametrize("repeats", ["independent", "shared"])
+def test_every_call_ends_in_one_stored_answer(tmp_path: Path, repeats: str) -> None:
+    supports = {"seed": True, "n": True}
+    with serving(faults=0.3, latency=0.02, stall=2.0) as (url, server):
+        options = {"timeout": 0.4, "retries": 12, "repeats": repeats, "supports": supports}
+        outcome = study(tmp_path, url, **options).run()
+        assert (outcome.done, outcome.errors) == (2 * ITEMS, 0)
+        assert server.seen > len(server.good), "it did fault"
+    check(tmp_path, 2 * ITEMS)
+
+
+def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    server = Process(log, faults=0.1, kinds=["500", "reset"], latency=0.01)
+    server.start()
+
+    def dying() -> None:
+        while not log.exists() or log.stat().st_size < 2000:  # until some calls were answered
+            time.sleep(0.02)
+        for _ in range(3):
+            time.sleep(0.7)
+            server.kill()
+            time.sleep(0.7)
+            server.start()
+
+    chaos = threading.Thread(target=dying, daemon=True)
+    chaos.start()
+    try:
+        options = {"timeout": 2, "retries": 12, "patience": 60, "concurrency": 4}
+        outcome = study(tmp_path, server.url, items=500, **options).run()
+    finally:
+        chaos.join()
+        server.kill()
+    assert (outcome.done, outcome.errors) == (1000, 0)
+    check(tmp_path, 1000)
+
+
+def test_what_was_answered_well_is_asked_once(tmp_path: Path) -> None:
+    server = Process(tmp_path / "log", faults=0.3, kinds=["429", "500", "empty", "no choices"])
+    server.start()
+    try:
+        study(tmp_path, server.url, items=300).run()
+    finally:
+        server.kill()
+    asked = Counter(tuple(json.loads(line)[1:]) for line in (tmp_path / "log").read_text().splitlines())
+    assert set(asked.values()) == {1}
+    assert len(asked) == 600
+
+
+def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) -> None:
+    from quaver.errors import ModelError
+
+    broken = (500, {"error": {"message": "broken"}})
+    with serving() as (good, _), serving(always=broken) as (bad, _):
+        whole = study(tmp_path, good, items=100)
+        document = whole.spec.model_dump(mode="json", exclude_unset=True)
+        options = {"model": "m", "patience": 1.0, "retries": 50}
+        document["models"].append({"name": "bad", "use": "openai_compatible", "base_url": bad, **options})
+        with pytest.raises(ModelError, match="does not answer"):
+            Study.open(document, folder=tmp_path / "study").run()
+    check(tmp_path, 200)
+
+
+def test_errors_are_asked_again_on_request(tmp_path: Path) -> None:
+    with serving(faults=0.5, kinds=["500"]) as (url, server):
+        asked = study(tmp_path, url, items=100, retries=0)
+        assert asked.run().errors > 0
+        server.faults = 0.0
+        assert asked.run().done == 0
+        assert asked.run(retry_errors=True).errors == 0
+    check(tmp_path, 200)
