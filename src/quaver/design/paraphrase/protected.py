@@ -10,7 +10,7 @@ from quaver.records import LabelSet
 __all__ = ["escaped", "label_names", "lost", "placeholders", "protected", "segments"]
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*\s?%?")
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
 _OPENING = re.compile(r"\{[{%#]")
 
 
@@ -83,7 +83,7 @@ def _named(text: str, names: list[str]) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     bare = _PLACEHOLDER.sub(" ", text)
-    return list(dict.fromkeys(one.replace(" ", "") for one in _NUMBER.findall(bare)))
+    return list(dict.fromkeys(re.sub(r"\s", "", one) for one in _NUMBER.findall(bare)))
 
 
 def escaped(text: str, original: str) -> str:
