@@ -71,7 +71,7 @@ class Connection:
         reply = await self._sent(self._client.post(path, cast_to=HttpResponse, body=body))
         if isinstance(reply, Response):
             return reply
-        return self._redacted(reply.content), read_limits(reply.headers)
+        return self._redacted(reply.content), _limits(reply.headers.raw)
 
     async def get(self, path: str) -> bytes:
         """Fetch what is at a path below the base URL, or at a URL of the server's.
@@ -107,3 +107,11 @@ class Connection:
         """What came, without the key, should a server repeat it."""
         key = self._key.encode()
         return content.replace(key, b"[key]") if key and key in content else content
+
+
+def _limits(raw: list[tuple[bytes, bytes]]) -> Limits | None:
+    """The limits in headers; most replies have none, and looking is dear."""
+    told = {
+        name.lower().decode(): value.decode() for name, value in raw if name[:11].lower() == b"x-ratelimit"
+    }
+    return read_limits(told) if told else None

@@ -1,0 +1,203 @@
+"""Calls a second over HTTP: Quaver against inspect-ai and against a bare aiohttp loop, on one local server.
+
+    python benchmarks/server.py [CALLS]
+
+The server answers after 50 ms; each client keeps 100 connections busy. The server, and each client, is a
+process of its own; peak memory is the operating system's figure for the client. inspect-ai is measured
+where it is installed (extra ``inspect``), over the same server through its ``openai-api`` provider.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from machine import machine
+
+LATENCY, CONNECTIONS, VARIANTS = 0.05, 100, 100
+
+
+def serve(port: int) -> None:
+    """The server: a fixed answer after 50 ms."""
+    from aiohttp import web
+
+    choice = {"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 20, "completion_tokens": 1, "total_tokens": 21}
+    reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    body = json.dumps(reply | {"choices": [choice], "usage": usage}).encode()
+
+    async def complete(request: web.Request) -> web.Response:
+        await request.read()
+        await asyncio.sleep(LATENCY)
+        return web.Response(body=body, content_type="application/json")
+
+    async def models(request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "m"}]})
+
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", complete)
+    application.router.add_get("/v1/models", models)
+    web.run_app(application, host="127.0.0.1", port=port, print=None, access_log=None)
+
+
+def texts(calls: int) -> list[str]:
+    return [f"Text {n}: about as long as a short message, give or take." for n in range(calls // VARIANTS)]
+
+
+def bare(url: str, calls: int) -> float:
+    """Seconds of a loop that does nothing but send and parse."""
+    import aiohttp
+
+    async def run() -> float:
+        numbers = iter(range(calls))
+        connector = aiohttp.TCPConnector(limit=CONNECTIONS)
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def worker() -> None:
+                for number in numbers:
+                    message = {"role": "user", "content": f"Text {number}: Is this a greeting?"}
+                    body = {"model": "m", "messages": [message], "max_tokens": 8, "temperature": 0}
+                    async with session.post(f"{url}/chat/completions", json=body) as reply:
+                        await reply.json()
+
+            started = time.perf_counter()
+            await asyncio.gather(*(worker() for _ in range(CONNECTIONS)))
+            return time.perf_counter() - started
+
+    return asyncio.run(run())
+
+
+def quaver(url: str, calls: int, folder: Path) -> float:
+    """Seconds of ``Study.run``, planning and storing included."""
+    from quaver.study import Study
+
+    items = folder / "items.csv"
+    if not items.exists():
+        items.write_text(
+            "id,text\n" + "\n".join(f'{n},"{text}"' for n, text in enumerate(texts(calls))) + "\n"
+        )
+    wordings = {str(n): f"Is this a greeting? Think of case {n}." for n in range(VARIANTS - 1)}
+    model = {"name": "m", "use": "openai_compatible", "model": "m", "base_url": url}
+    document: dict[str, Any] = {
+        "task": {"labels": ["yes", "no"]},
+        "items": {"source": str(items), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is this a greeting?"},
+        "variants": [{"use": "wordings", "texts": wordings}],
+        "models": [model | {"concurrency": CONNECTIONS}],
+    }
+    study = Study.open(document, folder=folder / "study")
+    started = time.perf_counter()
+    study.run()
+    seconds = time.perf_counter() - started
+    assert study.status()[0].answered == calls
+    return seconds
+
+
+def inspect(url: str, calls: int, folder: Path) -> float:
+    """Seconds of inspect-ai for the same prompts, logs and all."""
+    os.environ["LOCAL_BASE_URL"], os.environ["LOCAL_API_KEY"] = url, "none"
+    from inspect_ai import Task
+    from inspect_ai import eval as evaluate
+    from inspect_ai.dataset import Sample
+    from inspect_ai.solver import generate
+
+    samples = [Sample(input=f"Text {n}: Is this a greeting?") for n in range(calls)]
+    started = time.perf_counter()
+    (log,) = evaluate(
+        Task(dataset=samples, solver=generate()),
+        model="openai-api/local/m",
+        max_connections=CONNECTIONS,
+        max_samples=CONNECTIONS,
+        max_tokens=8,
+        temperature=0,
+        display="none",
+        log_dir=str(folder / "logs"),
+    )
+    assert log.status == "success"
+    return time.perf_counter() - started
+
+
+def measured(what: str, url: str, calls: int, folder: Path) -> dict[str, float]:
+    """One client in a process of its own: calls a second and peak memory in MB."""
+    command = [sys.executable, __file__, "--only", what, url, str(calls), str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def only(what: str, url: str, calls: int, folder: Path) -> None:
+    seconds = {
+        "bare": lambda: bare(url, calls),
+        "quaver": lambda: quaver(url, calls, folder),
+        "finished": lambda: quaver(url, calls, folder),
+        "inspect": lambda: inspect(url, calls, folder),
+    }[what]()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"rate": calls / seconds, "seconds": seconds, "peak": peak}))
+
+
+def started_server() -> tuple[subprocess.Popen[bytes], str]:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    process = subprocess.Popen([sys.executable, __file__, "--serve", str(port)])
+    for _ in range(200):
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return process, f"http://127.0.0.1:{port}/v1"
+        time.sleep(0.05)
+    raise SystemExit("the server did not start")
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--serve"]:
+        serve(int(sys.argv[2]))
+        return
+    if sys.argv[1:2] == ["--only"]:
+        only(sys.argv[2], sys.argv[3], int(sys.argv[4]), Path(sys.argv[5]))
+        return
+    parser = argparse.ArgumentParser()
+    parser.add_argument("calls", type=int, nargs="?", default=20_000)
+    asked = parser.parse_args()
+    print(f"A server that answers after 50 ms, {CONNECTIONS} connections, on {machine()}")
+    server, url = started_server()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            here = Path(folder)
+            loop = measured("bare", url, asked.calls, here)
+            ours = measured("quaver", url, asked.calls, here)
+            again = measured("finished", url, asked.calls, here)
+            print(f"  bare aiohttp loop   {loop['rate']:9,.0f} calls/s")
+            print(
+                f"  Quaver              {ours['rate']:9,.0f} calls/s, peak {ours['peak']:.0f} MB "
+                f"(at most 300): {ours['rate'] / loop['rate']:.2f} of the bare loop (at least 0.50)"
+            )
+            print(
+                f"  run again, finished {again['rate']:9,.0f} calls/s (at least 50,000): "
+                f"{again['seconds']:.2f} s for {asked.calls:,}"
+            )
+            if find_spec("inspect_ai") is None:
+                print("  inspect-ai is not installed (extra `inspect`): not compared")
+                return
+            theirs = measured("inspect", url, min(asked.calls, 1_000), here)
+            print(
+                f"  inspect-ai          {theirs['rate']:9,.0f} calls/s: Quaver is "
+                f"{ours['rate'] / theirs['rate']:.1f} times as fast (at least 10)"
+            )
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    main()
