@@ -65,6 +65,9 @@ class Draft:
     asked: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._forms = {self._form(one.text) for one in self.wordings}
+
     def of(self, group: str) -> list[Wording]:
         """The wordings of a group, in the order in which they came."""
         return [one for one in self.wordings if one.group == group]
@@ -95,6 +98,7 @@ class Draft:
             return False
         number = len(self.of(group)) + 1
         self.wordings.append(Wording(name(number), text, group, covariates or {}, origin or {}))
+        self._forms.add(self._form(text))
         return True
 
     def drop(self, group: str, why: str) -> None:
@@ -108,7 +112,7 @@ class Draft:
             return "empty"
         if form == self._form(self.original):
             return "echo"
-        return "duplicate" if any(form == self._form(one.text) for one in self.wordings) else None
+        return "duplicate" if form in self._forms else None
 
     def _form(self, text: str) -> str:
         return text if self.exact else re.sub(r"[\W_]+", " ", text).strip().casefold()

@@ -31,6 +31,7 @@ class Paraphrases:
         self._engine: Paraphraser = plugin(**bound)
         self.factor = self._engine.factor
         self.rewords = self._engine.part == "instruction"
+        self._points: tuple[int, int] | None = None
 
     def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """The original wording, then the engine's.
@@ -61,10 +62,10 @@ class Paraphrases:
 
     def notes(self, ground: Ground) -> Sequence[str]:
         """How many points the grammar has, where there is one."""
-        found = [level.origin.get("points") for level in self.levels(ground)[1:]]
-        if not found or found[0] is None:
+        if self._points is None:
             return ()
-        return [f"{self.factor}: {len(found):,} layouts drawn from a grammar of {found[0]:,} points"]
+        drawn, points = self._points
+        return [f"{self.factor}: {drawn:,} layouts drawn from a grammar of {points:,} points"]
 
     def _level(self, wording: Wording) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:
