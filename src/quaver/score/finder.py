@@ -93,13 +93,13 @@ def word_pattern(form: str) -> str:
     pattern = written
     if _has_edge(form[0]):
         pattern += rf"(?<![^\W_]{written})(?<![{_MARKS}]{written})"
+    if _has_edge(form[-1]):
+        pattern += _RIGHT_EDGE
     if form[0].isdigit():
         pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})(?<!\d/{written})(?<!out of {written})"
         pattern += rf"(?<!\d to {written})"
     if form[-1].isdigit():
         pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)(?!\sto\s\d)"
-    if _has_edge(form[-1]):
-        pattern += _RIGHT_EDGE
     return pattern
 
 

@@ -39,7 +39,7 @@ class VerbalConfidence(NamedTuple):
     reason: str | None = None
 
 
-def verbal_confidence(response: Response) -> VerbalConfidence:
+def verbal_confidence(said: Response | Answer) -> VerbalConfidence:
     """Read the confidence that an answer states.
 
     The well-formed values, in the order in which a number is tried: a percentage (``85%``,
@@ -55,9 +55,10 @@ def verbal_confidence(response: Response) -> VerbalConfidence:
     >>> verbal_confidence(Response("80 to 90%"))
     VerbalConfidence(value=None, reason='a range')
     """
-    if response.finish in ("error", "content_filter"):
+    answer = said if isinstance(said, Answer) else Answer(said)
+    if answer.response.finish in ("error", "content_filter"):
         return VerbalConfidence(None, "no answer")
-    text = Answer(response).folded
+    text = answer.folded
     if not text:
         return VerbalConfidence(None, "no text")
     if bare(text) in ("0", "1") and text.strip("-−+") == text:

@@ -46,7 +46,7 @@ class VerbalConfidence:
         def read_both(said: Answer) -> Reading:
             about = said.about or Response("", finish="error", error="no answer is stored")
             reading = read(about, self._evaluator, labels, variant)
-            confidence = verbal_confidence(said.response)
+            confidence = verbal_confidence(said)
             why = confidence.reason and f"confidence: {confidence.reason}"
             reason = "; ".join(part for part in (reading.reason, why) if part) or None
             return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)
