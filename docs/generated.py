@@ -1,0 +1,79 @@
+"""The pages of the site that are made from the code: the commands, the Python names, a page a measure."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.cli
+import typer.main
+from mkdocs.structure.files import File, Files
+
+import quaver
+from quaver import registry
+from quaver.cli.main import app
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages; the site generator calls this."""
+    for path, text in pages():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Each generated page: its path in the site and its Markdown."""
+    yield "index.md", _home()
+    yield "reference/commands.md", commands()
+    yield "reference/python.md", _python()
+    names = registry.names("measures")
+    yield "measures/index.md", _measures(names)
+    for name in names:
+        yield f"measures/{name}.md", measure(name)
+
+
+def _home() -> str:
+    """The README, with its links into docs/ as the site has them."""
+    text = README.read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/", "](", text)
+    return re.sub(r"\]\((?!https?:|#)([^)]*?(?:LICENSE|\.py|/))\)", r"]", text)
+
+
+def commands() -> str:
+    """Every command, its arguments and options, as the program itself explains them."""
+    context = typer.main.get_command(app).make_context("quaver", [], resilient_parsing=True)
+    text = typer.cli.get_docs_for_click(obj=typer.main.get_command(app), ctx=context, name="quaver")
+    return text.replace("# `quaver`", "# Commands", 1)
+
+
+def _python() -> str:
+    lines = ["# From Python", "", "Everything here is imported from `quaver`.", ""]
+    for name in sorted(quaver.__all__):
+        found = getattr(quaver, name)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            if name not in registry.names("measures"):
+                lines.append(f"::: {found.__module__}.{found.__qualname__}\n")
+    return "\n".join(lines)
+
+
+def _measures(names: list[str]) -> str:
+    lines = ["# Every measure", "", "| measure | what it is |", "| --- | --- |"]
+    for name in names:
+        first = (inspect.getdoc(registry.load("measures", name)) or "").partition("\n\n")[0]
+        lines.append(f"| [`{name}`]({name}.md) | {' '.join(first.split()).replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
+
+
+def measure(name: str) -> str:
+    """A measure's page: how a study asks for it, and its documentation."""
+    found = registry.load("measures", name)
+    return (
+        f"# {name}\n\nIn a study file: `measures: [{name}]`, with options `{{use: {name}, by: […]}}`; "
+        f"at the prompt: `quaver measure STUDY --name {name}`.\n\n"
+        f"::: {found.__module__}.{found.__qualname__}\n"
+    )
