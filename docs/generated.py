@@ -53,11 +53,12 @@ def commands() -> str:
 
 def _python() -> str:
     lines = ["# From Python", "", "Everything here is imported from `quaver`.", ""]
+    measures = registry.names("measures")
     for name in sorted(quaver.__all__):
         found = getattr(quaver, name)
-        if inspect.isclass(found) or inspect.isfunction(found):
-            if name not in registry.names("measures"):
-                lines.append(f"::: {found.__module__}.{found.__qualname__}\n")
+        documented = inspect.isclass(found) or inspect.isfunction(found)
+        if documented and name not in measures:
+            lines.append(f"::: {found.__module__}.{found.__qualname__}\n")
     return "\n".join(lines)
 
 
