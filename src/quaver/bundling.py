@@ -144,7 +144,8 @@ def _texts(study: Study, kept: set[str]) -> Texts:
 
 def _bare(lock: dict[str, Any]) -> dict[str, Any]:
     """The lock without the prompts that it shows."""
-    return {**lock, "variants": [{**one, "example": [], "examples": []} for one in lock["variants"]]}
+    variants = [{**one, "example": [], "examples": []} for one in lock["variants"]]
+    return {**lock, "original": [], "variants": variants}
 
 
 def _redacted(column: pl.Series, texts: Texts) -> pl.Series:

@@ -51,7 +51,8 @@ class StudyFolder:
         return self.path / "noise.json"
 
     @property
-    def _wordings(self) -> Path:
+    def wordings(self) -> Path:
+        """The wordings that models made and the edits by hand."""
         return self.path / "wordings.json"
 
     @property
@@ -117,11 +118,11 @@ class StudyFolder:
 
     def read_wordings(self) -> dict[str, Any]:
         """The wordings that models made and the edits by hand; empty where there are none."""
-        return _read(self._wordings)
+        return _read(self.wordings)
 
     def write_wordings(self, document: Mapping[str, Any]) -> None:
         """Keep the wordings that models made and the edits by hand."""
-        self._write(self._wordings, document)
+        self._write(self.wordings, document)
 
     def _write(self, path: Path, document: Mapping[str, Any]) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"

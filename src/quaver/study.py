@@ -704,9 +704,9 @@ class Study:
         }
 
     def own_files(self) -> list[Path]:
-        """The study file and, where it is a file, its table of items or annotations."""
+        """The study file, its table of items or annotations, and the wordings made for it, as far as there."""
         own = self.spec.annotations or self.spec.items
-        files = [self._source.path, self._source.home / own.source]
+        files = [self._source.path, self._source.home / own.source, self._files.wordings]
         return [file for file in files if file is not None and file.is_file()]
 
     def covariates(self) -> set[str]:

@@ -36,7 +36,10 @@ def command(
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does."""
+    """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
+
+    Wordings that a model is to make are made first, where there are none: they are part of the plan.
+    """
     opened = open_study(study, function)
     opened = opened.small() if small else opened
     opened.make_wordings(watch=say_made)
