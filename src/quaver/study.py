@@ -704,7 +704,7 @@ class Study:
         }
 
     def own_files(self) -> list[Path]:
-        """The study file, its table of items or annotations, and the wordings made for it, as far as there."""
+        """The study file, its table of items or annotations, and wordings.json, where there are such."""
         own = self.spec.annotations or self.spec.items
         files = [self._source.path, self._source.home / own.source, self._files.wordings]
         return [file for file in files if file is not None and file.is_file()]
