@@ -13,24 +13,23 @@ unpacked: what then remains between it and transformers is not that rounding.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import Request as HttpRequest
-from urllib.request import urlopen
 
 from machine import machine
 
 from quaver.design.experiment import resolve
 from quaver.design.plan import Plan
 from quaver.design.study_file import read_study
+from quaver.models import Model
 from quaver.models.llamacpp import LlamaCpp
+from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.transformers import Transformers
 from quaver.models.weights import find_weights
 from quaver.records import Request, Response, Token
@@ -91,34 +90,17 @@ def requests(items: int, question: str = "label") -> list[Request]:
     return list(Plan(experiment, {"m": "any"}).requests("m"))
 
 
-def answers(model: LlamaCpp | Transformers, asked: Iterable[Request]) -> list[Response]:
+def answers(model: Model, asked: Iterable[Request]) -> list[Response]:
     """Each request's response, in order."""
     found = {id(request): responses[0] for request, responses in model.answer(asked)}
     return [found[id(request)] for request in asked]
 
 
-def served(model: LlamaCpp, asked: Iterable[Request]) -> Iterator[Response]:
-    """The same through the HTTP server that llama.cpp has."""
+def served(model: LlamaCpp, asked: Iterable[Request]) -> list[Response]:
+    """The same through the HTTP server that llama.cpp has, several at once."""
     model._load()
-    for request in asked:
-        body = {
-            "messages": [{"role": role, "content": content} for role, content in request.prompt.messages],
-            "temperature": 0,
-            "max_tokens": request.decoding.max_tokens,
-            "logprobs": True,
-            "top_logprobs": request.decoding.logprobs,
-        }
-        url = f"{model._server.listening_address}/v1/chat/completions"
-        head = {"Content-Type": "application/json"}
-        with urlopen(HttpRequest(url, json.dumps(body).encode(), head), timeout=60) as reply:
-            choice = json.load(reply)["choices"][0]
-        tokens = tuple(
-            Token(
-                one["token"], one["logprob"], tuple((t["token"], t["logprob"]) for t in one["top_logprobs"])
-            )
-            for one in choice["logprobs"]["content"]
-        )
-        yield Response(choice["message"]["content"], tokens=tokens)
+    url = f"{model._server.listening_address}/v1"
+    return answers(OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url), asked)
 
 
 def agreement(ones: list[Response], others: list[Response]) -> Agreement:
@@ -189,7 +171,7 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
             print(f"{name}: {time.perf_counter() - started:.0f} s, loading included", flush=True)
             model.close()
         server = LlamaCpp(model=MODEL, context=512, setting="fast")
-        found["llama.cpp's server"] = list(served(server, asked))
+        found["llama.cpp's server"] = served(server, asked)
         server.close()
     pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
     pairs += [("llamacpp, unpacked", "transformers"), ("transformers", "transformers, fast")]
