@@ -73,7 +73,8 @@ def test_prompts_share_what_they_have_in_common(study: Study) -> None:
     plan = study.plan()
     (model,) = plan.models
     assert model.counted
-    assert model.cost == 0
+    assert model.cost is not None
+    assert model.cost.high == 0
     assert model.stored == model.calls == plan.calls
     assert model.new_tokens < model.prompt_tokens / 10
 
@@ -84,8 +85,7 @@ def test_the_report_and_the_table_hold_the_same_estimates(study: Study) -> None:
     with (study.folder / "estimates.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     estimates = study.estimates()
-    asked_for = {one.measure for one in estimates}  # the report adds some of its own
-    written = [(row["measure"], row["value"]) for row in rows if row["measure"] in asked_for]
+    written = [(row["measure"], row["value"]) for row in rows[: len(estimates)]]  # the report adds its own
     assert written == [(one.measure, "" if one.value is None else repr(one.value)) for one in estimates]
 
 

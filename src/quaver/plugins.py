@@ -226,12 +226,11 @@ class Plugins:
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
-            self.check_names(asked, factors, columns, evaluators, ("measures", index))
+            self.check_names(asked, columns, evaluators, ("measures", index))
 
     def check_names(
         self,
         asked: MeasureSpec,
-        factors: Sequence[str],
         columns: Sequence[str],
         evaluators: Sequence[str],
         loc: Sequence[str | int],
@@ -242,7 +241,7 @@ class Plugins:
             UnknownName: There is one.
         """
         where = self._source.where(*loc)
-        for column in asked.columns(factors):
+        for column in asked.by or ():
             if column not in columns:
                 raise UnknownName("column", column, columns, where=f"{where}: by")
         if asked.evaluator is not None and asked.evaluator not in evaluators:

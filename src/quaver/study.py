@@ -34,6 +34,7 @@ from quaver.design.study_file import Source, read_study
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
+from quaver.measure import compared_by
 from quaver.models import Model, Placed, Probed
 from quaver.models.fit import check_abilities, needs_of
 from quaver.notebook import Estimates
@@ -301,9 +302,7 @@ class Study:
             asked = self._asked_until(self.spec.until)
             self._plugins.measure(asked, ("until",))
             columns = [*ANNOTATION_COLUMNS, *self._factors, *self.spec.items.groups]
-            self._plugins.check_names(
-                asked, self._factors, columns, list(self._plugins.evaluators()), ("until",)
-            )
+            self._plugins.check_names(asked, columns, list(self._plugins.evaluators()), ("until",))
 
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
@@ -636,10 +635,10 @@ class Study:
     ) -> Measurement:
         plugin, options = self._plugins.measure(asked, loc)
         evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
-        self._plugins.check_names(asked, self._factors, frame.columns, evaluators, loc)
-        compared = getattr(plugin, "compares", ())
-        wanted = ("evaluator", *asked.columns(self._factors))
-        by = tuple(name for name in wanted if name not in compared or name in (asked.by or ()))
+        self._plugins.check_names(asked, frame.columns, evaluators, loc)
+        compared = compared_by(plugin, options)
+        apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
+        by = (*apart, *asked.columns(self._factors, compared))
         if "evaluator" in compared and not frame.is_empty():
             first = asked.evaluator or str(frame["evaluator"][0])
             options = options if options.get("second") == first else {"first": first, **options}

@@ -26,7 +26,6 @@ from quaver.errors import nearest
 from quaver.records import ANNOTATION_COLUMNS, Decoding, Label, LabelSet, Level
 
 __all__ = [
-    "ACROSS_VARIANTS",
     "IMPORTED",
     "NOT_ASKED",
     "TEXT_FACTOR",
@@ -53,9 +52,6 @@ IMPORTED = "imported"
 
 TEXT_FACTOR = "text"
 """The factor of the items' text, where the study gives several templates."""
-
-ACROSS_VARIANTS = frozenset(["consistency", "inter_pss", "original_agreement", "sensitivity"])
-"""Measures that compare variants, and so are not taken for each variant apart."""
 
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -348,21 +344,28 @@ class MeasureSpec(PluginSpec):
 
     by: tuple[Name, ...] | None = Field(
         None,
-        description="Columns whose combinations are measured apart; model, decoding and variant if left "
-        "out, for measures that compare variants model, decoding and text.",
+        description="Columns whose combinations are measured apart; if left out, those of model, decoding "
+        "and variant that the measure does not compare.",
     )
     evaluator: Name | None = Field(None, description="Whose readings; every evaluator's if left out.")
     flagged: Literal["with", "without", "both"] = Field(
         "with", description="Wordings whose meaning is doubtful: with them, without them, or one of each."
     )
 
-    def columns(self, factors: Collection[str]) -> tuple[str, ...]:
-        """The columns to measure apart in a study whose variants have these factors."""
+    def columns(self, factors: Collection[str], compared: Collection[str] = ()) -> tuple[str, ...]:
+        """The columns to measure apart.
+
+        Args:
+            factors: Of the study's variants.
+            compared: Columns whose levels the measure compares. One that compares variants is still
+                taken for each template of the items' text apart: these show different things.
+        """
         if self.by is not None:
             return self.by
-        if self.use not in ACROSS_VARIANTS:
-            return ("model", "decoding", "variant")
-        return ("model", "decoding", *(name for name in (TEXT_FACTOR,) if name in factors))
+        columns = ["model", "decoding", "variant"]
+        if "variant" in compared and TEXT_FACTOR in factors:
+            columns.append(TEXT_FACTOR)
+        return tuple(name for name in columns if name not in compared)
 
 
 class PriceSpec(_Part):

@@ -11,7 +11,7 @@ within each stratum of a cell and averaged over them, so that every measure work
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
@@ -21,7 +21,7 @@ from quaver.records import Estimate, LabelSet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frame", "Measure", "compares"]
+__all__ = ["Frame", "Measure", "compared_by", "compares"]
 
 Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
 
@@ -41,6 +41,16 @@ def compares(*columns: str) -> Callable[[_F], _F]:
         return measure
 
     return mark
+
+
+def compared_by(measure: Callable[..., Any], options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns whose levels a measure compares with these options.
+
+    One with an option ``between`` compares those columns instead of its own.
+    """
+    own: tuple[str, ...] = getattr(measure, "compares", ())
+    between = options.get("between", own)
+    return (between,) if isinstance(between, str) else tuple(between)
 
 
 class Measure(Protocol):

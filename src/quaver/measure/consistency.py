@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
@@ -29,6 +29,7 @@ from quaver.records import Estimate, LabelSet
 __all__ = ["Similarity", "consistency", "consistency_matrix"]
 
 
+@compares("variant")
 def consistency(
     annotations: Frame,
     *,

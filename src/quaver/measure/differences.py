@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
@@ -26,6 +26,7 @@ _MCNEMAR = (
 )
 
 
+@compares("variant", "text")
 def differences(
     annotations: Frame,
     *,

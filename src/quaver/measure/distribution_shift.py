@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
@@ -54,6 +54,7 @@ _DISTANCES: dict[str, tuple[Distance, str, str]] = {
 }
 
 
+@compares("variant", "text")
 def distribution_shift(
     annotations: Frame,
     *,

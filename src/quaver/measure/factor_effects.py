@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.confidences import arranged, column_for, numbers_of
 from quaver.measure.encode import Codes, combine, encode
@@ -32,6 +32,7 @@ _LARGEST = 100
 """Interactions with more combinations of levels than this are measured only where they are asked for."""
 
 
+@compares("variant", "text")
 def factor_effects(
     annotations: Frame,
     *,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
@@ -37,6 +37,7 @@ class Plan(NamedTuple):
     models: int = 1
 
 
+@compares("model", "variant")
 def generalizability(
     annotations: Frame,
     *,

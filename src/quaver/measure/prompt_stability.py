@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.intervals import percentile
 from quaver.measure.random_wordings import two_way_alphas
@@ -90,6 +90,7 @@ def intra_pss(
     ]
 
 
+@compares("variant")
 def inter_pss(
     annotations: Frame,
     *,
@@ -200,6 +201,7 @@ def _both(setting: Setting, cell: Cell, fixed: Estimate, wordings: str) -> Estim
     )
 
 
+@compares("variant")
 def pooled_pss(
     annotations: Frame,
     *,
@@ -255,6 +257,7 @@ def pooled_pss(
     ]
 
 
+@compares("model")
 def inter_model(
     annotations: Frame,
     *,

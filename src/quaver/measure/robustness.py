@@ -10,7 +10,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from quaver.errors import UnknownName
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.encode import Ints
 from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
@@ -26,6 +26,7 @@ __all__ = ["corrected_spread", "spread"]
 _PAPER = "Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)"
 
 
+@compares("variant")
 def spread(
     annotations: Frame,
     *,

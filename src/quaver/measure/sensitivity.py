@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.entropy import entropy, jackknifed_entropy
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
@@ -76,6 +76,7 @@ def mean_defined(values: Floats) -> Floats:
     return np.asarray(np.where(known.any(1), total / np.maximum(known.sum(1), 1), np.nan))
 
 
+@compares("variant")
 def sensitivity(
     annotations: Frame,
     *,

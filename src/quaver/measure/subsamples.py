@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, Units
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Claim, percentile, undefined
@@ -83,6 +83,7 @@ def intra_pss_subsamples(
     ]
 
 
+@compares("variant")
 def inter_pss_subsamples(
     annotations: Frame,
     *,

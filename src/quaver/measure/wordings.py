@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.intervals import undefined
 from quaver.measure.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
@@ -22,6 +22,7 @@ from quaver.records import Estimate, LabelSet, Level
 __all__ = ["original_agreement", "wording_stability"]
 
 
+@compares("variant")
 def wording_stability(
     annotations: Frame,
     *,
@@ -86,6 +87,7 @@ def wording_stability(
     return found
 
 
+@compares("variant")
 def original_agreement(
     annotations: Frame,
     *,
