@@ -1,9 +1,10 @@
 """Whether the engines give the same answers with the same weights, and how far apart their numbers are.
 
-    .venv-heavy/bin/python benchmarks/engines_agree.py [items] [label | why]
+    .venv-heavy/bin/python benchmarks/engines_agree.py [items] [word | letter | why]
 
-``label`` asks for one word, as an annotation study does; ``why`` lets the model write eight tokens of its
-own, where many continuations are about as likely and engines part sooner.
+``word`` and ``letter`` ask for a label, as an annotation study does, and only ``letter`` for one that is one
+token, whose probability can be compared; ``why`` lets the model write eight tokens of its own, where many
+continuations are about as likely and engines part sooner.
 
 One GGUF file is asked about voters of 1996 by llama.cpp in process, by llama.cpp's HTTP server, and by
 transformers, which unpacks the file to float32. llama.cpp does not unpack: it rounds the activations to
@@ -36,13 +37,20 @@ from quaver.records import Request, Response, Token
 from quaver.score.logprob import label_masses
 
 MODEL = "smollm2-135m-instruct"
-LABELS = {"clinton": ("clinton",), "dole": ("dole",)}
+LABELS = {"a": ("clinton",), "b": ("dole",)}
 QUESTIONS = {
-    "label": {
+    "word": {
         "system": "You are a survey. You answer with one word.",
         "layout": "Voter: {{ text }}\nQuestion: {{ question }}\nAnswer:",
         "instruction": "Does this voter choose Bill Clinton or Bob Dole?",
         "postfix": "Answer with one word, Clinton or Dole.",
+    },
+    "letter": {
+        "system": "You are a survey. You answer with one letter.",
+        "layout": "Voter: {{ text }}\nQuestion: {{ question }}\nAnswer:",
+        "instruction": "Does this voter choose Bill Clinton or Bob Dole?",
+        "postfix": "Answer with one letter, A for Clinton or B for Dole.",
+        "answers": {"clinton": "A", "dole": "B"},
     },
     "why": {
         "instruction": "Does this voter choose Bill Clinton or Bob Dole?",
@@ -56,7 +64,7 @@ STUDY = {
         "text": "I am {{ age }} years old and live in {{ place }}. I {{ education }}. I watch the news on TV "
         "{{ news }}. I call myself {{ party }}, and my views are {{ ideology }}.",
     },
-    "decoding": {"greedy": {"temperature": 0, "max_tokens": 8, "logprobs": 50}},
+    "decoding": {"greedy": {"temperature": 0, "max_tokens": 8, "logprobs": 500}},
     "models": [{"name": "m", "use": "function"}],
 }
 
@@ -69,7 +77,7 @@ class Agreement:
         items: How many were asked about.
         same: How many greedy answers are the same to the last character.
         first: How many have the same first token.
-        label: Differences of the probability of the first label, over that of both, an item each.
+        label: Differences of the probability of A, over that of A and B, an item each (``letter``).
         token: Differences of the log-probability of the first token that either found likeliest.
         margins: Where answers part: the lead of the token that was taken over the other engine's, in
             natural logarithms, on the first engine.
@@ -83,7 +91,7 @@ class Agreement:
     margins: list[float]
 
 
-def requests(items: int, question: str = "label") -> list[Request]:
+def requests(items: int, question: str = "word") -> list[Request]:
     """One question about each of some voters."""
     study = STUDY | {"items": {**STUDY["items"], "sample": items}, "prompt": QUESTIONS[question]}  # type: ignore[dict-item]
     experiment = resolve(*read_study(study))
@@ -103,13 +111,14 @@ def served(model: LlamaCpp, asked: Iterable[Request]) -> list[Response]:
     return answers(OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url), asked)
 
 
-def agreement(ones: list[Response], others: list[Response]) -> Agreement:
+def agreement(ones: list[Response], others: list[Response], question: str) -> Agreement:
     """Compare two engines item by item."""
     label, token, margins, first = [], [], [], 0
     for one, other in zip(ones, others, strict=True):
         here, there = one.tokens[0], other.tokens[0]
         first += here.text == there.text
-        label.append(abs(_share(here) - _share(there)))
+        if question == "letter":
+            label.append(abs(_share(here) - _share(there)))
         known = dict(there.top)
         token.append(abs(here.top[0][1] - known.get(here.top[0][0], -math.inf)))
         if one.text != other.text:
@@ -120,7 +129,7 @@ def agreement(ones: list[Response], others: list[Response]) -> Agreement:
 
 def _share(token: Token) -> float:
     masses, _ = label_masses(token, LABELS)
-    return masses.get("clinton", 0.0) / (sum(masses.values()) or math.nan)
+    return masses.get("clinton", 0.0) / sum(masses.values())
 
 
 def _margin(one: Response, other: Response) -> float:
@@ -163,7 +172,6 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
             "llamacpp": LlamaCpp(model=MODEL, context=512),
             "llamacpp, unpacked": LlamaCpp(model=whole, context=512),
             "transformers": Transformers(model=MODEL, device="cpu"),
-            "transformers, fast": Transformers(model=MODEL, device="cpu", setting="fast"),
         }
         for name, model in engines.items():
             started = time.perf_counter()
@@ -174,14 +182,14 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
         found["llama.cpp's server"] = served(server, asked)
         server.close()
     pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
-    pairs += [("llamacpp, unpacked", "transformers"), ("transformers", "transformers, fast")]
-    return {f"{one} and {other}": agreement(found[one], found[other]) for one, other in pairs}
+    pairs += [("llamacpp, unpacked", "transformers")]
+    return {f"{one} and {other}": agreement(found[one], found[other], question) for one, other in pairs}
 
 
 def main() -> None:
     """Print the table of docs/engines.md."""
     items = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    question = sys.argv[2] if len(sys.argv) > 2 else "label"
+    question = sys.argv[2] if len(sys.argv) > 2 else "word"
     print(f"{machine()}; {MODEL}, {items} voters, question {question!r}, greedy answers of up to 8 tokens")
     print(
         "| engines | same answer | same first token | label probability, mean (largest) difference |", end=""
@@ -189,10 +197,10 @@ def main() -> None:
     print(" likeliest token's log-probability, mean | margins where answers part |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, one in compare(items, question).items():
+        label = f"{statistics.mean(one.label):.4f} ({max(one.label):.4f})" if one.label else "–"
         margins = ", ".join(f"{margin:.3f}" for margin in sorted(one.margins)) or "–"
         print(
-            f"| {name} | {one.same} of {one.items} | {one.first} | {statistics.mean(one.label):.4f} "
-            f"({max(one.label):.4f}) | {statistics.mean(one.token):.4f} | {margins} |"
+            f"| {name} | {one.same} of {one.items} | {one.first} | {label} | {statistics.mean(one.token):.4f} | {margins} |"
         )
 
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-SLOW = ("coverage.py", "evaluators.py", "spread.py", "stopping.py")
-"""Those that take longer than a bench should; run them by name."""
+SLOW = ("coverage.py", "engines_agree.py", "evaluators.py", "spread.py", "stopping.py")
+"""Those that take longer than a bench should, or need a heavy extra; run them by name."""
 
 
 def main() -> None:

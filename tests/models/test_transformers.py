@@ -16,6 +16,7 @@ from tests.models.requests import TEXTS, ask, bits, one, request
 from tests.models.tiny import make_tiny
 
 from quaver.errors import ModelError, Unavailable
+from quaver.models.llamacpp import LlamaCpp
 from quaver.models.transformers import Transformers
 from quaver.records import Message, Prompt, Request
 
@@ -233,3 +234,21 @@ def test_damaged_weights_are_one_error(tmp_path: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(ModelError, match="transformers cannot load"):
         one(Transformers(model=str(folder), device="cpu"), request())
+
+
+def test_the_embedded_models_file_says_here_what_it_says_in_llama_cpp() -> None:
+    asked = [request(text, max_tokens=1, logprobs=20) for text in TEXTS]
+    asked += [
+        replace(one, prompt=Prompt((Message("plain", "The capital of France is"),), "", ""))
+        for one in asked[:1]
+    ]
+    here = ask(Transformers(model="smollm2-135m-instruct", device="cpu"), *asked)
+    there = ask(LlamaCpp(model="smollm2-135m-instruct", context=256), *asked)
+    assert here[-1][0].text == there[-1][0].text == " Paris"
+    for (found,), (expected,) in zip(here, there, strict=True):
+        assert found.prompt_tokens == expected.prompt_tokens
+        known = dict(expected.tokens[0].top)
+        shared = [(logprob, known[text]) for text, logprob in found.tokens[0].top if text in known]
+        assert len(shared) >= 15
+        # llama.cpp rounds activations to eight bits too: benchmarks/engines_agree.py says what that does.
+        assert np.mean([abs(one - other) for one, other in shared]) < 0.15
