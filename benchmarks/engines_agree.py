@@ -178,7 +178,7 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
             found[name] = answers(model, asked)
             print(f"{name}: {time.perf_counter() - started:.0f} s, loading included", flush=True)
             model.close()
-        server = LlamaCpp(model=MODEL, context=512, setting="fast")
+        server = LlamaCpp(model=MODEL, context=512)
         found["llama.cpp's server"] = served(server, asked)
         server.close()
     pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
@@ -200,7 +200,8 @@ def main() -> None:
         label = f"{statistics.mean(one.label):.4f} ({max(one.label):.4f})" if one.label else "–"
         margins = ", ".join(f"{margin:.3f}" for margin in sorted(one.margins)) or "–"
         print(
-            f"| {name} | {one.same} of {one.items} | {one.first} | {label} | {statistics.mean(one.token):.4f} | {margins} |"
+            f"| {name} | {one.same} of {one.items} | {one.first} | {label} | "
+            f"{statistics.mean(one.token):.4f} | {margins} |"
         )
 
 
