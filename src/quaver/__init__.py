@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
     from quaver.measure.coders import coder_agreement
     from quaver.measure.compliance import compliance
+    from quaver.measure.conclusions import conclusion
+    from quaver.measure.consensus import consensus, dawid_skene
     from quaver.measure.consistency import consistency, consistency_matrix
     from quaver.measure.correctness import accuracy
     from quaver.measure.differences import differences, mcnemar
@@ -100,9 +102,12 @@ __all__ = [
     "cohen_kappa",
     "compare",
     "compliance",
+    "conclusion",
+    "consensus",
     "consistency",
     "consistency_matrix",
     "covariate_correlation",
+    "dawid_skene",
     "dependability",
     "differences",
     "distinct_annotations",
@@ -187,6 +192,11 @@ _PUBLIC = {
     ),
     "quaver.measure.coders": ("coder_agreement",),
     "quaver.measure.compliance": ("compliance",),
+    "quaver.measure.conclusions": ("conclusion",),
+    "quaver.measure.consensus": (
+        "consensus",
+        "dawid_skene",
+    ),
     "quaver.measure.consistency": (
         "consistency",
         "consistency_matrix",

@@ -23,6 +23,7 @@ from quaver.collect.runner import Outcome, Progress
 from quaver.collect.sole_writer import sole_writer, who_collects
 from quaver.collect.store import Counts, Store
 from quaver.collecting import Collecting, reused_folders
+from quaver.concluding import CONCLUSIONS, Conclusions, concluded_about
 from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document, original_messages
@@ -296,6 +297,7 @@ class Study:
     def _check(self) -> None:
         """Find what is wrong with the study before anything is asked."""
         self._plugins.check(self._factors)
+        self._conclusions.check()
         check_money(self.prices, self.spec, self._source)
         reused_folders(self.spec, self._source)
         if self.spec.until is not None:
@@ -607,11 +609,17 @@ class Study:
         asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
             (("measures", index), one) for index, one in enumerate(self.spec.measures)
         ]
+        concluded = self._conclusions.measurements(names)
+        names = [one for one in names if one != CONCLUSIONS or not concluded] if names is not None else None
         if names is not None:
             known = {one.use for _, one in asked}
             asked = [(loc, one) for loc, one in asked if one.use in names]
             asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
-        return [self._measurement(one, frame, loc) for loc, one in asked]
+        return [*(self._measurement(one, frame, loc) for loc, one in asked), *concluded]
+
+    @property
+    def _conclusions(self) -> Conclusions:
+        return Conclusions(self.spec, self._source, self.experiment)
 
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding.
@@ -709,9 +717,9 @@ class Study:
         return [file for file in files if file is not None and file.is_file()]
 
     def covariates(self) -> set[str]:
-        """The items' fields that are no texts: groups and gold labels."""
+        """The items' fields that are no texts: groups, gold labels, what conclusions are drawn about."""
         own = self.spec.annotations or self.spec.items
-        return {*own.groups, *([own.gold.column] if own.gold else [])}
+        return {*own.groups, *([own.gold.column] if own.gold else []), *concluded_about(self.spec)}
 
     # --------------------------------------------------------------------- inside
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
-from quaver.cli.tables import estimates_tables
+from quaver.cli.tables import conclusion_tables, estimates_tables
 
 
 def command(
@@ -25,6 +25,8 @@ def command(
         for estimate in estimates:
             print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
         return
-    for one in estimates_tables(estimates):
+    concluded = [one for one in estimates if one.measure.startswith("conclusion")]
+    others = [one for one in estimates if not one.measure.startswith("conclusion")]
+    for one in (*estimates_tables(others), *conclusion_tables(concluded)):
         screen.print(one)
         screen.print()

@@ -11,7 +11,7 @@ from rich.console import Group
 from quaver.cli.screen import table
 from quaver.records import Estimate
 
-__all__ = ["estimates_tables", "flips_tables", "numbers", "short"]
+__all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers", "short"]
 
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
@@ -36,6 +36,61 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
             for about, row in zip(told, rows, strict=True)
         ]
         yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
+
+
+def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
+    """What is concluded under every specification, a table a conclusion and cell, by size of the estimate.
+
+    Args:
+        estimates: Of conclusions, alone.
+    """
+    apart = ("conclusion", "model", "decoding", "evaluator")
+
+    def cell(estimate: Estimate) -> tuple[str, ...]:
+        return tuple(estimate.cell.get(column, "") for column in apart)
+
+    for key, group in groupby(sorted(estimates, key=cell), key=cell):
+        rows = list(group)
+        counts = [one for one in rows if "verdict" not in one.details]
+        drawn = sorted(
+            (one for one in rows if "verdict" in one.details),
+            key=lambda one: (one.value is None, one.value or 0.0),
+        )
+        shown = [
+            (
+                short(one.cell["variant"]) if "variant" in one.cell else _TOGETHER.get(one.measure, ""),
+                *numbers(one),
+                one.details["verdict"],
+                _share(one.details.get("accuracy")),
+                one.n,
+            )
+            for one in drawn
+        ]
+        about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
+        title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}"
+        for one in counts:
+            told = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
+            span = f" ({_share(one.low)} to {_share(one.high)})"
+            title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {told}{span}"
+        columns = ("labels of", "estimate", f"{drawn[0].confidence:.0%} interval", "verdict", "right", "n")
+        yield table(columns, shown, title)
+
+
+_TOGETHER = {
+    "conclusion": "all answers",
+    "conclusion_majority": "majority of variants",
+    "conclusion_dawid_skene": "Dawid-Skene over variants",
+    "conclusion_gold": "gold labels",
+}
+_VERDICTS = {
+    "conclusion_holds": "holds",
+    "conclusion_reverses": "reverses",
+    "conclusion_undecided": "not distinguishable",
+}
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f} %"
 
 
 def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:

@@ -31,6 +31,7 @@ __all__ = [
     "TEXT_FACTOR",
     "AnnotationsSpec",
     "BudgetSpec",
+    "ConclusionSpec",
     "DecodingSpec",
     "FollowUpSpec",
     "GoldSpec",
@@ -368,6 +369,27 @@ class MeasureSpec(PluginSpec):
         return tuple(name for name in columns if name not in compared)
 
 
+class ConclusionSpec(_Part):
+    """What is to be concluded from the labels, and so compared over all ways of asking."""
+
+    name: Name | None = Field(None, description="What it is called; formula and effect if left out.")
+    formula: Text = Field(
+        description="share(LABEL) ~ a + b, or label ~ a + b where labels are numbers; a and b are columns "
+        "of the items.",
+        examples=["share(positive) ~ group"],
+    )
+    effect: Text = Field(
+        description="What is claimed: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
+    )
+    regression: Literal["linear", "logistic"] = Field(
+        "linear", description="logistic (for share) has log-odds as its coefficients."
+    )
+    missing: Literal["drop", "category"] = Field(
+        "drop", description="An answer without a label: left out, or (category) one that is not LABEL."
+    )
+    group: Name | None = Field(None, description="The group of items that is resampled; items if left out.")
+
+
 class PriceSpec(_Part):
     """What a model costs, in US dollars a million tokens. A bare name is another model's price; 0 is free."""
 
@@ -602,6 +624,9 @@ class StudySpec(_Part):
             )
         ),
         description="What is measured.",
+    )
+    conclusions: tuple[ConclusionSpec, ...] = Field(
+        (), description="What is to be concluded from the labels, held against every way of asking."
     )
     budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
     reuse: tuple[Text, ...] = Field(

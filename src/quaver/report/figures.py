@@ -11,6 +11,7 @@ from quaver.report.charts.distances import distance_chart, placed
 from quaver.report.charts.levels import level_chart
 from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, not_drawn, shares_shown
+from quaver.report.charts.specifications import specification_chart
 from quaver.report.finding import strongest_factor
 from quaver.report.numbers import percent_measure, printed
 from quaver.report.plain_text import slug
@@ -63,7 +64,9 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
         elif measure in _CHARTS:
             found.append(_scores(results, measure, factor, section, _CHARTS[measure]))
     found += [_distances(results, measure) for measure in _BY_DISTANCE]
+    found += _conclusions(results)
     others = [measure for measure in results.measures if measure not in (*_SECTIONS, "label_shares")]
+    others = [measure for measure in others if not measure.startswith("conclusion")]
     found += [_scores(results, measure, factor, "more", score_chart) for measure in others]
     return _named_apart([figure for figure in found if figure])
 
@@ -126,6 +129,35 @@ def _shares(
         shown,
         f"{title}. {_spoken_shares(results, shown, factor)}",
     )
+
+
+def _conclusions(results: Results) -> list[Figure | None]:
+    """A specification curve for each conclusion."""
+    every = [one for one in results.estimates if one.measure.startswith("conclusion")]
+    found: list[Figure | None] = []
+    for name in dict.fromkeys(one.cell.get("conclusion", "") for one in every):
+        some = [one for one in every if one.cell.get("conclusion", "") == name]
+        single = [one for one in some if one.measure == "conclusion"]
+        if not any(one.value is not None for one in single):
+            continue
+        verdicts = [one.details["verdict"] for one in single]
+        counts = [f"{v} under {verdicts.count(v)}" for v in ("holds", "reverses", "not distinguishable")]
+        told = f"Of {len(single)} specifications: {', '.join(counts)}. {_BARS}"
+        gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
+        title = f"{name}: {single[0].details['effect']}, under every way of asking"
+        found.append(
+            Figure(
+                f"conclusion-{slug(name)}",
+                "conclusion",
+                "conclusions",
+                title,
+                f"{told}{gold} Below: what each was made with.",
+                lambda some=some, **how: specification_chart(some, results, **how),
+                some,
+                f"{title}. {told}",
+            )
+        )
+    return found
 
 
 def _distances(results: Results, measure: str) -> Figure | None:

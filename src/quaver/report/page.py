@@ -169,7 +169,10 @@ def _further(results: Results) -> list[Estimate]:
 
 def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str, dict[str, Any]]]:
     sections: dict[str, dict[str, dict[str, Any]]] = {
-        name: {} for name in ("finding", "factors", "stability", "sensitivity", "accuracy", "answers", "more")
+        name: {}
+        for name in (
+            *("finding", "factors", "conclusions", "stability", "sensitivity", "accuracy", "answers", "more"),
+        )
     }
     for figure in drawn:
         sections[figure.section][figure.name] = _shown(figure, results)

@@ -49,7 +49,8 @@ def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:
     for one in estimates[:_MOST_ROWS]:
         percent = percent_measure(one.measure)
         value = escape("—") if one.value is None else number(one.value, percent)
-        remarks = [*([one.reason] if one.reason else []), *one.warnings]
+        verdict = one.details.get("verdict")
+        remarks = [str(said) for said in (verdict, one.reason) if said] + [*one.warnings]
         cells = [one.measure if c == "measure" else one.cell.get(c, "") for c in columns]
         rows.append((*cells, value, interval(one), str(one.n), "; ".join(remarks)))
     at = len(columns)

@@ -1,0 +1,150 @@
+"""Weighted regressions of many resamples at a time: a contrast of coefficients as a statistic."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from quaver.measure.bootstrap import Floats, Statistic
+from quaver.measure.intervals import Interval
+
+__all__ = ["linear", "linear_bound", "logistic"]
+
+_SINGULAR = 1e12
+"""A cross-product whose condition number is above this has no solution worth the name."""
+_STEPS = 40
+_FAR = 5.0
+"""A step of Newton's may move no item's log-odds by more than this."""
+
+
+def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+    """Least squares: Σ_j c_j b_j of b = (XᵀWX)⁻¹ XᵀWy, for rows of item weights W.
+
+    Args:
+        matrix: X, shape (items, columns).
+        outcome: y, shape (items,); NaN where an item has none, which then plays no part.
+        contrast: c, shape (columns,).
+
+    Returns:
+        Weights, shape (samples, items) -> values, shape (samples, 1); NaN where the columns depend on
+        each other in the sample.
+
+    >>> x = np.stack([np.ones(3), np.array([0.0, 1.0, 2.0])], 1)
+    >>> slope = linear(x, np.array([1.0, 3.0, 5.0]), np.array([0.0, 1.0]))
+    >>> slope(np.ones((1, 3))).round(12).tolist()
+    [[2.0]]
+    """
+    known, design, scale = _scaled(matrix, outcome)
+    told, products = outcome[known], _products(design)
+    moments = design * told[:, None]
+
+    def statistic(weights: Floats) -> Floats:
+        some = weights[:, known]
+        return _solved(some @ products, some @ moments) @ (contrast / scale)[:, None]
+
+    return statistic
+
+
+def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+    """Maximum likelihood of P(y = 1) = 1/(1 + exp(−Xb)): the same contrast, in log-odds.
+
+    Outcomes between 0 and 1 (an item's share over repeats) are taken as they are. Undefined where
+    the covariates tell the outcomes apart without error, and b is infinite.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: From 0 to 1, or NaN.
+        contrast: As there.
+
+    With one group's share at 1/2 and the other's at 3/4 the log-odds differ by ln 3:
+
+    >>> group = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> x = np.stack([np.ones(6), group], 1)
+    >>> odds = logistic(x, np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0]))
+    >>> round(float(np.exp(odds(np.ones((1, 6))))[0, 0]), 9)
+    3.0
+    """
+    known, design, scale = _scaled(matrix, outcome)
+    told, products = outcome[known], _products(design)
+    start = _newton(design, products, told, np.ones((1, told.size)), np.zeros((1, design.shape[1])))
+    start = np.where(np.isfinite(start), start, 0.0)
+
+    def statistic(weights: Floats) -> Floats:
+        some = weights[:, known]
+        begin = np.repeat(start, some.shape[0], 0)
+        return _newton(design, products, told, some, begin) @ (contrast / scale)[:, None]
+
+    return statistic
+
+
+def linear_bound(
+    matrix: Floats, outcome: Floats, contrast: Floats, value: float, share: float, ends: tuple[float, float]
+) -> Interval:
+    """Where a contrast may lie when up to a share of the items had any outcomes at all.
+
+    The contrast is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i| move it most.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: As there.
+        contrast: As there.
+        value: The contrast as it was estimated.
+        share: Of items that may be otherwise.
+        ends: The least and the largest outcome.
+    """
+    known, design, scale = _scaled(matrix, outcome)
+    lever = design @ (np.linalg.pinv(design.T @ design) @ (contrast / scale))
+    told = outcome[known]
+    down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
+    up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
+    moved = share * told.size
+    return Interval(value - _largest(down, moved), value + _largest(up, moved))
+
+
+def _largest(moves: Floats, count: float) -> float:
+    """The sum of the largest ``count`` moves, a fraction of the next one among them."""
+    ordered = np.sort(moves)[::-1]
+    parts = np.clip(count - np.arange(ordered.size), 0.0, 1.0)
+    return float(ordered @ parts)
+
+
+def _scaled(matrix: Floats, outcome: Floats) -> tuple[Floats, Floats, Floats]:
+    known = np.isfinite(outcome)
+    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
+    return known, np.asarray(matrix[known] / scale), scale
+
+
+def _products(design: Floats) -> Floats:
+    return np.asarray((design[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1))
+
+
+def _solved(grams: Floats, moments: Floats) -> Floats:
+    """Solutions of one system a row; NaN where there is none."""
+    size = moments.shape[1]
+    systems = grams.reshape(-1, size, size)
+    finite = np.asarray(np.isfinite(systems).all((1, 2)) & np.isfinite(moments).all(1))
+    systems = np.where(finite[:, None, None], systems, np.eye(size))
+    spread = np.linalg.eigvalsh(systems)
+    regular = finite & (spread[:, 0] > spread[:, -1] / _SINGULAR)
+    systems = np.where(regular[:, None, None], systems, np.eye(size))
+    found = np.linalg.solve(systems, moments[:, :, None])[:, :, 0]
+    return np.where(regular[:, None], found, np.nan)
+
+
+def _newton(design: Floats, products: Floats, told: Floats, weights: Floats, begin: Floats) -> Floats:
+    """Logistic coefficients, a sample a row; NaN where they do not settle."""
+    found, moving = begin.copy(), np.arange(begin.shape[0])
+    for _ in range(_STEPS):
+        some = weights[moving]
+        chance = special.expit(found[moving] @ design.T)
+        step = _solved((some * chance * (1 - chance)) @ products, (some * (told - chance)) @ design)
+        reach = np.abs(step @ design.T).max(1, initial=0.0)
+        step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
+        found[moving] += step
+        lost = ~np.isfinite(step).all(1)
+        moving = moving[lost | (reach > 1e-9)]
+        moving = moving[np.isfinite(found[moving]).all(1)]
+        if not moving.size:
+            return found
+    found[moving] = np.nan
+    return found
