@@ -34,6 +34,7 @@ class Measurement(NamedTuple):
         evaluator: Whose readings alone; every evaluator's where None.
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
         flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
+        only: The values that annotations need to take part, by column.
     """
 
     measure: str
@@ -41,6 +42,7 @@ class Measurement(NamedTuple):
     evaluator: str | None
     options: Mapping[str, Any]
     flagged: Literal["with", "without", "both"] = "with"
+    only: Mapping[str, Sequence[str]] = {}
 
     def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
         """The estimates.
@@ -51,6 +53,8 @@ class Measurement(NamedTuple):
         """
         if self.evaluator is not None:
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
+        for column, values in self.only.items():
+            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(values)))
         found = [] if self.flagged == "without" else self._taken(frame, other)
         if self.flagged != "with":
             for one in self._taken(without_flagged(frame), other):
@@ -199,7 +203,9 @@ class Plugins:
     def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
         plugin = registry.load("measures", asked.use, where=self._source.where(*loc))
-        return plugin, bind(plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged"))
+        return plugin, bind(
+            plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged", "only")
+        )
 
     def check(self, factors: Sequence[str]) -> None:
         """Find what is wrong with evaluators and measures, before anything is asked.
@@ -244,5 +250,8 @@ class Plugins:
         for column in asked.by or ():
             if column not in columns:
                 raise UnknownName("column", column, columns, where=f"{where}: by")
+        for column in asked.only:
+            if column not in columns:
+                raise UnknownName("column", column, columns, where=f"{where}: only")
         if asked.evaluator is not None and asked.evaluator not in evaluators:
             raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)

@@ -652,7 +652,7 @@ class Study:
             options = options if options.get("second") == first else {"first": first, **options}
         seed = derive(self.spec.seed, "bootstrap", asked.use)
         options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
-        return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged)
+        return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, asked.only)
 
     @property
     def _factors(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""``quaver init``: a study file to start from, with every default."""
+"""``quaver init``: a study file to start from, one with every default or one of a kind of study."""
 
 from __future__ import annotations
 
@@ -8,15 +8,27 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import screen
-from quaver.design.example_file import example_file
+from quaver.design.example_file import KINDS, example_file
 from quaver.errors import QuaverError
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Where to write it; - prints it.")] = Path("study.yaml"),
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND]",
+            help=f"What is to be studied: {', '.join(KINDS)}. If left out, a file with every key is written.",
+        ),
+    ] = None,
+    path: Annotated[
+        Path | None, typer.Argument(help="Where to write it, by default KIND.yaml or study.yaml; - prints it.")
+    ] = None,
 ) -> None:
-    """Write a study file with every key, its default and what it means."""
-    text = example_file()
+    """Write a study file that says what to change: of a kind of study, or with every key and its default."""
+    if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
+        kind, path = None, Path(kind)  # the file with every key, under a name of its own
+    text = example_file(kind)
+    path = path or Path(f"{kind or 'study'}.yaml")
     if str(path) == "-":
         print(text, end="")
         return
@@ -24,4 +36,5 @@ def command(
         raise QuaverError("there is a file already", where=str(path), fix="name another, or remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    screen.print(f"Wrote {path}. Edit it, then: quaver plan {path}", markup=False, highlight=False)
+    then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
+    screen.print(f"Wrote {path}. {then}", markup=False, highlight=False)

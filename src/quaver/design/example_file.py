@@ -1,17 +1,22 @@
-"""The study file that ``quaver init`` writes: every key, its default, and what it means."""
+"""The study files that ``quaver init`` writes: one with every key and its default, and one for each kind of study."""
 
 from __future__ import annotations
 
 import json
 import textwrap
+from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from quaver.design.spec import DecodingSpec, StudySpec
+from quaver.errors import UnknownName
 
-__all__ = ["example_file"]
+__all__ = ["KINDS", "example_file"]
+
+KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
+"""The kinds of study that there is a file of, with a small version, under ``quaver/examples``."""
 
 _HEAD = """\
 # A Quaver study: one experiment on one set of items.
@@ -19,8 +24,19 @@ _HEAD = """\
 """
 
 
-def example_file() -> str:
-    """YAML text of a study with every key; keys that have a default are commented out."""
+def example_file(kind: str | None = None) -> str:
+    """YAML text of a study to start from.
+
+    Args:
+        kind: One of `KINDS`; if left out, a study with every key, those that have a default commented out.
+
+    Raises:
+        UnknownName: There is no such kind.
+    """
+    if kind is not None:
+        if kind not in KINDS:
+            raise UnknownName("kind of study", kind, KINDS)
+        return (files("quaver") / "examples" / f"{kind}.yaml").read_text(encoding="utf-8")
     return _HEAD + "\n".join(_lines(StudySpec, 0)) + "\n"
 
 

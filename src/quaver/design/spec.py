@@ -352,6 +352,7 @@ class MeasureSpec(PluginSpec):
     flagged: Literal["with", "without", "both"] = Field(
         "with", description="Wordings whose meaning is doubtful: with them, without them, or one of each."
     )
+    only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
 
     def columns(self, factors: Collection[str], compared: Collection[str] = ()) -> tuple[str, ...]:
         """The columns to measure apart.

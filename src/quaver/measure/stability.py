@@ -75,10 +75,11 @@ class Setting:
     def claim(self, measure: str, method: str, reference: str, cell: Cell, **details: Any) -> Claim:
         """What every stability score says of itself."""
         excluded = cell.counted if self.missing == "drop" else {}
+        where = cell.where
         if self.view != "original":
             method = f"{method}, {self.view} annotations"
-            details["view"] = self.view
-        return Claim(measure, method, reference, cell=cell.where, excluded=excluded, details=details)
+            where = {**where, "view": self.view}
+        return Claim(measure, method, reference, cell=where, excluded=excluded, details=details)
 
     def column(self, role: str) -> str:
         """The one column that plays a role."""
