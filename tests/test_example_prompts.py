@@ -18,7 +18,6 @@ CALLS = {
     "options": 3 * 2,
     "placement": 2 * 2,
     "shots": 1 + 3 + 3,
-    "strategies": 3 * 2,
 }
 """Variants, by hand."""
 

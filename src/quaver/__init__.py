@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from quaver.measure.generalizability import dependability, generalizability, smallest_design
     from quaver.measure.item_tables import item_stability, least_consistent, most_sensitive
     from quaver.measure.missing_bounds import missing_bounds
+    from quaver.measure.mixed_effects import mixed_effects
     from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
     from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
     from quaver.measure.rank_correlation import covariate_correlation, spearman
+    from quaver.measure.readiness import readiness
     from quaver.measure.recovered_share import recovered_share
     from quaver.measure.repeated_answers import (
         answer_entropy,
@@ -137,6 +139,7 @@ __all__ = [
     "mce",
     "mcnemar",
     "missing_bounds",
+    "mixed_effects",
     "mixed_logit",
     "mode_frequency",
     "most_sensitive",
@@ -145,6 +148,7 @@ __all__ = [
     "percent_agreement",
     "pooled_pss",
     "read_annotations",
+    "readiness",
     "recovered_share",
     "reliability_curve",
     "repeated_answers",
@@ -222,6 +226,7 @@ _PUBLIC = {
         "most_sensitive",
     ),
     "quaver.measure.missing_bounds": ("missing_bounds",),
+    "quaver.measure.mixed_effects": ("mixed_effects",),
     "quaver.measure.mixed_logit": (
         "likelihood_ratio",
         "mixed_logit",
@@ -236,6 +241,7 @@ _PUBLIC = {
         "covariate_correlation",
         "spearman",
     ),
+    "quaver.measure.readiness": ("readiness",),
     "quaver.measure.recovered_share": ("recovered_share",),
     "quaver.measure.repeated_answers": (
         "answer_entropy",

@@ -22,10 +22,12 @@ NO_TREATMENT = {
     *("brier", "ece", "ece_shift", "mce", "output_uncertainty", "verbal_calibration"),  # of confidences
     *("compliance", "distinct_annotations", "missing_bounds", "strict_stability"),
     *("evaluator_flips", "recovered_share"),  # wrong
-    "coder_agreement",
+    *("coder_agreement", "readiness"),
 }
-OF_GOLD = {"accuracy", "differences", "f1", "factor_effects", "spread"}
+OF_GOLD = {"accuracy", "differences", "f1", "factor_effects", "mixed_effects", "spread"}
 OF_ORDER = {("intra_pss_cumulative", "repeat")}
+# Found by an optimiser, to so many digits; a group has the intercept that items have else.
+DIGITS = {"mixed_effects": 5}
 FAST = {"resamples": 60, "seed": 7}
 
 
@@ -115,11 +117,12 @@ def check(estimate, name):
 
 def summary(estimates, *, ends=True):
     """What two runs must agree on: values and intervals by cell, without the labels' names."""
+    digits = min((DIGITS.get(e.measure.partition("_sd")[0], 9) for e in estimates), default=9)
     rows = [
         (
             len(e.cell),
             e.reason or "",
-            *(round(x, 9) for x in ((e.value, e.low, e.high) if ends else (e.value,)) if x is not None),
+            *(round(x, digits) for x in ((e.value, e.low, e.high) if ends else (e.value,)) if x is not None),
         )
         for e in estimates
     ]
@@ -188,7 +191,8 @@ class TestEveryMeasure:
     def test_can_resample_groups(self, name):
         frame = annotations(30, models=TWO)
         plain, grouped = measured(name, frame), measured(name, frame, group="author")
-        assert [e.value for e in plain] == [e.value for e in grouped]
+        if name not in DIGITS:
+            assert [e.value for e in plain] == [e.value for e in grouped]
         assert {e.unit for e in grouped if e.value is not None} == {"author"}
 
     @pytest.mark.parametrize(

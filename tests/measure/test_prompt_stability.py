@@ -128,7 +128,7 @@ def test_views_of_the_annotations():
     assert original.excluded == {"no label": 40}
     assert filtered.excluded == {}
     assert filtered.value == original.value
-    assert balanced.details["view"] == "balanced"
+    assert balanced.cell["view"] == "balanced"
     assert "matched annotations" in matched.method
     alone = inter_pss(frame.filter(pl.col("item") >= "i010"), **FAST)[0]
     assert (matched.value, matched.n) == (alone.value, 10)

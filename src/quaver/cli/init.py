@@ -21,12 +21,13 @@ def command(
         ),
     ] = None,
     path: Annotated[
-        Path | None, typer.Argument(help="Where to write it, by default KIND.yaml or study.yaml; - prints it.")
+        Path | None,
+        typer.Argument(help="Where to write it, by default KIND.yaml or study.yaml; - prints it."),
     ] = None,
 ) -> None:
     """Write a study file that says what to change: of a kind of study, or with every key and its default."""
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
-        kind, path = None, Path(kind)  # the file with every key, under a name of its own
+        path, kind = Path(kind), None  # the file with every key, under a name of its own
     text = example_file(kind)
     path = path or Path(f"{kind or 'study'}.yaml")
     if str(path) == "-":

@@ -31,11 +31,19 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
         shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
         differing = [column for column in told[0] if column not in shared]
         title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
+        judged = ["verdict"] if any("verdict" in row.details for row in rows) else []
         cells = [
-            (*(about[column] for column in differing), *numbers(row), row.n, row.unit)
+            (
+                *(about[column] for column in differing),
+                *numbers(row),
+                row.n,
+                row.unit,
+                *(_verdict(row) for _ in judged),
+            )
             for about, row in zip(told, rows, strict=True)
         ]
-        yield table((*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit"), cells, title)
+        headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit", *judged)
+        yield table(headings, cells, title)
 
 
 def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
@@ -134,6 +142,12 @@ def short(value: str) -> str:
     """A variant by its levels alone: ``text=full,format=digits`` is ``full · digits``."""
     parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
     return " · ".join(parts) if parts else value
+
+
+def _verdict(estimate: Estimate) -> str:
+    """What became of an estimate that is held against a threshold."""
+    limit, verdict = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
+    return f"{verdict} ({limit})" if limit else verdict
 
 
 def numbers(estimate: Estimate) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The study files that ``quaver init`` writes: one with every key and its default, and one for each kind of study."""
+"""The study files that ``quaver init`` writes: with every key, and for each kind of study."""
 
 from __future__ import annotations
 

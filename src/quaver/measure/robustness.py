@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from quaver.measure.floor import above_floor, affordable, holding_its_value, per
 from quaver.measure.intervals import Claim, Interval, estimate, mean_within, undefined
 from quaver.measure.judged import judge, treatment
 from quaver.measure.means import over_strata
+from quaver.measure.rank_correlation import covariate_correlation
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
 from quaver.records import Estimate, LabelSet
 from quaver.seeds import derive
@@ -36,6 +37,7 @@ def spread(
     resamples: int = 1000,
     seed: int = 0,
     variants: Sequence[str] | None = None,
+    sizes: Mapping[str, float] | None = None,
     missing: Missing = "wrong",
     columns: Columns | None = None,
     group: str | None = None,
@@ -61,6 +63,9 @@ def spread(
         seed: Root seed.
         variants: The names of those to compare (a name is the values of the variant's columns, joined by
             ``" | "``); by default all.
+        sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is
+            ``spread_size_correlation``, Spearman's correlation of the models' spreads with their sizes
+            (`rank_correlation.covariate_correlation`; undefined for fewer than three models).
         missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
         columns: Other names for the frame's columns: ``{"variant": "format"}`` compares formats.
         group: The column whose groups of items are resampled.
@@ -107,7 +112,13 @@ def spread(
             found.append(undefined(claim, cell.units, resampling, answers.reason))
         else:
             found.append(_spread(claim, answers, cell.units, resampling))
-    return found
+    return found if sizes is None else [*found, _by_size(found, sizes, resampling)]
+
+
+def _by_size(spreads: Sequence[Estimate], sizes: Mapping[str, float], resampling: Resampling) -> Estimate:
+    """The correlation of the models' spreads with their sizes."""
+    found = covariate_correlation(spreads, sizes, confidence=resampling.confidence, seed=resampling.seed)
+    return replace(found, measure="spread_size_correlation")
 
 
 class _Part(NamedTuple):

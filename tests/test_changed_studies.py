@@ -1,10 +1,8 @@
-"""Each family's study under examples, smaller, on the real embedded model, from its file to its report."""
+"""The parts of studies that people change first: half of a factorial design, questions of their own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,75 +11,13 @@ import pytest
 from ruamel.yaml import YAML
 from tests.studies import written
 
+from quaver.design.example_file import example_file
 from quaver.study import Study
-
-SMALL: dict[str, dict[str, Any]] = {
-    "factorial": {"parts": {name: {"tokens": 4} for name in ("label", "score", "explanation")}},
-    "treatments": {"treatments": {f"T{n}": {"max_tokens": 6} for n in range(1, 7)}},
-    "perturbations": {"answer_tokens": 4, "reasoning_tokens": 6},
-    "surface": {"k": 1},
-    "format": {"n": 2},
-    "llm": {"k": 1},
-    "file": {"path": str(files("quaver") / "examples" / "wordings.csv")},
-}
-"""Shorter answers, by example."""
-
-CALLS = {
-    "factorial": 16,
-    "treatments": 6 * 2 * 2,
-    "perturbations": 6,
-    "surface": 3 * 2,  # the original among the wordings, two repeats
-    "format": 3 * 2,
-    "llm": 3 * 2,
-    "file": 6 * 2,
-}
-"""One item, by hand."""
-
-
-def example(name: str) -> dict[str, Any]:
-    text = (files("quaver") / "examples" / f"{name}.yaml").read_text(encoding="utf-8")
-    study: dict[str, Any] = YAML(typ="safe").load(text)
-    study["items"]["sample"] = 1
-    study["measures"] = [
-        {**one, "resamples": 20} if isinstance(one, dict) and one["use"] == "factor_effects" else one
-        for one in study["measures"]
-    ]
-    family = study["variants"][0]
-    for key, value in SMALL[name].items():
-        given = family.get(key)
-        if isinstance(given, dict):
-            value = {one: {**given.get(one, {}), **value.get(one, {})} for one in {**given, **value}}
-        family[key] = value
-    return study
-
-
-@pytest.fixture(params=SMALL)
-def ran(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Study]]:
-    study = Study.open(example(request.param), folder=tmp_path / "study")
-    outcome = study.run()
-    assert (outcome.ended, outcome.errors) == ("finished", 0)
-    yield request.param, study
-    for model in study.models.values():
-        model.close()
-
-
-def test_it_runs_to_its_report(ran: tuple[str, Study]) -> None:
-    name, study = ran
-    frame = study.annotations()
-    assert len(frame) == CALLS[name] * len(study.spec.evaluators)
-    factors = study.experiment.variants[0].factors
-    assert all(frame[factor].null_count() == 0 for factor in factors)
-    if name == "treatments":
-        assert frame["temperature"].unique().sort().to_list() == [0.2, 1.0]
-    lock = json.loads((study.folder / "study.lock.json").read_text(encoding="utf-8"))
-    assert [one["factors"] for one in lock["variants"]] == [
-        dict(variant.factors) for variant in study.experiment.variants
-    ]
-    assert study.report().exists()
 
 
 def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_path: Path) -> None:
-    asked = example("factorial")
+    asked: dict[str, Any] = YAML(typ="safe").load(example_file("factorial"))
+    asked["items"]["sample"] = 2
     asked["variants"][0]["fraction"] = "1/2"
     asked["models"] = [{"name": "mine", "use": "function"}]
     asked["measures"] = ["compliance"]

@@ -1,0 +1,132 @@
+"""The five kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.cli.commands import here, quaver
+
+from quaver.design.example_file import KINDS, example_file
+from quaver.study import Study
+
+CUT: dict[str, dict[str, Any]] = {
+    "stability": {"decoding": {"again": {"repeats": 2, "max_tokens": 3}, "reworded": {"repeats": 1}}},
+    "sensitivity": {"decoding": {"greedy": {"max_tokens": 3}}},
+    "audit": {},
+    "mcq": {"decoding": {"at": {"repeats": 2}}},
+    "factorial": {},
+}
+"""What is made smaller still, beside the number of items."""
+
+FAMILY: dict[str, dict[str, Any]] = {
+    "stability": {"k": 1},
+    "sensitivity": {"k": 1},
+    "audit": {"answer_tokens": 2, "reasoning_tokens": 4},
+    "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(1, 7)}},
+    "factorial": {"parts": {name: {"tokens": 3} for name in ("label", "score", "explanation")}},
+}
+"""The same of the last family of variants."""
+
+CALLS = {
+    "stability": 2 * (2 + 3),
+    "sensitivity": 2 * 3 * 2,
+    "audit": 2 * 6 * (1 + 3),  # the answer, its first token, and two statements of confidence
+    "mcq": 2 * 6 * 2 * 2,
+    "factorial": 2 * 16,
+}
+"""Two items, by hand."""
+
+
+def cut(path: Path, kind: str) -> None:
+    """Make a file's small version as small as it may be."""
+    yaml = YAML(typ="safe")
+    study: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"))
+    small = study["small"]
+    small["items"] = {"sample": 2}
+    small["variants"][-1] = _merged(small["variants"][-1], FAMILY[kind])
+    path.write_text(json.dumps(study | {"small": _merged(small, CUT[kind])}), encoding="utf-8")
+
+
+def _merged(given: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    both = dict(given)
+    for key, value in other.items():
+        both[key] = _merged(both[key], value) if isinstance(both.get(key), dict) else value
+    return both
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_an_empty_folder_to_the_report(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(*arguments: str) -> str:
+        done = here(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert f"quaver run {kind}.yaml --small" in command("init", kind)
+    cut(tmp_path / f"{kind}.yaml", kind)
+    told = " ".join(command("run", f"{kind}.yaml", "--small").split())
+    assert "It shows how the study works." in told
+    assert f"{CALLS[kind]} of {CALLS[kind]} are stored" in told
+    found = [json.loads(line) for line in command("measure", f"{kind}.small.yaml", "--json").splitlines()]
+    asked = Study.open(tmp_path / f"{kind}.small.yaml").spec.measures
+    assert len(found) >= len(asked)
+    assert all(one["value"] is not None or one["reason"] for one in found)
+    command("report", f"{kind}.small.yaml")
+    report = (tmp_path / f"{kind}.small" / "report.html").read_text(encoding="utf-8")
+    assert "It shows how the study works." in " ".join(report.split())
+
+
+ITEMS = 4
+FULL: dict[str, tuple[Callable[[int], str], int]] = {
+    "stability": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * (30 + 251 * 3)),
+    "sensitivity": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * 3 * 30),
+    "mcq": (lambda n: f"FINAL: {'ABCD?'[n % 11 % 5]}", ITEMS * 6 * 3 * 10),
+    "factorial": (lambda n: ("Clinton", "Dole", "Clinton 0.9, Dole 0.1")[n % 7 % 3], ITEMS * 16),
+}
+"""What a made-up model answers the n-th time, and how many calls there are of each model."""
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path: Path) -> None:
+    answer, calls = FULL[kind]
+    asked = 0
+
+    def made_up(text: str, prompt: str) -> str:
+        nonlocal asked
+        asked += 1
+        if "into other words" in prompt:
+            return f"Clinton or Dole, which of the two is chosen by this voter of number {asked}?"
+        return answer(asked * asked // 3)
+
+    study: dict[str, Any] = YAML(typ="safe").load(example_file(kind))
+    study["items"]["sample"] = ITEMS
+    study["models"] = [{"name": name, "use": "function"} for name in ("first", "second")]
+    for one in study["measures"]:
+        one["resamples"] = 50
+    opened = Study.open(study, folder=tmp_path / kind, functions=dict.fromkeys(("first", "second"), made_up))
+    outcome = opened.run()
+    assert (outcome.done, outcome.errors) == (2 * calls, 0)
+    for measurement in opened.measurements():
+        found = measurement.of(opened.measurable())
+        assert any(one.value is not None for one in found), (measurement.measure, found)
+
+
+def test_the_files_run_as_they_are_written() -> None:
+    for kind in KINDS:
+        text = example_file(kind)
+        assert f"quaver run {kind}.yaml --small" in text
+        assert f"quaver report {kind}.small.yaml" in text
+        assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_kind_that_does_not_exist_is_named_with_the_nearest(tmp_path: Path) -> None:
+    done = quaver(tmp_path, "init", "stablity")
+    assert done.returncode == 2
+    assert "did you mean 'stability'?" in done.stderr
+    assert not list(tmp_path.iterdir())
