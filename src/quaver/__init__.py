@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from quaver.measure.correctness import accuracy
     from quaver.measure.differences import differences, mcnemar
     from quaver.measure.distribution_shift import distribution_shift
+    from quaver.measure.distributions import distributions
     from quaver.measure.evaluators import evaluator_flips
     from quaver.measure.expected_stability import expected_intra_pss
     from quaver.measure.f1 import f1
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     )
     from quaver.measure.robustness import spread
     from quaver.measure.sensitivity import sensitivity
+    from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
     from quaver.measure.shares import distinct_annotations, label_shares
     from quaver.measure.stability_curves import intra_pss_adjacent, intra_pss_cumulative
     from quaver.measure.subsamples import inter_pss_subsamples, intra_pss_subsamples
@@ -114,6 +116,7 @@ __all__ = [
     "differences",
     "distinct_annotations",
     "distribution_shift",
+    "distributions",
     "ece",
     "ece_shift",
     "evaluator_flips",
@@ -153,6 +156,7 @@ __all__ = [
     "reliability_curve",
     "repeated_answers",
     "sensitivity",
+    "sensitivity_with_consistency",
     "smallest_design",
     "spearman",
     "spread",
@@ -211,6 +215,7 @@ _PUBLIC = {
         "mcnemar",
     ),
     "quaver.measure.distribution_shift": ("distribution_shift",),
+    "quaver.measure.distributions": ("distributions",),
     "quaver.measure.evaluators": ("evaluator_flips",),
     "quaver.measure.expected_stability": ("expected_intra_pss",),
     "quaver.measure.f1": ("f1",),
@@ -251,6 +256,7 @@ _PUBLIC = {
     ),
     "quaver.measure.robustness": ("spread",),
     "quaver.measure.sensitivity": ("sensitivity",),
+    "quaver.measure.sensitivity_consistency": ("sensitivity_with_consistency",),
     "quaver.measure.shares": (
         "distinct_annotations",
         "label_shares",

@@ -39,6 +39,7 @@ from quaver.measure import compared_by
 from quaver.models import Model, Placed, Probed
 from quaver.models.fit import check_abilities, needs_of
 from quaver.notebook import Estimates
+from quaver.picturing import pictured
 from quaver.plugins import Annotate, Measurement, Plugins
 from quaver.prices import COMPARED, check_money, prices, prices_of
 from quaver.records import ANNOTATION_COLUMNS, Call, Request
@@ -596,6 +597,11 @@ class Study:
         taken = (self._measurement(one, frame, ("measures",)) for one in asked)
         return Estimates(found for one in taken for found in one.of(frame))
 
+    def pictured(self) -> Estimates:
+        """What the report's charts show beyond what the file asks for (see `quaver.picturing`)."""
+        frame = self.measurable()
+        return Estimates(pictured(self.measurements(None, frame), frame, self.spec.seed))
+
     def measurements(
         self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
     ) -> list[Measurement]:
@@ -679,7 +685,7 @@ class Study:
             annotations=self.measurable(),
             estimates=self.estimates(),
             noise=self.known_noise(),
-            audit=self.audit(),
+            audit=[*self.audit(), *self.pictured()],
         )
 
     def charts(self, width: int = 720) -> dict[str, Any]:
@@ -694,7 +700,11 @@ class Study:
         from quaver.report.drawn import charts  # the charts' libraries are slow to load
 
         return charts(
-            lock=self.lock(), annotations=self.measurable(), estimates=self.estimates(), width=width
+            lock=self.lock(),
+            annotations=self.measurable(),
+            estimates=self.estimates(),
+            further=self.pictured(),
+            width=width,
         )
 
     def _collection(self) -> dict[str, Any]:

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from quaver.report.figures import Figure, figures
+from quaver.report.figure import Figure
+from quaver.report.figures import figures
 from quaver.report.finding import Finding, finding
 from quaver.report.movement import movement
 from quaver.report.page import finding_picture, write_report

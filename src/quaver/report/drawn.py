@@ -16,7 +16,12 @@ __all__ = ["charts"]
 
 
 def charts(
-    *, lock: Mapping[str, Any], annotations: pl.DataFrame, estimates: Sequence[Estimate], width: int = 720
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    further: Sequence[Estimate] = (),
+    width: int = 720,
 ) -> dict[str, Any]:
     """The report's charts by name.
 
@@ -24,12 +29,13 @@ def charts(
         lock: The document of ``study.lock.json``.
         annotations: The annotation frame.
         estimates: Of any measures.
+        further: Estimates that only charts show.
         width: In pixels.
 
     Returns:
         ``altair`` charts, each with its title; they can be changed, saved and combined.
     """
-    results = Results(lock, annotations, estimates)
+    results = Results(lock, annotations, estimates, audit=further)
     return {
         one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle)
         for one in figures(results, movement(results))

@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quaver.records import Estimate
-from quaver.report.charts.distances import distance_chart, placed
+from quaver.report.charts.against_accuracy import against_accuracy_figures
+from quaver.report.charts.calibration_shift import calibration_shift_figure
+from quaver.report.charts.distances import distance_figures
+from quaver.report.charts.distributions import distribution_figures
+from quaver.report.charts.effects import effect_figures
+from quaver.report.charts.histograms import histogram_figure
 from quaver.report.charts.levels import level_chart
+from quaver.report.charts.matrices import matrix_figure
+from quaver.report.charts.parse_rates import parse_rate_figure
+from quaver.report.charts.plane import axis_name
+from quaver.report.charts.predictors import predictor_figure
+from quaver.report.charts.reliability import reliability_figure
+from quaver.report.charts.repeats import repeats_figure
 from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, not_drawn, shares_shown
+from quaver.report.charts.shifts import shift_figure
 from quaver.report.charts.specifications import specification_chart
+from quaver.report.charts.spread import spread_figure
+from quaver.report.charts.trend import section_of, trend_figures
+from quaver.report.charts.variance import variance_figure
+from quaver.report.figure import BARS, Figure, spoken
 from quaver.report.finding import strongest_factor
-from quaver.report.numbers import percent_measure, printed
+from quaver.report.numbers import printed
 from quaver.report.plain_text import slug
-from quaver.report.results import NO_LABEL, Results, varying
+from quaver.report.results import NO_LABEL, Results
 
-__all__ = ["Figure", "figures"]
-
-_BARS = "Lines are 95 % intervals."
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure.
-
-    Attributes:
-        name: Its file's name, without an ending.
-        measure: The measure that it shows.
-        section: Where in the report it stands.
-        title: What it shows.
-        subtitle: What the marks mean.
-        draw: Makes the chart, given ``width``, ``title`` and ``subtitle``.
-        estimates: The data behind it.
-        alternative: What it shows, for those who do not see it.
-    """
-
-    name: str
-    measure: str
-    section: str
-    title: str
-    subtitle: str
-    draw: Callable[..., Any]
-    estimates: Sequence[Estimate]
-    alternative: str
+__all__ = ["figures"]
 
 
 def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
@@ -58,34 +47,22 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
     models = results.models[:_MOST_MODELS] or [""]
     found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]
     found.append(_levels(results, moved))
-    for measure, section in _SECTIONS.items():
-        if measure == "compliance":
-            found.append(_valid(results, factor))
-        elif measure in _CHARTS:
-            found.append(_scores(results, measure, factor, section, _CHARTS[measure]))
-    found += [_distances(results, measure) for measure in _BY_DISTANCE]
+    trends = trend_figures(results)
+    along = {id(one) for trend in trends for one in trend.estimates}
+    for measure, draw in _CHARTS.items():
+        found.append(_scores(results, measure, factor, draw, without=along))
+    found += [*trends, *(figure for family in _FAMILIES for figure in family(results))]
+    found.append(_valid(results, factor))
     found += _conclusions(results)
-    others = [measure for measure in results.measures if measure not in (*_SECTIONS, "label_shares")]
+    drawn = {name for figure in found if figure for name in (figure.measure, *figure.also)}
+    known = {*drawn, *_CHARTS, "label_shares", "compliance"}
+    others = [measure for measure in results.measures if measure not in known]
     others = [measure for measure in others if not measure.startswith("conclusion")]
-    found += [_scores(results, measure, factor, "more", score_chart) for measure in others]
+    found += [_scores(results, measure, factor, score_chart) for measure in others]
     return _named_apart([figure for figure in found if figure])
 
 
-_BY_DISTANCE = {
-    "original_agreement": "agreement with the original wording (α)",
-    "wording_stability": "Krippendorff’s α over repeats",
-}
-"""Measures of single wordings that are drawn against the wordings' distance from the original."""
-
 _MOST_MODELS = 8
-_SECTIONS = {
-    "intra_pss": "stability",
-    "inter_pss": "stability",
-    "sensitivity": "sensitivity",
-    "consistency": "sensitivity",
-    "accuracy": "accuracy",
-    "compliance": "answers",
-}
 _CHARTS: dict[str, Callable[..., Any]] = {
     "intra_pss": stability_chart,
     "inter_pss": stability_chart,
@@ -93,6 +70,33 @@ _CHARTS: dict[str, Callable[..., Any]] = {
     "consistency": score_chart,
     "accuracy": accuracy_chart,
 }
+
+
+def _one(family: Callable[[Results], Figure | None]) -> Callable[[Results], list[Figure]]:
+    def some(results: Results) -> list[Figure]:
+        figure = family(results)
+        return [] if figure is None else [figure]
+
+    return some
+
+
+_FAMILIES: tuple[Callable[[Results], list[Figure]], ...] = (
+    _one(repeats_figure),
+    distance_figures,
+    distribution_figures,
+    _one(predictor_figure),
+    _one(matrix_figure),
+    _one(histogram_figure),
+    _one(reliability_figure),
+    _one(calibration_shift_figure),
+    _one(parse_rate_figure),
+    _one(spread_figure),
+    against_accuracy_figures,
+    effect_figures,
+    _one(shift_figure),
+    _one(variance_figure),
+)
+"""What draws more than a measure's values one by one; each gives nothing where there is nothing to draw."""
 
 
 def _named_apart(some: list[Figure]) -> list[Figure]:
@@ -124,7 +128,7 @@ def _shares(
         "label_shares",
         "finding" if first else "factors",
         title,
-        f"Share of each label among {whole} of a prompt. {_BARS}{gold}{cut}",
+        f"Share of each label among {whole} of a prompt. {BARS}{gold}{cut}",
         lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
         shown,
         f"{title}. {_spoken_shares(results, shown, factor)}",
@@ -142,7 +146,7 @@ def _conclusions(results: Results) -> list[Figure | None]:
             continue
         verdicts = [one.details["verdict"] for one in single]
         counts = [f"{v} under {verdicts.count(v)}" for v in ("holds", "reverses", "not distinguishable")]
-        told = f"Of {len(single)} specifications: {', '.join(counts)}. {_BARS}"
+        told = f"Of {len(single)} specifications: {', '.join(counts)}. {BARS}"
         gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
         title = f"{name}: {single[0].details['effect']}, under every way of asking"
         found.append(
@@ -158,31 +162,6 @@ def _conclusions(results: Results) -> list[Figure | None]:
             )
         )
     return found
-
-
-def _distances(results: Results, measure: str) -> Figure | None:
-    some = [one for one, _, _ in placed(results.main(measure), results)]
-    if len({one.cell["variant"] for one in some}) < 3:
-        return None
-    name = measure.replace("_", " ")
-    title = f"{_capital(name)} against the wordings’ distance from the original"
-    methods = {
-        str(level["meaning"]["by"])
-        for variant in results.variants
-        for level in variant.get("origin", {}).values()
-        if "meaning" in level
-    }
-    return Figure(
-        f"{slug(measure)}-by-distance",
-        measure,
-        "sensitivity",
-        title,
-        f"A dot for each wording, hollow where its meaning is in doubt. {_BARS} Distance: 1 − "
-        f"{' or '.join(sorted(methods))}.",
-        lambda **how: distance_chart(some, results, axis=_BY_DISTANCE[measure], **how),
-        some,
-        f"{title}. {_spoken(some, results)}",
-    )
 
 
 def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
@@ -209,9 +188,13 @@ def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
 
 
 def _scores(
-    results: Results, measure: str, factor: str | None, section: str, draw: Callable[..., Any]
+    results: Results,
+    measure: str,
+    factor: str | None,
+    draw: Callable[..., Any],
+    without: Collection[int] = (),
 ) -> Figure | None:
-    some = results.main(measure)
+    some = [one for one in results.main(measure) if id(one) not in without]
     if not any(one.value is not None for one in some):
         return None
     title = _TITLES.get(measure, f"{measure.replace('_', ' ').capitalize()}, with intervals")
@@ -221,12 +204,12 @@ def _scores(
     return Figure(
         slug(measure),
         measure,
-        section,
+        section_of(measure),
         title,
-        f"{_capital(AXES.get(measure, measure))}. {_BARS}{cut}",
+        f"{_capital(AXES.get(measure, axis_name(measure)))}. {BARS}{cut}",
         lambda **how: draw(some, results, factor=grouped, **how),
         some,
-        f"{title}. {_spoken(some, results)}",
+        f"{title}. {spoken(some, results)}",
     )
 
 
@@ -242,10 +225,10 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
         "compliance",
         "answers",
         title if several else _TITLES["compliance"],
-        f"Share of answers from which a label was read. {_BARS}",
+        f"Share of answers from which a label was read. {BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
         some,
-        f"{title}. {_spoken(some, results)}",
+        f"{title}. {spoken(some, results)}",
     )
 
 
@@ -256,27 +239,22 @@ _TITLES = {
     "consistency": "How alike items of one class are answered: consistency",
     "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
     "compliance": "How many answers could be read",
+    "answer_entropy": "How much repeated answers differ: entropy",
+    "strict_stability": "How many items are always answered alike: strict stability",
+    "mode_frequency": "How often the commonest answer is given: mode frequency",
+    "ece": "How far confidence is from being right: expected calibration error",
+    "mce": "How far confidence is from being right at most: maximum calibration error",
+    "brier": "Confidence against being right: Brier score",
+    "f1": "Right labels, all classes alike: F1",
+    "verbal_calibration_ece": "How far stated confidence is from being right",
+    "verbal_calibration_minus_accuracy": "Stated confidence less the share right (above 0: overconfident)",
+    "verbal_calibration_ece_gap": "Calibration error of stated less that of token confidence",
+    "verbal_calibration_minus_token": "Stated less token confidence",
 }
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _spoken(estimates: Sequence[Estimate], results: Results) -> str:
-    """The lowest and highest value in words."""
-    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
-    percent = percent_measure(known[0].measure)
-    columns = varying(known)
-
-    def told(one: Estimate) -> str:
-        cell = (one.cell.get(column, "all") for column in columns)
-        names = [results.variant_name(v) if c == "variant" else v for c, v in zip(columns, cell, strict=True)]
-        return printed(one.value or 0.0, percent) + (f" ({', '.join(names)})" if names else "")
-
-    if len(known) == 1:
-        return f"The value is {told(known[0])}."
-    return f"{len(known)} values, from {told(known[0])} to {told(known[-1])}. The table has them all."
 
 
 _SPOKEN_LEVELS = 8
@@ -286,7 +264,7 @@ def _spoken_shares(results: Results, shown: Sequence[Estimate], factor: str | No
     """For each level of the factor, between what each label's share lies."""
     levels = results.factors.get(factor or "", [])
     if not levels or len(levels) > _SPOKEN_LEVELS:
-        return _spoken(shown, results)
+        return spoken(shown, results)
     told = []
     for level in levels:
         spans: dict[str, list[float]] = {}

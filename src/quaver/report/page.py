@@ -21,9 +21,10 @@ from quaver.report.audit_tables import (
     parse_rates_table,
     recovered_table,
 )
-from quaver.report.charts.svg import inline_svg
+from quaver.report.charts.svg import inline_svg, svg_text, unchecked
 from quaver.report.estimates_csv import write_estimates
-from quaver.report.figures import Figure, figures
+from quaver.report.figure import Figure
+from quaver.report.figures import figures
 from quaver.report.finding import STABLE, finding
 from quaver.report.method import left_out, measured, method_paragraph, noise_in_words, rules
 from quaver.report.movement import movement
@@ -121,10 +122,11 @@ def finding_picture(
 
 
 def _write_figure(figure: Figure, folder: Path) -> None:
-    chart = figure.draw(width=_WIDE, title=figure.title, subtitle=figure.subtitle).to_dict()
-    (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
-    (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
-    (folder / f"{figure.name}.pdf").write_bytes(vl_convert.vegalite_to_pdf(chart))
+    with unchecked():
+        svg = svg_text(figure.draw(width=_WIDE, title=figure.title, subtitle=figure.subtitle))
+    (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+    (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+    (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
 
 
 def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) -> str:
@@ -180,15 +182,16 @@ def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str
 
 
 def _shown(figure: Figure, results: Results) -> dict[str, Any]:
-    pictures = [
-        inline_svg(figure.draw(width=width), f"{figure.name}-{width}", figure.alternative)
-        for width in (_WIDE, _NARROW)
-    ]
+    with unchecked():
+        pictures = [
+            inline_svg(figure.draw(width=width), f"{figure.name}-{width}", figure.alternative)
+            for width in (_WIDE, _NARROW)
+        ]
     return {
         "figure": figure,
         "wide": pictures[0],
         "narrow": pictures[1],
-        "table": estimates_table(figure.estimates, results),
+        "table": figure.table or estimates_table(figure.estimates, results),
         "warnings": _warnings(figure.estimates),
     }
 

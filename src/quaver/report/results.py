@@ -18,6 +18,9 @@ NO_LABEL = "no label"
 """How an answer without a label appears among label shares."""
 
 
+_FIRST = ("model", "decoding", "evaluator", "variant")
+
+
 class Results:
     """A study's resolved design, annotations and estimates.
 
@@ -27,7 +30,8 @@ class Results:
         estimates: Of any measures.
         noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
             it was not measured.
-        audit: Estimates of how the answers were read; they have tables of their own and no figures.
+        audit: Estimates that the study's file does not ask for: of how the answers were read, and those
+            that only charts show.
     """
 
     def __init__(
@@ -158,6 +162,27 @@ class Results:
     def main(self, measure: str) -> list[Estimate]:
         """A measure's estimates from the first evaluator's labels."""
         return self.of(measure, self.evaluators[0] if self.evaluators else None)
+
+    def anywhere(self, measure: str) -> list[Estimate]:
+        """A measure's estimates, asked for or not, the same cell once; of any evaluator."""
+        found = {
+            frozenset(one.cell.items()): one
+            for one in (*self.audit, *self.estimates)
+            if one.measure == measure
+        }
+        return list(found.values())
+
+    def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
+        """Estimates in the design's order of what their cells hold; what it does not know stays as it was."""
+        places = {
+            column: {name: at for at, name in enumerate(self.order(column))}
+            for column in (*_FIRST, *self.factors)
+        }
+
+        def place(one: Estimate) -> tuple[int, ...]:
+            return tuple(known.get(one.cell.get(column, ""), -1) for column, known in places.items())
+
+        return sorted(some, key=place)
 
     @cached_property
     def undefined(self) -> list[Estimate]:

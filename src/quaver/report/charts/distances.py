@@ -1,81 +1,97 @@
-"""Each wording's score against its distance from the original wording, as far as that was measured."""
+"""Each wording's stability against how far it is from the original."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
-import altair as alt
+import polars as pl
 
 from quaver.records import Estimate
-from quaver.report.charts.theme import DATA, PAPER, SOFT, finished, inline
-from quaver.report.results import Results
+from quaver.report.charts.plane import Guide, Plane, Spot, draw
+from quaver.report.figure import BARS, MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.results import Results, varying
 
-__all__ = ["distance_chart", "placed"]
+__all__ = ["distance_figures"]
 
-_HEIGHT = 260
-_MARGIN = 70
+_KINDS = {
+    "wording_stability": ("Stability of each wording", "α over the wording’s repeats"),
+    "original_agreement": ("Agreement of each wording with the original", "α with the original wording"),
+}
+_DOUBTED = "meaning in doubt"
+_MOST = 1500
 
 
-def distance_chart(
-    estimates: Sequence[Estimate],
-    results: Results,
-    *,
-    axis: str,
-    width: int = 720,
-    title: str = "",
-    subtitle: str = "",
-) -> Any:
-    """A dot for each wording, hollow where it is flagged, with its interval.
+def distance_figures(results: Results) -> list[Figure]:
+    """A figure for each measure of single wordings, where their distances are known."""
+    known = _distances(results)
+    if len(set(known.values())) < 2:
+        return []
+    made = [_figure(measure, results, known) for measure in _KINDS]
+    return [figure for figure in made if figure is not None]
 
-    Args:
-        estimates: Of one measure, for single variants.
-        results: The study they are of.
-        axis: What the measure is called on its axis.
-        width: Of the whole, in pixels.
-        title: Its title; none where the page says it.
-        subtitle: What the marks mean.
 
-    Returns:
-        An ``altair`` chart, or None where no variant has a distance.
-    """
-    rows = [
-        {
-            "distance": distance,
-            "value": one.value,
-            "low": one.value if one.low is None else one.low,
-            "high": one.value if one.high is None else one.high,
-            "fill": PAPER if flagged else DATA[0],
-        }
-        for one, distance, flagged in placed(estimates, results)
-    ]
-    if not rows:
+def _distances(results: Results) -> dict[str, float]:
+    found = {str(one["id"]): one.get("covariates", {}).get("distance") for one in results.variants}
+    frame = results.annotations
+    if not any(value is not None for value in found.values()) and {"variant", "distance"} <= set(
+        frame.columns
+    ):
+        if not frame["distance"].dtype.is_numeric():
+            return {}
+        pairs = frame.select(pl.col("variant").cast(pl.String), "distance").unique().drop_nulls()
+        found = dict(pairs.iter_rows())
+    return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+
+
+def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure | None:
+    some = [
+        one for one in results.main(measure) if one.value is not None and one.cell.get("variant") in known
+    ][:_MOST]
+    if len({known[one.cell["variant"]] for one in some}) < 2:
         return None
-    x = alt.X(
-        "distance:Q",
-        scale=alt.Scale(domainMin=0, nice=True),
-        axis=alt.Axis(title="distance from the original wording", titleAnchor="start", tickCount=6),
+    columns = [name for name in varying(some) if name != "variant"]
+    flagged = {str(one["id"]) for one in results.variants if one.get("covariates", {}).get("flagged")}
+
+    def series(one: Estimate) -> str:
+        name = cell_name(one, columns, results, "")
+        doubted = _DOUBTED if one.cell["variant"] in flagged else "meaning kept"
+        return " · ".join(part for part in (name, doubted if flagged else "") if part)
+
+    named = list(dict.fromkeys(series(one) for one in some))[:MOST_SERIES]
+    name, axis = _KINDS[measure]
+    spots = [
+        Spot(known[one.cell["variant"]], one.value or 0.0, one.low, one.high, series=series(one))
+        for one in some
+        if series(one) in named
+    ]
+    plane = Plane(
+        spots,
+        "distance from the original wording",
+        axis,
+        x_ends=(0.0, max(0.1, *(spot.x for spot in spots))),
+        y_ends=(0.0, 1.0),
+        guides=[Guide("dashed: 0.8", 0.8)],
+        order=named,
     )
-    y = alt.Y(
-        "value:Q", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(title=axis, tickCount=5, grid=True)
+    title = f"{name} against its distance from the original"
+    return Figure(
+        f"{measure.replace('_', '-')}-by-distance",
+        measure,
+        "stability",
+        title,
+        f"A dot for each wording. {BARS} Distance: 1 − {_measured(results)}.",
+        partial(draw, plane),
+        some,
+        f"{title}. {spoken(some, results)}",
     )
-    base = alt.Chart(inline(rows))
-    lines = base.mark_rule(color=SOFT, strokeWidth=1.2, opacity=0.7).encode(
-        x=x, y=alt.Y("low:Q"), y2="high:Q"
-    )
-    dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
-        x=x, y=y, color=alt.value(DATA[0]), fill=alt.Fill("fill:N", scale=None)
-    )
-    chart = alt.layer(lines, dots).properties(width=width - _MARGIN, height=_HEIGHT)
-    return finished(chart, width=width, title=title, subtitle=subtitle)
 
 
-def placed(estimates: Sequence[Estimate], results: Results) -> list[tuple[Estimate, float, bool]]:
-    """The estimates of variants whose distance was measured: with the distance, and whether it is flagged."""
-    covariates = {str(one["id"]): one.get("covariates", {}) for one in results.variants}
-    found = []
-    for one in estimates:
-        told = covariates.get(one.cell.get("variant", ""), {})
-        if one.value is not None and isinstance(told.get("distance"), int | float):
-            found.append((one, float(told["distance"]), bool(told.get("flagged"))))
-    return found
+def _measured(results: Results) -> str:
+    """How the similarity of meaning was measured."""
+    methods = {
+        str(level["meaning"]["by"])
+        for variant in results.variants
+        for level in variant.get("origin", {}).values()
+        if "meaning" in level
+    }
+    return " or ".join(sorted(methods)) or "the similarity of meaning"

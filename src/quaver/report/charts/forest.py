@@ -8,15 +8,18 @@ from typing import Any
 
 import altair as alt
 
+from quaver.report.charts.legend import legend
 from quaver.report.charts.theme import (
     DATA,
     INK,
     PAPER,
     SHAPES,
     SOFT,
+    Chart,
     finished,
     fitted,
     inline,
+    options,
     text_width,
 )
 from quaver.report.plain_text import one_line
@@ -33,7 +36,10 @@ _SPACE = 0.45  # of a row, above a group
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One value: in which panel, group, row and series it stands, and its interval."""
+    """One value: in which panel, group, row and series it stands, and its interval.
+
+    ``far`` are the ends of a thinner line that goes further, as of a distribution beyond its middle half.
+    """
 
     value: float
     low: float | None = None
@@ -42,6 +48,7 @@ class Mark:
     group: str = ""
     panel: str = ""
     series: str = ""
+    far: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "
     across = [panels[at : at + fit] for at in range(0, len(panels), fit)]
     blocks: list[Any] = []
     if len(series) > 1:
-        blocks.append(_legend(series, forest.colour == "series", width))
+        blocks.append(legend(series, width, coloured=forest.colour == "series"))
     for some in across:
         each = (width - left - _PAD) / min(fit, len(panels)) - gap
         parts: list[Any] = [_names(lines, left, step)]
@@ -144,8 +151,8 @@ def _step(lines: float, series: int) -> float:
     return max(roomy, 7.0 * series + 3)
 
 
-def _scale(lines: _Lines) -> alt.Scale:
-    return alt.Scale(domain=[lines.count - 0.4, -0.6], nice=False, zero=False)
+def _scale(lines: _Lines) -> Any:
+    return options(domain=[lines.count - 0.4, -0.6], nice=False, zero=False)
 
 
 def _names(lines: _Lines, left: float, step: float) -> Any:
@@ -156,11 +163,11 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
     ]
     texts += [{"y": at, "x": 0, "text": fitted(g, 1.6 * left), "bold": 1} for g, at in lines.headings.items()]
     base = (
-        alt.Chart(inline(texts))
+        Chart(inline(texts))
         .encode(
             y=alt.Y("y:Q", scale=_scale(lines), axis=None),
-            x=alt.X("x:Q", scale=alt.Scale(domain=[0, left], nice=False), axis=None),
-            text="text:N",
+            x=alt.X("x:Q", scale=options(domain=[0, left], nice=False), axis=None),
+            text=alt.Text("text:N"),
         )
         .properties(width=left, height=lines.count * step)
     )
@@ -172,7 +179,7 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
 
 
 def _domain(forest: Forest) -> tuple[float, float]:
-    ends = [end for m in forest.marks for end in (m.value, m.low, m.high) if end is not None]
+    ends = [end for m in forest.marks for end in (m.value, m.low, m.high, *(m.far or ())) if end is not None]
     ends += [reference.value for reference in forest.references]
     if forest.domain:
         ends += forest.domain
@@ -187,7 +194,7 @@ def _ticks(forest: Forest, width: float) -> dict[str, Any]:
     if forest.percent and forest.domain == (0.0, 1.0):
         steps = 2 if width < 200 else 4 if width < 420 else 5
         return {"values": [step / steps for step in range(steps + 1)], "format": "%"}
-    return {"tickCount": 3 if width < 110 else 5, "format": "%" if forest.percent else ""}
+    return {"tickCount": 3 if width < 110 else 5, "format": "%" if forest.percent else "~g"}
 
 
 def _panel(
@@ -196,8 +203,8 @@ def _panel(
     low, high = _domain(forest)
     x = alt.X(
         "value:Q",
-        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
-        axis=alt.Axis(
+        scale=options(domain=[low, high], nice=False, zero=False),
+        axis=options(
             title=forest.axis if at == 0 and width >= 110 else None,
             titleAnchor="start",
             **_ticks(forest, width),
@@ -207,18 +214,21 @@ def _panel(
     )
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
     rows = _rows(forest, lines, panel, at, series, step)
-    base = alt.Chart(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
+    base = Chart(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
     layers: list[Any] = []
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
         # Kept within the panel, or it would push the heading up.
         inside = {"y": alt.value(1), "y2": alt.value(lines.count * step - 1)}
-        lined = alt.Chart(inline([{"value": r.value} for r in known]))
+        lined = Chart(inline([{"value": r.value} for r in known]))
         layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
+    if any("first" in row for row in rows):
+        far = base.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7)
+        layers.append(far.encode(x=alt.X("first:Q"), x2=alt.X2("last:Q")))
     layers.append(
         base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.6)
-        .encode(x=alt.X("low:Q"), x2="high:Q")
+        .mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3)
+        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     )
     layers.append(
         base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
@@ -231,17 +241,17 @@ def _panel(
     return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
 
 
-def _heading(forest: Forest, panel: str, references: Sequence[str], width: float) -> alt.TitleParams:
+def _heading(forest: Forest, panel: str, references: Sequence[str], width: float) -> Any:
     common: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 4, "color": INK}
     name = forest.names.get(panel, panel)
     if not name:
         text = fitted(", ".join(references), width, 10.5) or "\u00a0"
-        return alt.TitleParams(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
+        return options(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
     if not forest.references:
-        return alt.TitleParams(text=fitted(name, width, 12.5), fontSize=11.5, **common)
+        return options(text=fitted(name, width, 12.5), fontSize=11.5, **common)
     # Headings stand at one height only where each has a second line, as tall as the others'.
     second = fitted(", ".join(references), width + 8, 10)
-    return alt.TitleParams(
+    return options(
         text=fitted(name, width, 12.5),
         subtitle=second or forest.references[0].text,
         subtitleColor=SOFT if second else "transparent",
@@ -261,44 +271,16 @@ def _rows(
             continue
         place = series.index(mark.series)
         ink = DATA[(at if forest.colour == "panel" else place) % len(DATA)]
-        rows.append(
-            {
-                "y": lines.rows[mark.group, mark.row] + spread * (place - (len(series) - 1) / 2),
-                "value": mark.value,
-                "low": mark.low,
-                "high": mark.high,
-                "ink": ink,
-                "fill": ink if place % 2 == 0 else PAPER,
-                "shape": SHAPES[place % len(SHAPES)],
-            }
-        )
+        row: dict[str, Any] = {
+            "y": lines.rows[mark.group, mark.row] + spread * (place - (len(series) - 1) / 2),
+            "value": mark.value,
+            "low": mark.low,
+            "high": mark.high,
+            "ink": ink,
+            "fill": ink if place % 2 == 0 else PAPER,
+            "shape": SHAPES[place % len(SHAPES)],
+        }
+        if mark.far is not None:
+            row |= {"first": mark.far[0], "last": mark.far[1]}
+        rows.append(row)
     return rows
-
-
-def _legend(series: Sequence[str], coloured: bool, width: int) -> Any:
-    rows, x, y = [], 6.0, 0
-    for place, name in enumerate(series):
-        text = fitted(name, 240)
-        wide = text_width(text) + 34
-        if x + wide > width and x > 6:
-            x, y = 6.0, y + 1
-        ink = DATA[place % len(DATA)] if coloured else SOFT
-        fill = ink if place % 2 == 0 else PAPER
-        rows.append(
-            {"x": x, "y": y, "text": text, "ink": ink, "fill": fill, "shape": SHAPES[place % len(SHAPES)]}
-        )
-        x += wide
-    base = (
-        alt.Chart(inline(rows))
-        .encode(
-            x=alt.X("x:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None),
-            y=alt.Y("y:Q", scale=alt.Scale(domain=[y + 0.5, -0.5], nice=False), axis=None),
-        )
-        .properties(width=width - 20, height=16 * (y + 1))
-    )
-    points = base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
-        color=alt.Color("ink:N", scale=None),
-        fill=alt.Fill("fill:N", scale=None),
-        shape=alt.Shape("shape:N", scale=None),
-    )
-    return points + base.mark_text(align="left", dx=9, fontSize=11, color=INK).encode(text="text:N")

@@ -8,7 +8,18 @@ from typing import Any
 import altair as alt
 
 from quaver.records import Estimate
-from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, finished, fitted, inline, text_width
+from quaver.report.charts.theme import (
+    DATA,
+    INK,
+    PAPER,
+    SOFT,
+    Chart,
+    finished,
+    fitted,
+    inline,
+    options,
+    text_width,
+)
 from quaver.report.results import Results
 
 __all__ = ["level_chart"]
@@ -45,29 +56,27 @@ def level_chart(
     left = min(0.33 * width, 1.1 * max(text_width(name) for name in names) + 6)
     x = alt.X(
         "value:Q",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(
-            format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True
-        ),
+        scale=options(domain=[0, 1], nice=False),
+        axis=options(format="%", title="share of answers", titleAnchor="start", tickCount=5, labelFlush=True),
     )
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
+    y = alt.Y("y:Q", scale=options(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
     size = {"width": width - left - 40, "height": _STEP * len(spans)}
-    line = alt.Chart(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2="high:Q", y=y)
-    base = alt.Chart(inline(rows)).encode(x=x, y=y)
+    line = Chart(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"), y=y)
+    base = Chart(inline(rows)).encode(x=x, y=y)
     dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
         color=alt.value(DATA[0]), fill=alt.Fill("fill:N", scale=None)
     )
     texts = [
         base.transform_filter(f"datum.place == '{place}'")
         .mark_text(align="right" if place == "high" else "left", dy=-11, dx=dx, fontSize=10.5, color=INK)
-        .encode(text="text:N")
+        .encode(text=alt.Text("text:N"))
         for place, dx in (("low", -4), ("high", 4))
     ]
     left_texts = [{"y": at, "text": fitted(name, left, 12)} for at, name in enumerate(names)]
     headings = (
-        alt.Chart(inline(left_texts))
+        Chart(inline(left_texts))
         .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
-        .encode(y=y, x=alt.value(0), text="text:N")
+        .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
         .properties(width=left, height=size["height"])
     )
     chart = alt.hconcat(

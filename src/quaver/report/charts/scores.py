@@ -23,6 +23,11 @@ AXES: Mapping[str, str] = {
     "compliance": "share of answers with a label",
     "sensitivity": "sensitivity (0: never changes)",
     "consistency": "consistency (1: alike within a class)",
+    "answer_entropy": "entropy in bits (0: always the same)",
+    "strict_stability": "share of items always answered alike",
+    "ece": "expected calibration error",
+    "verbal_calibration_ece": "expected calibration error",
+    "verbal_calibration_minus_accuracy": "stated confidence less share right",
 }
 
 
@@ -70,7 +75,7 @@ def score_chart(
     ]
     forest = Forest(
         marks,
-        AXES.get(known[0].measure, known[0].measure),
+        AXES.get(known[0].measure, known[0].measure.replace("_", " ")),
         percent=percent_measure(known[0].measure),
         domain=domain,
         references=references,

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from contextlib import AbstractContextManager
 from typing import Any
 
 import vl_convert
+from altair.utils import schemapi
 from markupsafe import Markup
 
 from quaver.report.charts.theme import DATA, INK, PAPER, RULE, SOFT
 
-__all__ = ["inline_svg"]
+__all__ = ["inline_svg", "svg_text", "unchecked"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", RULE: "rule", PAPER: "paper"} | {
@@ -34,6 +36,20 @@ _DRAWN = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle
 _URL = re.compile(r"url\(#([\w-]+)\)")
 
 
+def unchecked() -> AbstractContextManager[None]:
+    """Charts made in here are not held against Vega-Lite's schema, which takes longer than drawing them."""
+    return schemapi.debug_mode(False)
+
+
+def svg_text(chart: Any) -> str:
+    """Any Altair chart as SVG.
+
+    Args:
+        chart: Trusted to be one that Vega-Lite can draw.
+    """
+    return vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+
+
 def inline_svg(chart: Any, name: str, alternative: str) -> Markup:
     """Render a chart for the page.
 
@@ -42,7 +58,7 @@ def inline_svg(chart: Any, name: str, alternative: str) -> Markup:
         name: Unique in the page; ids inside start with it.
         alternative: What the picture shows, for those who do not see it.
     """
-    root = ET.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
+    root = ET.fromstring(svg_text(chart))
     _clean(root, name)
     width, height = root.attrib["viewBox"].split()[2:]
     root.attrib.update({"role": "img", "aria-label": alternative, "width": width, "height": height})

@@ -20,9 +20,11 @@ __all__ = [
     "RULE",
     "SHAPES",
     "SOFT",
+    "Chart",
     "finished",
     "fitted",
     "inline",
+    "options",
     "text_width",
     "wrapped",
 ]
@@ -37,12 +39,31 @@ SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangl
 FONT: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
+class Chart(alt.Chart):
+    """Altair's chart, whose copies share what is in it.
+
+    Layers and panels are copied through and through each time that they are put together, which would take
+    longer than all else; nothing here changes a chart once it is made.
+    """
+
+    def __deepcopy__(self, memo: object = None) -> Chart:
+        return self.copy(deep=False)
+
+
 def inline(rows: list[dict[str, Any]]) -> alt.InlineData:
     """Rows as a chart's own data, of any number.
 
     A tuple, since Altair copies lists through and through for every layer and every concatenation.
     """
     return alt.InlineData(values=tuple(rows))
+
+
+def options(**given: Any) -> Any:
+    """Options of an axis, a scale or a heading.
+
+    A dict, since Altair copies its own classes, with all of their eighty unset fields, for every layer.
+    """
+    return given
 
 
 def text_width(text: str, size: float = 11) -> float:
@@ -80,7 +101,7 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
     """
     if title:
         chart = chart.properties(
-            title=alt.TitleParams(
+            title=options(
                 text=wrapped(title, width, 14),
                 subtitle=wrapped(subtitle, width, 11.5) if subtitle else [],
                 anchor="start",

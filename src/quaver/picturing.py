@@ -1,0 +1,87 @@
+"""What the report's charts show beyond the estimates that a study's file asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, cast
+
+import polars as pl
+
+from quaver.measure import Measure
+from quaver.measure.baselines import baseline
+from quaver.measure.distributions import distributions
+from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
+from quaver.plugins import Measurement
+from quaver.records import Estimate
+
+__all__ = ["pictured"]
+
+_OF = ("sensitivity", "consistency")
+_PASSED = ("by", "labels", "convention", "missing", "columns")
+_KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
+_MOST_ROWS = 200_000
+"""Of more answers, the baselines are made from as many whole items as that."""
+
+_MATRIX = 24
+
+
+def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
+    """The estimates behind the charts of sensitivity and consistency, where a study measures these.
+
+    Args:
+        measurements: What the study's file asks for.
+        frame: The annotations; the first evaluator's are used.
+        seed: Of the sample of items for the baselines.
+
+    Returns:
+        The distributions over items and pairs; sensitivity and consistency of the noisy and the random
+        predictor (``sensitivity_baseline`` and ``consistency_baseline``, with ``predictor`` in the cell);
+        and the correlation of the two.
+    """
+    if frame.is_empty():
+        return []
+    first = str(frame["evaluator"][0])
+    asked = [one for one in measurements if one.measure in _OF and one.evaluator in (None, first)]
+    if not asked:
+        return []
+    frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
+    few = _sample(frame, seed)
+    found: list[Estimate] = []
+    for one in asked:
+        found += _spread(one, frame)
+        found += _predictors(one, few)
+    pair = [[e for one in asked if one.measure == name for e in _plain(one, frame)] for name in _OF]
+    if all(pair):
+        found.append(sensitivity_with_consistency(*pair))
+    return found
+
+
+def _plain(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    return one.of(frame, resamples=0)
+
+
+def _spread(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    kept = {name: value for name, value in one.options.items() if name in _PASSED}
+    kept |= {"of": one.measure} | ({"matrix": _MATRIX} if one.measure == "consistency" else {})
+    return one._replace(plugin=cast(Measure, distributions), options=kept).of(frame)
+
+
+def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
+    labels = one.options.get("labels")
+    if labels is None or len(labels.codes) < 2:
+        return
+    for kind in _KINDS:
+        made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
+        for found in _plain(one, made):
+            yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
+
+
+def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """All answers to some items, where there are too many."""
+    if frame.height <= _MOST_ROWS:
+        return frame
+    items = frame["item"].unique().cast(pl.String).sort()
+    count = max(2, int(len(items) * _MOST_ROWS / frame.height))
+    kept = items.sample(min(count, len(items)), seed=abs(seed))
+    return frame.filter(pl.col("item").cast(pl.String).is_in(kept.to_list()))

@@ -1,0 +1,108 @@
+"""Histograms of the consistency of pairs, class by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import altair as alt
+from markupsafe import Markup
+
+from quaver.records import Estimate
+from quaver.report.charts.distributions import spread_out
+from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, Chart, finished, fitted, inline, options
+from quaver.report.figure import Figure, cell_name
+from quaver.report.numbers import printed
+from quaver.report.results import Results, varying
+from quaver.report.tables import Table
+
+__all__ = ["histogram_figure"]
+
+_MOST = 12
+_HEIGHT = 90
+_NARROWEST = 110
+
+
+def histogram_figure(results: Results) -> Figure | None:
+    """Histograms of the first twelve classes and cells; None where there are no pairs."""
+    every = [one for one in spread_out(results, "consistency_distribution") if one.details.get("counts")]
+    some = every[:_MOST]
+    if not some:
+        return None
+    title = "How alike the pairs of items of one class are answered"
+    cut = f" The first {_MOST} of {len(every)} are drawn." if len(every) > _MOST else ""
+    columns = varying(every)
+    told = [f"{cell_name(one, columns, results)}: median {printed(one.value or 0.0)}" for one in some]
+    return Figure(
+        "consistency-histograms",
+        "consistency_distribution",
+        "sensitivity",
+        title,
+        "Pairs of items by their consistency, from 0 (never the same label) to 1 (the same shares of "
+        f"labels); the line is the median.{cut}",
+        partial(_draw, some, [cell_name(one, columns, results) for one in some]),
+        some,
+        f"{title}. {'; '.join(told)}.",
+        table=_table(every, results),
+        closer=True,
+    )
+
+
+def _draw(
+    some: Sequence[Estimate], told: Sequence[str], *, width: int = 720, title: str = "", subtitle: str = ""
+) -> Any:
+    fit = max(1, min(len(some), (width - 10) // (_NARROWEST + 50)))
+    each = min(320, (width - 10) / fit - 54)
+    panels = [_panel(one, name, each) for one, name in zip(some, told, strict=True)]
+    rows = [alt.hconcat(*panels[at : at + fit], spacing=14) for at in range(0, len(panels), fit)]
+    return finished(alt.vconcat(*rows, spacing=10), width=width, title=title, subtitle=subtitle)
+
+
+def _panel(one: Estimate, name: str, width: float) -> Any:
+    counts = one.details["counts"]
+    bars = [
+        {"low": at / len(counts), "high": (at + 1) / len(counts), "count": count, "zero": 0}
+        for at, count in enumerate(counts)
+        if count
+    ]
+    x = alt.X(
+        "low:Q",
+        scale=options(domain=[0, 1], nice=False),
+        axis=options(title=None, values=[0, 0.5, 1], labelFlush=True),
+    )
+    y = alt.Y("zero:Q", scale=options(domain=[0, max(1, *counts)]), axis=options(title=None, tickCount=2))
+    drawn = Chart(inline(bars)).mark_rect(fill=DATA[0], stroke=PAPER, strokeWidth=0.5, opacity=1)
+    middle = Chart(inline([{"low": one.value}])).mark_rule(color=INK, strokeWidth=1.2)
+    return alt.layer(
+        drawn.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2("count:Q")),
+        middle.encode(x=x, y=alt.value(0), y2=alt.value(_HEIGHT)),
+    ).properties(
+        width=width,
+        height=_HEIGHT,
+        title=options(
+            text=fitted(name, width, 12.5),
+            subtitle=f"{one.details.get('values', 0):,} pairs",
+            anchor="start",
+            frame="group",
+            offset=3,
+            color=INK,
+            subtitleColor=SOFT,
+            fontSize=11.5,
+            subtitleFontSize=10,
+        ),
+    )
+
+
+def _table(some: Sequence[Estimate], results: Results) -> Table:
+    columns = varying(some)
+    bins = len(some[0].details["counts"])
+    edges = [f"{at / bins:g} to {(at + 1) / bins:g}" for at in range(bins)]
+    rows: list[tuple[str | Markup, ...]] = []
+    for one in some[:100]:
+        for edge, count in zip(edges, one.details["counts"], strict=False):
+            if count:
+                rows.append((cell_name(one, columns, results), edge, f"{count:,}"))
+    left = len(some) - 100
+    note = f"{left} more histograms are in estimates.csv." if left > 0 else ""
+    return Table(("of", "consistency", "pairs"), tuple(rows), frozenset({2}), note)

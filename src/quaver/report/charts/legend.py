@@ -1,0 +1,72 @@
+"""What shapes and colours stand for, above a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from quaver.report.charts.theme import (
+    DATA,
+    INK,
+    PAPER,
+    SHAPES,
+    SOFT,
+    Chart,
+    fitted,
+    inline,
+    options,
+    text_width,
+)
+
+__all__ = ["legend", "look"]
+
+
+def look(place: int, *, coloured: bool = True) -> dict[str, str]:
+    """Colour, filling and shape of a series: no two of the first seven differ by colour alone.
+
+    Args:
+        place: Which series, from 0.
+        coloured: Whether colours tell series apart.
+    """
+    ink = DATA[place % len(DATA)] if coloured else SOFT
+    fill = ink if place % 2 == 0 else PAPER
+    return {"ink": ink, "fill": fill, "shape": SHAPES[place % len(SHAPES)]}
+
+
+def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: bool = False) -> Any:
+    """The series with their marks, in as many lines as they take.
+
+    Args:
+        series: Their names.
+        width: Of the whole, in pixels.
+        coloured: Whether colours tell them apart.
+        solid: Squares of colour, as of areas, and no shapes.
+    """
+    rows: list[dict[str, Any]] = []
+    x, y = 6.0, 0
+    for place, name in enumerate(series):
+        text = fitted(name, 240)
+        wide = text_width(text) + 34
+        if x + wide > width and x > 6:
+            x, y = 6.0, y + 1
+        shown = look(place, coloured=coloured)
+        if solid:
+            shown |= {"fill": shown["ink"], "shape": "square"}
+        rows.append({"x": x, "y": y, "text": text, **shown})
+        x += wide
+    base = (
+        Chart(inline(rows))
+        .encode(
+            x=alt.X("x:Q", scale=options(domain=[0, width], nice=False), axis=None),
+            y=alt.Y("y:Q", scale=options(domain=[y + 0.5, -0.5], nice=False), axis=None),
+        )
+        .properties(width=width - 20, height=16 * (y + 1))
+    )
+    points = base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
+        color=alt.Color("ink:N", scale=None),
+        fill=alt.Fill("fill:N", scale=None),
+        shape=alt.Shape("shape:N", scale=None),
+    )
+    return points + base.mark_text(align="left", dx=9, fontSize=11, color=INK).encode(text=alt.Text("text:N"))

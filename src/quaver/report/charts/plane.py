@@ -1,0 +1,192 @@
+"""Values over values: points or lines with their intervals, in panels, several series each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+
+from quaver.report.charts.legend import legend, look
+from quaver.report.charts.theme import INK, SOFT, Chart, finished, fitted, inline, options
+from quaver.report.plain_text import one_line
+
+__all__ = ["Guide", "Plane", "Spot", "axis_name", "draw"]
+
+_GAP = 26
+_AXIS = 44
+_NARROWEST = 190
+_HEIGHT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One point: where it is, its interval upwards, and in which panel and series it stands."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    panel: str = ""
+    series: str = ""
+    size: float = 38
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A dashed line to compare with: level at a value, or, where it has none, the diagonal."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """What to draw.
+
+    Attributes:
+        spots: The points.
+        across: What the horizontal axis shows.
+        up: What the vertical one shows.
+        joined: Whether a series is a line with a band, not points with bars.
+        x_ends: Ends of the horizontal axis, widened where a point lies outside.
+        y_ends: Of the vertical one.
+        percent: Which axes show shares: any of ``"xy"``.
+        guides: Lines to compare with, in every panel.
+        order: The series in the order of the legend; by default as they come.
+        names: Printed names of panels, where these are not the names.
+    """
+
+    spots: Sequence[Spot]
+    across: str
+    up: str
+    joined: bool = False
+    x_ends: tuple[float, float] | None = None
+    y_ends: tuple[float, float] | None = None
+    percent: str = ""
+    guides: Sequence[Guide] = ()
+    order: Sequence[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def draw(plane: Plane, *, width: int = 720, title: str = "", subtitle: str = "") -> Any:
+    """Draw it.
+
+    Args:
+        plane: What to draw.
+        width: Of the whole, in pixels; panels go under one another where they would be too narrow.
+        title: What the chart shows; none where the page says it.
+        subtitle: What the marks mean.
+    """
+    panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
+    series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
+    fit = max(1, min(len(panels), int((width - 10) // (_NARROWEST + _AXIS + _GAP))))
+    each = min(460.0, (width - 10) / fit - _AXIS - _GAP)
+    blocks: list[Any] = [legend(series, width)] if len(series) > 1 else []
+    for at in range(0, len(panels), fit):
+        shown = [_panel(plane, panel, series, each) for panel in panels[at : at + fit]]
+        blocks.append(alt.hconcat(*shown, spacing=_GAP))
+    return finished(alt.vconcat(*blocks, spacing=10), width=width, title=title, subtitle=subtitle)
+
+
+def _ends(values: Sequence[float], wanted: tuple[float, float] | None) -> tuple[float, float]:
+    low, high = min((*values, *(wanted or ()))), max((*values, *(wanted or ())))
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    if wanted and (low, high) == tuple(wanted):
+        return low, high
+    pad = 0.04 * (high - low)
+    return low - pad, high + pad
+
+
+def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any:
+    xs = [spot.x for spot in plane.spots]
+    ys = [end for spot in plane.spots for end in (spot.y, spot.low, spot.high) if end is not None]
+    levels = [guide.value for guide in plane.guides if guide.value is not None]
+    x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
+    x = alt.X("x:Q", scale=_scale(x_ends), axis=_axis(plane.across, "x" in plane.percent, width))
+    y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
+    own = [_row(spot, series) for spot in plane.spots if spot.panel == panel]
+    base = Chart(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
+    layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(base, plane, _scale(y_ends))]
+    if plane.joined:
+        layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
+    layers.append(
+        base.mark_point(opacity=1, strokeWidth=1.4).encode(
+            y=y,
+            shape=alt.Shape("shape:N", scale=None),
+            fill=alt.Fill("fill:N", scale=None),
+            size=alt.Size("size:Q", scale=None),
+        )
+    )
+    told = ", ".join(guide.text for guide in plane.guides if guide.text)
+    heading = options(
+        text=fitted(plane.names.get(panel, panel), width, 12.5) or "\u00a0",
+        subtitle=fitted(told, width + 8, 10) or "\u00a0",
+        anchor="start",
+        frame="group",
+        offset=4,
+        color=INK,
+        subtitleColor=SOFT,
+        fontSize=11.5,
+        subtitleFontSize=10,
+    )
+    return alt.layer(*layers).properties(width=width, height=_HEIGHT, title=heading)
+
+
+def _scale(ends: tuple[float, float]) -> Any:
+    return options(domain=list(ends), nice=False, zero=False)
+
+
+def _axis(text: str, percent: bool, length: float) -> Any:
+    return options(
+        title=fitted(text, length),
+        format="%" if percent else "",
+        tickCount=4 if length < 260 else 6,
+        grid=True,
+        labelFlush=True,
+    )
+
+
+def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
+    place = series.index(spot.series)
+    return {
+        "x": spot.x,
+        "y": spot.y,
+        "low": spot.low,
+        "high": spot.high,
+        "series": place,
+        "size": spot.size,
+        **look(place),
+    }
+
+
+def _intervals(base: Any, plane: Plane, scale: Any) -> list[Any]:
+    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    between = {"y": alt.Y("low:Q", scale=scale), "y2": alt.Y2("high:Q")}
+    if not plane.joined:
+        return [known.mark_rule(strokeWidth=1.2).encode(**between)]
+    return [known.mark_area(opacity=0.16).encode(fill=alt.Fill("ink:N", scale=None), **between)]
+
+
+def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Sequence[float]) -> list[Any]:
+    found = []
+    for guide in guides:
+        low, high = max(x_ends[0], y_ends[0]), min(x_ends[1], y_ends[1])
+        ends = [(end, end) for end in (low, high)]
+        if guide.value is not None:
+            ends = [(end, guide.value) for end in x_ends]
+        rows = [{"x": across, "y": up} for across, up in ends]
+        line = Chart(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
+        found.append(line.encode(x=x, y=alt.Y("y:Q", scale=_scale((y_ends[0], y_ends[1])))))
+    return found
+
+
+def axis_name(column: str) -> str:
+    """A column as an axis calls it.
+
+    >>> axis_name("paraphrase_temperature")
+    'paraphrase temperature'
+    """
+    return one_line(column.replace("_", " "))

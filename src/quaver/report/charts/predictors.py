@@ -1,0 +1,118 @@
+"""Sensitivity against consistency, class by class, beside a noisy and a random predictor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from quaver.records import Estimate
+from quaver.report.charts.plane import Plane, Spot, draw
+from quaver.report.figure import Figure
+from quaver.report.numbers import number, printed
+from quaver.report.results import Results
+from quaver.report.tables import Table
+
+__all__ = ["predictor_figure"]
+
+_MOST = 900
+_SERIES = {
+    "": "the study’s answers",
+    "left out": "the study’s, left out of the correlation",
+    "noisy": "half of the answers swapped",
+    "random": "answers drawn at random",
+}
+_Point = tuple[str, Mapping[str, str], str, float, float]
+
+
+def predictor_figure(results: Results) -> Figure | None:
+    """Each class of each cell as a point; None where no class has both numbers."""
+    found = results.anywhere("sensitivity_with_consistency")
+    own = list(_own(found[0])) if found else []
+    if not own:
+        return None
+    points = [*own, *_baselines(results)]
+    spots = [
+        Spot(x, y, series=_SERIES[kind], size=34 if kind in ("", "left out") else 22)
+        for kind, _, _, x, y in points[:_MOST]
+    ]
+    plane = Plane(
+        spots,
+        "sensitivity (0: never changes)",
+        "consistency (1: alike within a class)",
+        x_ends=(0.0, 1.0),
+        y_ends=(0.0, 1.0),
+        order=[name for name in _SERIES.values() if any(spot.series == name for spot in spots)],
+    )
+    title = "Sensitivity against consistency, a point a class"
+    told = _correlation(found[0])
+    cut = f" {_MOST} of {len(points)} points are drawn." if len(points) > _MOST else ""
+    return Figure(
+        "sensitivity-consistency",
+        "sensitivity_with_consistency",
+        "sensitivity",
+        title,
+        f"{told} A good prompt is at the upper left: its labels do not move, and items of a class get the "
+        f"same.{cut}",
+        partial(draw, plane),
+        found,
+        f"{title}. {told}",
+        table=_table(points, results),
+    )
+
+
+def _correlation(one: Estimate) -> str:
+    floor = one.details.get("floor", 0.05)
+    if one.value is None:
+        return (
+            f"Without the classes whose sensitivity is under {floor:g} there is no correlation: {one.reason}."
+        )
+    ends = "" if one.low is None or one.high is None else f" [{printed(one.low)} to {printed(one.high)}]"
+    return (
+        f"Their correlation is {printed(one.value)}{ends} over {one.n} classes; those whose sensitivity is "
+        f"under {floor:g} are left out of it."
+    )
+
+
+def _own(one: Estimate) -> Iterator[_Point]:
+    for point in one.details.get("classes", ()):
+        kind = "" if point["counted"] else "left out"
+        yield kind, point["cell"], point["class"], point["sensitivity"], point["consistency"]
+
+
+def _baselines(results: Results) -> Iterator[_Point]:
+    alike = {
+        frozenset(one.cell.items()): one.details.get("by_class", {})
+        for one in results.anywhere("consistency_baseline")
+    }
+    for one in results.anywhere("sensitivity_baseline"):
+        kind, cell = one.cell.get("predictor", ""), dict(one.cell)
+        other = alike.get(frozenset(cell.items()), {})
+        for name, value in one.details.get("by_class", {}).items():
+            if name in other and kind in _SERIES:
+                yield kind, {k: v for k, v in cell.items() if k != "predictor"}, name, value, other[name]
+
+
+def _table(points: list[_Point], results: Results) -> Table:
+    columns = [
+        column
+        for column in dict.fromkeys(column for _, cell, *_ in points for column in cell)
+        if len({cell.get(column) for _, cell, *_ in points}) > 1
+    ]
+    rows: list[tuple[str | Markup, ...]] = []
+    for kind, cell, name, x, y in points[:400]:
+        told: list[Any] = [
+            results.variant_name(cell[c]) if c == "variant" and c in cell else cell.get(c, "all")
+            for c in columns
+        ]
+        rows.append((*told, results.label_name(name), _SERIES[kind], number(x), number(y)))
+    at = len(columns)
+    left = len(points) - 400
+    return Table(
+        (*columns, "class", "whose", "sensitivity", "consistency"),
+        tuple(rows),
+        frozenset({at + 2, at + 3}),
+        f"{left} more rows are in estimates.csv." if left > 0 else "",
+    )

@@ -1,0 +1,92 @@
+"""Reliability diagrams: how often answers of each confidence are right."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from markupsafe import Markup
+
+from quaver.records import Estimate
+from quaver.report.charts.plane import Guide, Plane, Spot, draw
+from quaver.report.figure import Figure, cell_name, spoken
+from quaver.report.numbers import number, printed
+from quaver.report.results import Results, varying
+from quaver.report.tables import Table
+
+__all__ = ["reliability_figure"]
+
+_MOST = 9
+
+
+def reliability_figure(results: Results) -> Figure | None:
+    """A panel a cell of the calibration error; None where no bins are known."""
+    every = [
+        one
+        for one in results.in_order(results.of("ece"))
+        if one.value is not None and one.details.get("curve")
+    ]
+    if not every:
+        return None
+    columns = varying(every)
+    some = every[:_MOST]
+    panels = {str(at): _heading(one, columns, results) for at, one in enumerate(some)}
+    spots = [
+        Spot(bin_["confidence"], bin_["right"], panel=str(at), size=_size(bin_["n"], one))
+        for at, one in enumerate(some)
+        for bin_ in one.details["curve"]
+    ]
+    plane = Plane(
+        spots,
+        "confidence",
+        "share right",
+        joined=True,
+        x_ends=(0.0, 1.0),
+        y_ends=(0.0, 1.0),
+        percent="xy",
+        guides=[Guide("dashed: perfect calibration")],
+        names=panels,
+    )
+    title = "How often answers are right, by the confidence that they were given with"
+    cut = f" The first {_MOST} of {len(every)} cells are drawn." if len(every) > _MOST else ""
+    return Figure(
+        "reliability",
+        "reliability",
+        "accuracy",
+        title,
+        "A point a bin of confidence, the larger the more answers are in it. Below the dashed line answers "
+        f"are given with more confidence than they deserve. ECE: the expected calibration error.{cut}",
+        partial(draw, plane),
+        every,
+        f"{title}. Expected calibration error: {spoken(every, results)}",
+        table=_table(every, results),
+    )
+
+
+def _heading(one: Estimate, columns: list[str], results: Results) -> str:
+    name = cell_name(one, columns, results, "")
+    return f"{name} · ECE {printed(one.value or 0.0)}".removeprefix(" · ")
+
+
+def _size(n: float, one: Estimate) -> float:
+    most = max(float(bin_["n"]) for bin_ in one.details["curve"])
+    return round(14 + 70 * float(n) / most, 1)
+
+
+def _table(some: list[Estimate], results: Results) -> Table:
+    columns = varying(some)
+    rows: list[tuple[str | Markup, ...]] = []
+    for one in some[:60]:
+        for bin_ in one.details["curve"]:
+            rows.append(
+                (
+                    cell_name(one, columns, results),
+                    f"{printed(bin_['low'])} to {printed(bin_['high'])}",
+                    number(bin_["confidence"]),
+                    number(bin_["right"], percent=True),
+                    f"{int(bin_['n']):,}",
+                )
+            )
+    left = len(some) - 60
+    note = f"{left} more cells are in estimates.csv." if left > 0 else ""
+    heads = ("of", "bin", "mean confidence", "right", "answers")
+    return Table(heads, tuple(rows), frozenset({2, 3, 4}), note)

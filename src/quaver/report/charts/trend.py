@@ -1,0 +1,146 @@
+"""Any measure over a column of numbers: stability by the temperature of the paraphrases, say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from quaver.records import Estimate
+from quaver.report.charts.plane import Guide, Plane, Spot, axis_name, draw
+from quaver.report.charts.scores import AXES
+from quaver.report.figure import MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.numbers import percent_measure
+from quaver.report.plain_text import slug
+from quaver.report.results import Results, varying
+
+__all__ = ["numeric_column", "section_of", "trend_figures"]
+
+_TITLES = {
+    "inter_pss": "Stability across wordings",
+    "intra_pss": "Stability across repeats",
+    "answer_entropy": "Entropy of repeated answers",
+}
+_STABILITY = frozenset({"inter_pss", "intra_pss", "pooled_pss", "wording_stability", "original_agreement"})
+_SECTIONS = {
+    **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
+    **dict.fromkeys(("sensitivity", "consistency"), "sensitivity"),
+    **dict.fromkeys(("accuracy", "f1", "ece", "mce", "brier", "spread", "ece_shift"), "accuracy"),
+    **dict.fromkeys(("label_shares", "generalizability", "generalizability_component"), "factors"),
+    "compliance": "answers",
+}
+_NEVER = frozenset({"variant", "item", "repeat", "repeats", "label", "class", "level", "model", "evaluator"})
+_LEAST = 3
+
+
+def section_of(measure: str) -> str:
+    """Where in the report a measure's charts stand."""
+    if measure in _STABILITY or measure.startswith(("intra_pss", "inter_pss", "expected_")):
+        return "stability"
+    if measure.startswith(("factor_effects", "distribution_shift")):
+        return "factors"
+    if measure.startswith("verbal_calibration"):
+        return "accuracy"
+    return _SECTIONS.get(measure, "more")
+
+
+def numeric_column(
+    estimates: Sequence[Estimate], results: Results
+) -> tuple[str, dict[frozenset[tuple[str, str]], float]]:
+    """The column of numbers that estimates run over, and each cell's number; an empty name where none is.
+
+    A decoding counts by its temperature, where no two of the decodings share one.
+
+    Args:
+        estimates: Of one measure.
+        results: The study.
+    """
+    for column in varying(estimates):
+        if column in _NEVER:
+            continue
+        levels = {one.cell[column] for one in estimates if column in one.cell}
+        values = {level: _number(level) for level in levels}
+        if column == "decoding":
+            column, values = "temperature", {level: _temperature(level, results) for level in levels}
+            if any("temperature" in one.cell for one in estimates):
+                continue
+        known = [value for value in values.values() if value is not None]
+        if len(known) < len(levels) or len(set(known)) < max(_LEAST, len(levels)):
+            continue
+        of = "decoding" if column not in estimates[0].cell and column == "temperature" else column
+        found = {
+            frozenset(one.cell.items()): values[one.cell[of]] or 0.0 for one in estimates if of in one.cell
+        }
+        return column, found
+    return "", {}
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _temperature(decoding: str, results: Results) -> float | None:
+    value = results.lock.get("decodings", {}).get(decoding, {}).get("temperature")
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def trend_figures(results: Results) -> list[Figure]:
+    """A figure for each measure that was taken at several numbers of something."""
+    made = [_figure(measure, results) for measure in results.measures if measure != "label_shares"]
+    return [figure for figure in made if figure is not None]
+
+
+def _figure(measure: str, results: Results) -> Figure | None:
+    some = results.in_order(one for one in results.main(measure) if one.value is not None)
+    column, at = numeric_column(some, results)
+    if not column:
+        return None
+    some = [one for one in some if frozenset(one.cell.items()) in at]
+    over = [
+        name for name in varying(some) if name not in (column, "decoding" if column == "temperature" else "")
+    ]
+    panel = "model" if "model" in over and len(over) > 1 else None
+    rest = [name for name in over if name != panel]
+    series = list(dict.fromkeys(cell_name(one, rest, results, "") for one in some))
+    shown = set(series[:MOST_SERIES])
+    spots = [
+        Spot(
+            at[frozenset(one.cell.items())],
+            one.value or 0.0,
+            one.low,
+            one.high,
+            panel=one.cell.get("model", "") if panel else "",
+            series=cell_name(one, rest, results, ""),
+        )
+        for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
+        if cell_name(one, rest, results, "") in shown
+    ]
+    if len({spot.x for spot in spots}) < _LEAST:
+        return None
+    bar = measure in _STABILITY
+    plane = Plane(
+        spots,
+        axis_name(column),
+        AXES.get(measure, axis_name(measure)),
+        joined=True,
+        y_ends=(0.0, 1.0) if bar or percent_measure(measure) else None,
+        percent="y" if percent_measure(measure) else "",
+        guides=[Guide("dashed: 0.8", 0.8)] if bar else (),
+        order=[name for name in series if name in shown],
+    )
+    name = _TITLES.get(measure, axis_name(measure).capitalize())
+    title = f"{name} by {axis_name(column)}"
+    cut = f" The first {MOST_SERIES} of {len(series)} lines are drawn." if len(series) > MOST_SERIES else ""
+    return Figure(
+        slug(f"{measure}-by-{column}"),
+        measure,
+        section_of(measure),
+        title,
+        f"{axis_name(AXES.get(measure, measure)).capitalize()}. Bands are 95 % intervals.{cut}",
+        lambda **how: draw(plane, **how),
+        some,
+        f"{title}. {spoken(some, results)}",
+    )

@@ -1,0 +1,204 @@
+"""A study with every chart: each drawn from its estimates, in a browser, at two widths, light and dark."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.every_chart import ITEMS, EveryChart, every_chart
+
+from quaver.report import Results, figures, movement, write_report
+from quaver.report.charts.svg import unchecked
+
+NAMES = {
+    *("finding", "label-shares-large", "factors", "intra-pss", "inter-pss", "sensitivity", "consistency"),
+    *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
+    *("wording-stability-by-distance", "original-agreement-by-distance"),
+    *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),
+    *("consistency-matrices", "consistency-histograms", "reliability", "calibration-shift", "parse-rates"),
+    *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),
+    *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
+    *("variance-shares", "answer-entropy", "strict-stability"),
+}
+
+
+@pytest.fixture(scope="module")
+def every() -> EveryChart:
+    return every_chart()
+
+
+@pytest.fixture(scope="module")
+def results(every: EveryChart) -> Results:
+    return Results(every.lock, every.annotations, every.estimates, audit=every.audit)
+
+
+@pytest.fixture(scope="module")
+def drawn(results: Results) -> dict[str, Any]:
+    return {one.name: one for one in figures(results, movement(results))}
+
+
+@pytest.fixture(scope="module")
+def report(every: EveryChart, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("every"), **every.inputs())
+
+
+def rows(figure: Any, width: int = 720) -> list[dict[str, Any]]:
+    """Every row that a chart was given to draw."""
+    with unchecked():
+        chart = figure.draw(width=width).to_dict()
+    return [row for data in chart["datasets"].values() for row in data]
+
+
+def numbers(thing: Any) -> Iterator[float]:
+    if isinstance(thing, (int, float)) and not isinstance(thing, bool):
+        yield float(thing)
+    elif isinstance(thing, dict):
+        yield from (number for value in thing.values() for number in numbers(value))
+    elif isinstance(thing, list):
+        yield from (number for value in thing for number in numbers(value))
+
+
+def test_every_chart_is_there(drawn: dict[str, Any]) -> None:
+    assert set(drawn) >= NAMES
+    for figure in drawn.values():
+        assert len(figure.alternative) > 30
+        assert figure.title
+        assert figure.subtitle
+
+
+def test_stability_falls_along_the_paraphrases_temperature(drawn: dict[str, Any], results: Results) -> None:
+    figure = drawn["inter-pss-by-paraphrase-temperature"]
+    known = {(float(e.cell["paraphrase_temperature"]), e.value) for e in figure.estimates}
+    points = {(row["x"], row["y"]) for row in rows(figure) if "low" in row}
+    assert points == known
+    assert {x for x, _ in known} == {0.1, 1.0, 2.0, 3.0, 4.0}
+    assert 0.8 in {row["y"] for row in rows(figure) if "y" in row and "low" not in row}
+    # What the lines show is not drawn a second time in rows.
+    assert not {id(e) for e in figure.estimates} & {id(e) for e in drawn["inter-pss"].estimates}
+
+
+def test_repeats_stand_at_their_numbers(drawn: dict[str, Any]) -> None:
+    points = [row for row in rows(drawn["intra-pss-repeats"]) if "low" in row and "size" in row]
+    assert {row["x"] for row in points} == {0, 1, 2, 3, 4}  # pairs from repeat 0, and the first 2, 3 and 4
+
+
+def test_distributions_are_those_of_the_estimates(drawn: dict[str, Any]) -> None:
+    for name in ("sensitivity-distribution", "consistency-distribution"):
+        ends = ("0.05", "0.25", "0.75", "0.95")
+        known = sorted(
+            (e.value, *(e.details["quantiles"][end] for end in ends)) for e in drawn[name].estimates
+        )
+        marks = [row for row in rows(drawn[name]) if "first" in row]
+        drawn_as = ((row[key] for key in ("value", "first", "low", "high", "last")) for row in marks)
+        assert sorted(map(tuple, drawn_as)) == known
+
+
+def test_the_predictors_are_beside_the_study(drawn: dict[str, Any]) -> None:
+    figure = drawn["sensitivity-consistency"]
+    (one,) = figure.estimates
+    points = [row for row in rows(figure) if "low" in row]
+    own = {(c["sensitivity"], c["consistency"]) for c in one.details["classes"]}
+    assert own <= {(row["x"], row["y"]) for row in points}
+    assert len(points) == 3 * len(one.details["classes"])
+    assert "correlation is −0." in figure.subtitle
+
+
+def test_bins_of_confidence_are_those_of_the_estimates(drawn: dict[str, Any]) -> None:
+    figure = drawn["reliability"]
+    known = {(b["confidence"], b["right"]) for e in figure.estimates for b in e.details["curve"]}
+    assert {(row["x"], row["y"]) for row in rows(figure) if "low" in row and "size" in row} == known
+
+
+def test_the_spread_has_its_noise_floor(drawn: dict[str, Any]) -> None:
+    values = {row["value"] for row in rows(drawn["spread"]) if "value" in row}
+    for e in drawn["spread"].estimates:
+        assert {e.value, e.details["corrected"], e.details["floor"]} <= values
+
+
+def test_label_distributions_add_up_to_one_beside_gold(drawn: dict[str, Any]) -> None:
+    ends: dict[float, list[tuple[float, float]]] = {}
+    for row in rows(drawn["distribution-shift"]):
+        if "end" in row:
+            ends.setdefault(row["top"], []).append((row["x"], row["end"]))
+    assert len(ends) == 1 + len(drawn["distribution-shift"].estimates)
+    assert all(abs(max(end for _, end in parts) - 1) < 1e-9 for parts in ends.values())
+    assert sorted(ends[-0.4]) == [(0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)]
+
+
+def test_many_parts_are_folded_into_the_colours_there_are() -> None:
+    from quaver.report.charts.stacks import OTHER, Bar, folded
+
+    (bar,) = folded([Bar("r", {f"p{n}": n / 45 for n in range(1, 10)})])
+    assert list(bar.parts) == ["p4", "p5", "p6", "p7", "p8", "p9", OTHER]
+    assert abs(bar.parts[OTHER] - 6 / 45) < 1e-12
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_chart_is_drawn_in_a_browser(browser: Any, report: Path, width: int, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    page.evaluate("document.querySelectorAll('details.closer').forEach(one => one.open = true)")
+    assert (said, asked) == ([], [report.as_uri()])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = {one.get_attribute("id").removeprefix("figure-") for one in page.locator("figure").all()}
+    assert shown >= NAMES
+    for figure in page.locator("figure").all():
+        picture = figure.locator("svg:visible")
+        assert picture.count() == 1
+        box = picture.bounding_box()
+        assert box is not None
+        assert 150 < box["width"] <= width
+        assert picture.locator("path").count() > 2
+        assert figure.locator("table").count() == 1
+    page.close()
+
+
+def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
+    with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    known = {float(row[end]) for row in table for end in ("value", "low", "high") if row[end]}
+    known |= {number for row in table if row["details"] for number in numbers(json.loads(row["details"]))}
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    shown = page.evaluate("[...document.querySelectorAll('data')].map(e => e.getAttribute('value'))")
+    page.close()
+    assert len(shown) > 1000
+    assert {float(value) for value in shown} <= known | {0.25}  # a quarter of the gold labels each
+
+
+def test_one_class_and_one_item_draw_what_they_can(tmp_path: Path) -> None:
+    every = every_chart()
+    alone = every.annotations.filter(every.annotations["item"] == "i0")
+    for name, frame in (("item", alone), ("none", every.annotations.clear())):
+        study = every_chart(annotations=frame)
+        path = write_report(tmp_path / name, **study.inputs())
+        assert path.stat().st_size > 1000
+
+
+def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChart) -> None:
+    from dataclasses import replace
+
+    many = [
+        replace(one, cell={**one.cell, "party": f"p{n}"})
+        for one in every.estimates
+        for n in range(40)
+        if not one.measure.startswith(("label_shares", "accuracy", "factor"))
+    ]
+    some = figures(Results(every.lock, every.annotations, many, audit=every.audit), [])
+    assert sum("drawn" in one.subtitle for one in some) >= 6
+    for one in some:
+        assert len(rows(one)) < 4000
+
+
+def test_items_of_the_study_are_as_many_as_said() -> None:
+    assert ITEMS % 4 == 0  # the gold labels' shares above are a quarter each
