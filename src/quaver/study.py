@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -56,6 +56,7 @@ from quaver.rounds import (
 from quaver.score.annotate import Annotator, annotate
 from quaver.seeds import derive
 from quaver.shown import ShownVariant, marked_messages, origin_in_words
+from quaver.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.standing import Standing, standing
 from quaver.text_table import read_edits, write_texts
 from quaver.wordings import KeptWordings
@@ -666,10 +667,35 @@ class Study:
         named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
         return list(dict.fromkeys(name for names in named for name in names))
 
+    def sizes(self, width: float, measure: str | None = None) -> Sizing:
+        """How many items, wordings and repeats an interval of a width takes.
+
+        By the stored answers where there are any, else from stated assumptions.
+
+        Args:
+            width: Of a 95 % interval, from end to end.
+            measure: A registered measure; by default the study's first that has an interval by a rule.
+
+        Raises:
+            MeasureError: It is no width.
+            UnknownName: No measure of that name is registered.
+        """
+        named = [one.use for one in self.spec.measures]
+        known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
+        measure = measure or next(iter([*known, *named]), "accuracy")
+        if not self.status()[0].answered:
+            return assumed_sizes(measure, width, len(self.experiment.labels.labels))
+        frame = self.measurable()
+        if not any(one.use == measure for one in self.spec.measures):
+            return measured_sizes(
+                self._measurement(MeasureSpec(use=measure), frame, ("measures",)), frame, width
+            )
+        return measured_sizes(self.measurements([measure], frame)[0], frame, width)
+
     # --------------------------------------------------------------------- report
 
     def report(self) -> Path:
-        """Write ``report.html``, ``estimates.csv`` and ``figures/``.
+        """Write ``report.html``, ``estimates.csv``, ``figures/`` and ``tables/``.
 
         Returns:
             The report's path.
@@ -677,16 +703,21 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.report import write_report  # the charts' libraries are slow to load
+        from quaver.behind import StoredBehind  # the charts' libraries are slow to load
+        from quaver.report import write_report
 
-        return write_report(
-            self.folder,
-            lock=self.lock() | {"collection": self._collection()},
-            annotations=self.measurable(),
-            estimates=self.estimates(),
-            noise=self.known_noise(),
-            audit=[*self.audit(), *self.pictured()],
-        )
+        with ExitStack() as opened:
+            stored = self._files.responses.exists()
+            store = opened.enter_context(self._answers()) if stored else None
+            return write_report(
+                self.folder,
+                lock=self.lock() | {"collection": self._collection()},
+                annotations=self.measurable(),
+                estimates=self.estimates(),
+                noise=self.known_noise(),
+                audit=[*self.audit(), *self.pictured()],
+                behind=StoredBehind(self.experiment, store, self.prices),
+            )
 
     def charts(self, width: int = 720) -> dict[str, Any]:
         """The report's charts by name, as Altair objects that can be shown, changed and saved.

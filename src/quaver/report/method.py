@@ -9,12 +9,18 @@ from typing import Any
 
 from quaver.records import Estimate
 from quaver.report.results import Results
+from quaver.report.tables import Table
 
-__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "rules"]
+__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "references", "rules"]
 
 
-def method_paragraph(results: Results) -> str:
-    """What was asked, of whom, how often, and how it was read and measured."""
+def method_paragraph(results: Results, cost: Table) -> str:
+    """What was asked, of whom, how often, how it was read and measured, and what it took.
+
+    Args:
+        results: The study.
+        cost: What each model's answers took.
+    """
     lock = results.lock
     items, conditions = lock.get("items", {}), lock.get("conditions", ())
     gold = sum(items.get("gold", {}).values())
@@ -43,7 +49,41 @@ def method_paragraph(results: Results) -> str:
             else "."
         ),
     ]
-    return " ".join([*parts, *_collected(lock.get("collection", {}))])
+    followed = lock.get("follow_ups", {})
+    if followed:
+        parts.append(f"Beside the answers, follow-ups were asked: {', '.join(map(str, followed))}.")
+    parts += _collected(lock.get("collection", {}))
+    edits = lock.get("wordings", {}).get("edits", ())
+    if edits:
+        parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
+    return " ".join([*parts, *_measured_with(results), *_taken(cost)])
+
+
+def _measured_with(results: Results) -> list[str]:
+    """Intervals, seed and versions, in a sentence each."""
+    levels = sorted({one.confidence for one in results.estimates if one.low is not None})
+    units = list(dict.fromkeys(one.unit for one in results.estimates if one.low is not None))
+    parts = []
+    if levels:
+        told = " and ".join(f"{100 * level:g} %" for level in levels)
+        parts.append(f"Intervals are of {told} and come from resampling the {' or the '.join(units)}s.")
+    software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
+    parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
+    return parts
+
+
+def _taken(cost: Table) -> list[str]:
+    """Calls, tokens and money, a sentence a model."""
+    told = []
+    for row in cost.rows:
+        of = dict(zip(cost.columns, row, strict=True))
+        money = of["US dollars"]
+        paid = {"unknown": "at a price that is not known", "0": "at no charge"}.get(money, f"for ${money}")
+        told.append(
+            f"{of['model']} answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
+            f"tokens read and {of['tokens written']} written, {paid}."
+        )
+    return told
 
 
 def _collected(told: Mapping[str, Any]) -> list[str]:
@@ -74,6 +114,15 @@ def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
         if one.method and (one.measure not in found or one.value is not None):
             found[one.measure] = one.method + (f". {one.reference}" if one.reference else "")
     return found
+
+
+def references(estimates: Iterable[Estimate]) -> dict[str, str]:
+    """Where the measures are defined: the measures by their reference, both in the order of use."""
+    found: dict[str, dict[str, None]] = {}
+    for one in estimates:
+        if one.reference:
+            found.setdefault(one.reference, {})[one.measure] = None
+    return {reference: ", ".join(measures) for reference, measures in found.items()}
 
 
 def _count(n: int, noun: str) -> str:

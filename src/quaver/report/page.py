@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +18,22 @@ from markupsafe import Markup
 
 from quaver.errors import StoreError
 from quaver.records import Estimate
-from quaver.report.audit_tables import (
-    compliance_table,
-    flips_table,
-    missing_table,
-    parse_rates_table,
-    recovered_table,
-)
+from quaver.report.behind import Behind
+from quaver.report.causes import Cause, causes
 from quaver.report.charts.svg import inline_svg, svg_text, unchecked
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figure import Figure
 from quaver.report.figures import figures
 from quaver.report.finding import STABLE, finding
-from quaver.report.method import left_out, measured, method_paragraph, noise_in_words, rules
+from quaver.report.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.movement import movement
-from quaver.report.plain_text import visible
-from quaver.report.prompts import edits_table, shown_prompts
+from quaver.report.page_tables import estimates_frame, page_tables, summary_frame
+from quaver.report.plain_text import slug, visible
+from quaver.report.prompts import shown_prompts
 from quaver.report.results import Results
-from quaver.report.tables import estimates_table, noise_table, statuses, undefined_table
+from quaver.report.tables import Table, estimates_table
+from quaver.report.unlike import unlike
+from quaver.report.written_tables import write_tables
 
 __all__ = ["finding_picture", "write_report"]
 
@@ -48,8 +50,9 @@ def write_report(
     estimates: Sequence[Estimate],
     noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     audit: Sequence[Estimate] = (),
+    behind: Behind | None = None,
 ) -> Path:
-    """Write ``report.html``, ``estimates.csv`` and ``figures/`` (SVG, PNG and PDF).
+    """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
 
     Args:
         folder: Where they go; made where it is missing.
@@ -59,6 +62,7 @@ def write_report(
             ``missing="category"``, by model, decoding, variant and evaluator.
         noise: The engine's own noise by model; empty where it was not measured.
         audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
+        behind: Where item texts, raw answers and costs are looked up; without it the report has none.
 
     Returns:
         The report's path.
@@ -69,14 +73,23 @@ def write_report(
     results = Results(lock, annotations, estimates, noise, audit)
     moved = movement(results)
     drawn = figures(results, moved)
+    found = unlike(results)
+    told = causes(results, moved, found)
+    tables = page_tables(results, found, told, behind)
+    every = [*results.estimates, *moved, *_further(results)]
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
-        write_estimates([*results.estimates, *moved, *_further(results)], folder / "estimates.csv")
+        write_estimates(every, folder / "estimates.csv")
+        behind_figures = {f"figure-{figure.name}": _figure_table(figure, results) for figure in drawn}
+        frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
+        write_tables({**behind_figures, **tables}, frames, folder / "tables")
         for figure in drawn:
             _write_figure(figure, folder / "figures")
         path = folder / "report.html"
         part = path.with_name("report.html.part")
-        part.write_text(_page(results, moved, drawn), encoding="utf-8", errors="backslashreplace")
+        part.write_text(
+            _page(results, moved, drawn, told, tables), encoding="utf-8", errors="backslashreplace"
+        )
         part.replace(path)
     except OSError as error:
         raise StoreError(
@@ -129,7 +142,13 @@ def _write_figure(figure: Figure, folder: Path) -> None:
     (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
 
 
-def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) -> str:
+def _page(
+    results: Results,
+    moved: Sequence[Estimate],
+    drawn: Sequence[Figure],
+    told: Sequence[Cause],
+    tables: Mapping[str, Table],
+) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("quaver.report", "templates"),
         autoescape=True,
@@ -137,28 +156,25 @@ def _page(results: Results, moved: Sequence[Estimate], drawn: Sequence[Figure]) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["slug"] = slug
+    script = (files("quaver.report") / "templates" / "tables.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
         finding=finding(results, moved),
         figures=_by_section(drawn, results),
-        statuses=statuses(results),
-        compliance=compliance_table(results),
-        flips=flips_table(results),
+        tables=tables,
+        causes=told,
         flips_warnings=_warnings([one for one in results.audit if one.measure == "evaluator_flips"]),
-        recovered=recovered_table(results),
-        missing=missing_table(results),
-        parse_rates=parse_rates_table(results),
-        noise=noise_table(results),
         noise_in_words=noise_in_words(results),
-        undefined=undefined_table(results),
-        left_out=left_out(results),
-        method=method_paragraph(results),
+        method=method_paragraph(results, tables["cost"]),
         measured=measured([*results.estimates, *moved, *results.audit]),
+        references=references([*results.estimates, *moved, *results.audit]),
         rules=rules(results),
         stable=STABLE,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-        edits=edits_table(results),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return visible(text)
 
@@ -181,6 +197,10 @@ def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str
     return sections
 
 
+def _figure_table(figure: Figure, results: Results) -> Table:
+    return figure.table or estimates_table(figure.estimates, results)
+
+
 def _shown(figure: Figure, results: Results) -> dict[str, Any]:
     with unchecked():
         pictures = [
@@ -191,7 +211,7 @@ def _shown(figure: Figure, results: Results) -> dict[str, Any]:
         "figure": figure,
         "wide": pictures[0],
         "narrow": pictures[1],
-        "table": figure.table or estimates_table(figure.estimates, results),
+        "table": replace(_figure_table(figure, results), name=f"figure-{figure.name}"),
         "warnings": _warnings(figure.estimates),
     }
 

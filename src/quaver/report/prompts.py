@@ -12,7 +12,7 @@ from quaver.report.results import Results
 from quaver.report.tables import Table
 from quaver.shown import Change, marked_messages, origin_in_words
 
-__all__ = ["ShownPrompt", "edits_table", "shown_prompts"]
+__all__ = ["ShownPrompt", "edits_table", "marked", "shown_prompts"]
 
 _TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
 
@@ -55,17 +55,17 @@ def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
             {results.label_name(code): answer for code, answer in variant["answers"].items()},
             origin_in_words(variant.get("origin", {}), covariates),
             bool(covariates.get("flagged")),
-            [(role, _marked(pieces)) for role, pieces in messages],
+            [(role, marked(pieces)) for role, pieces in messages],
         )
 
 
-def _marked(pieces: Sequence[Change]) -> Markup:
+def marked(pieces: Sequence[Change]) -> Markup:
     """Insertions and deletions in HTML; the texts are escaped."""
-    marked = []
+    told = []
     for kind, text in pieces:
         opening, closing = _TAGS[kind]
-        marked.append(Markup(opening) + escape(text) + Markup(closing))
-    return Markup("").join(marked)
+        told.append(Markup(opening) + escape(text) + Markup(closing))
+    return Markup("").join(told)
 
 
 def edits_table(results: Results) -> Table:

@@ -15,6 +15,7 @@ from quaver.report.results import Results
 __all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_table"]
 
 _MOST_ROWS = 600
+_PRINTED = 60
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 
 
@@ -27,12 +28,19 @@ class Table:
         rows: Cells; text is escaped when it is printed, ``Markup`` is not.
         numeric: Which columns hold numbers.
         note: What is not in it.
+        name: Of its files in ``tables/``; empty where it has none.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | Markup, ...], ...]
     numeric: frozenset[int] = frozenset()
     note: str = ""
+    name: str = ""
+
+    @property
+    def printed(self) -> bool:
+        """Whether it is short enough for a paper to print."""
+        return 0 < len(self.rows) <= _PRINTED
 
 
 def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:

@@ -1,0 +1,63 @@
+"""What stands behind a report and is in no annotation: item texts, raw answers, what it all took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+__all__ = ["Behind", "Cost", "RawAnswer"]
+
+
+class RawAnswer(NamedTuple):
+    """A stored answer as the model gave it: where it stands in the design, and its text."""
+
+    item: str
+    model: str
+    variant: str
+    decoding: str
+    text: str
+
+
+class Cost(NamedTuple):
+    """What a model's answers took.
+
+    Attributes:
+        model: Its name in the study.
+        calls: Answers that were asked for.
+        reused: Answers that were taken from other studies.
+        errors: How many of those asked for were errors.
+        prompt_tokens: Tokens read.
+        cached_tokens: How many of these the server had read before.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price is not known.
+    """
+
+    model: str
+    calls: int
+    reused: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    money: float | None
+
+
+class Behind(Protocol):
+    """Where a report looks things up, a few items at a time."""
+
+    @property
+    def raw(self) -> bool:
+        """Whether raw answers are stored."""
+        ...
+
+    def texts(self, items: Sequence[str]) -> Mapping[str, str]:
+        """The texts of some items by id, as far as they are known."""
+        ...
+
+    def answers(self, items: Sequence[str]) -> Sequence[RawAnswer]:
+        """The first repeat's raw answers about some items, each cut to a few hundred characters."""
+        ...
+
+    def costs(self) -> Sequence[Cost]:
+        """What each model's answers took; nothing where nothing was asked."""
+        ...

@@ -1,0 +1,104 @@
+"""Every table of the page by its name, which its files in ``tables/`` have too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from quaver.records import Estimate
+from quaver.report.audit_tables import (
+    compliance_table,
+    flips_table,
+    missing_table,
+    parse_rates_table,
+    recovered_table,
+)
+from quaver.report.behind import Behind
+from quaver.report.causes import Cause, causes_table
+from quaver.report.checklist import checklist
+from quaver.report.method import left_out
+from quaver.report.prompts import edits_table
+from quaver.report.results import Results
+from quaver.report.tables import Table, noise_table, statuses, undefined_table
+from quaver.report.unlike import Unlike
+from quaver.report.worst_tables import (
+    cost_table,
+    worst_answers_table,
+    worst_items_table,
+    worst_wordings_table,
+)
+
+__all__ = ["estimates_frame", "page_tables", "summary_frame"]
+
+
+def page_tables(
+    results: Results, found: Unlike | None, told: Sequence[Cause], behind: Behind | None
+) -> dict[str, Table]:
+    """The tables by name, those without rows among them.
+
+    Args:
+        results: The study.
+        found: What `unlike` found in it.
+        told: The probable causes of low stability.
+        behind: Where item texts, raw answers and costs are looked up.
+    """
+    answers = worst_answers_table(results, found, behind)
+    tables = {
+        "statuses": statuses(results),
+        "compliance": compliance_table(results),
+        "missing": missing_table(results),
+        "evaluators": flips_table(results),
+        "recovered": recovered_table(results),
+        "parse-rates": parse_rates_table(results),
+        "worst-variants": worst_wordings_table(results, found),
+        "worst-items": worst_items_table(results, found, behind),
+        "worst-answers": answers,
+        "causes": causes_table(told),
+        "cost": cost_table(behind.costs() if behind else ()),
+        "noise": noise_table(results),
+        "unmeasured": undefined_table(results),
+        "left-out": _left_out_table(results),
+        "edits": edits_table(results),
+        "checklist": checklist(results, behind is not None and behind.raw),
+    }
+    return {name: replace(table, name=name) for name, table in tables.items()}
+
+
+def _left_out_table(results: Results) -> Table:
+    rows = tuple((measure, kind, f"{n:,}", f"{count:,}") for measure, kind, n, count in left_out(results))
+    return Table(("measure", "what", "estimates", "times"), rows, frozenset({2, 3}))
+
+
+def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
+    """The estimates as data, a row each: the numbers of ``estimates.csv`` with their types."""
+    columns = sorted({column for one in estimates for column in one.cell})
+    own: dict[str, Any] = {
+        "measure": pl.String,
+        **dict.fromkeys(("value", "low", "high", "confidence"), pl.Float64),
+        "n": pl.Int64,
+        **dict.fromkeys(("unit", "reason", "warnings", "method", "reference"), pl.String),
+    }
+    names = {column: f"cell.{column}" if column in own else column for column in columns}
+    rows = [
+        {
+            **{names[column]: one.cell.get(column) for column in columns},
+            **{name: getattr(one, name) for name in own if name != "warnings"},
+            "warnings": "; ".join(one.warnings),
+        }
+        for one in estimates
+    ]
+    schema = {"measure": own.pop("measure"), **dict.fromkeys(names.values(), pl.String), **own}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def summary_frame(results: Results) -> pl.DataFrame:
+    """The annotations counted: a row a model, variant, decoding, evaluator, status and label."""
+    wanted = ("model", "variant", "decoding", "evaluator", "gold", "status", "label")
+    there = [name for name in wanted if name in results.annotations.columns]
+    if results.annotations.is_empty() or not there:
+        return pl.DataFrame()
+    counted = results.annotations.group_by(there).agg(annotations=pl.len())
+    return counted.with_columns(pl.col(name).cast(pl.String) for name in there).sort(there)

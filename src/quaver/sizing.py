@@ -1,0 +1,199 @@
+"""How many items, wordings and repeats an interval of a width takes: before a study, or after a pilot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+import polars as pl
+
+from quaver.errors import MeasureError
+from quaver.plugins import Measurement
+from quaver.records import Estimate
+
+__all__ = ["Need", "Sizing", "assumed_sizes", "checked_width", "measured_sizes"]
+
+_Z = 1.96
+_ALPHA = 0.8
+_SPREAD = 0.05
+_LEAST = 3
+"""Wordings or repeats from which their own spread is reckoned."""
+_LEFT_OUT = 20
+"""Parts that are left out in turn, at most."""
+_SHARES = frozenset(["accuracy", "compliance", "label_shares", "strict_stability", "mode_frequency", "f1"])
+_FACETS = {"variant": "wordings", "repeat": "repeats"}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How many of one thing it takes, all else being as it is.
+
+    Attributes:
+        what: ``items``, ``wordings`` or ``repeats``.
+        number: How many; None where it cannot be said.
+        why: What this rests on, in words.
+    """
+
+    what: str
+    number: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What an interval of a given width takes.
+
+    Attributes:
+        measure: Of which measure.
+        width: Of a 95 % interval, from end to end.
+        rests_on: Assumptions, or the answers that are stored.
+        needs: Each by itself.
+    """
+
+    measure: str
+    width: float
+    rests_on: str
+    needs: tuple[Need, ...]
+
+    def __str__(self) -> str:
+        """A line for each."""
+        lines = [f"A 95 % interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
+        for one in self.needs:
+            number = "not known" if one.number is None else f"{one.number:,}"
+            lines.append(f"  {one.what}: {number}. {one.why}")
+        return "\n".join(lines)
+
+
+def checked_width(width: float) -> float:
+    """A width that an interval may have.
+
+    Raises:
+        MeasureError: It is not above 0 and below 2.
+    """
+    if not 0 < width < 2:
+        raise MeasureError(
+            "not a width of an interval", where="width", expected="above 0, below 2", found=repr(width)
+        )
+    return width
+
+
+def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
+    """What it takes before anything is answered, from assumptions that are stated.
+
+    Of a share (accuracy and the like): the widest case, half of the items right, and an item's answers all
+    alike, so that n = 0.25 (2 · 1.96 / width)². Of an alpha: a true alpha of 0.8, labels equally frequent,
+    and an item's answers all alike or all different, so that the items' disagreement is D = 0.2 (1 − 1/L)
+    in the mean and has variance D (1 − D), and alpha's standard error is √(D (1 − D) / n) / (1 − 1/L).
+
+    Args:
+        measure: Its registered name.
+        width: Of the interval, from end to end.
+        labels: How many labels there are.
+
+    >>> [(need.what, need.number) for need in assumed_sizes("accuracy", 0.1, 2).needs]
+    [('items', 385), ('wordings', 4), ('repeats', 1)]
+    >>> assumed_sizes("inter_pss", 0.1, 2).needs[0].number  # 0.1 × 0.9 / 0.25 × (2 × 1.96 / 0.1)²
+    554
+    """
+    steps = (2 * _Z / checked_width(width)) ** 2
+    wordings = Need(
+        "wordings",
+        max(2, _up(_SPREAD**2 * steps)),
+        "To speak of wordings in general: taking results to vary between wordings by a standard deviation "
+        f"of {_SPREAD}. A pilot replaces this guess.",
+    )
+    if measure in _SHARES:
+        why = "The widest case: half of the items right, all answers about an item alike. No more is needed."
+        alone = Need("repeats", 1, "In that case repeats add nothing; they are needed to measure stability.")
+        return Sizing(
+            measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), wordings, alone)
+        )
+    if measure.endswith(("_pss", "_stability", "_agreement", "model")):
+        chance = 1 - 1 / max(2, labels)
+        apart = (1 - _ALPHA) * chance
+        why = (
+            f"At a true alpha of {_ALPHA}, {labels} labels equally frequent, and an item’s answers all "
+            "alike or all different."
+        )
+        items = _n(apart * (1 - apart) / chance**2 * steps, why)
+        repeats = Need(
+            "repeats", 2, "Two are the fewest that can agree; more narrow the interval, a pilot says how."
+        )
+        return Sizing(measure, width, "before a pilot, from assumptions", (items, wordings, repeats))
+    unknown = Need(
+        "items", None, "Without a pilot there is no rule for this measure; ask about 50 items first."
+    )
+    return Sizing(measure, width, "before a pilot", (unknown,))
+
+
+def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) -> Sizing:
+    """What it takes by the stored answers, of the cell whose interval is widest.
+
+    Items: the interval of the stored answers, which narrows with the root of their number. Wordings and
+    repeats: the jackknife's standard error, leaving one out at a time, over those that are stored, which
+    narrows alike. Each is what it takes by itself, the others being as they are.
+
+    Args:
+        measurement: The measure.
+        frame: The annotations.
+        width: Of the interval, from end to end.
+    """
+    checked_width(width)
+    found = [one for one in measurement.of(frame) if one.value is not None and one.low is not None]
+    on = f"by {frame.height:,} stored annotations"
+    if not found:
+        why = "The stored answers give no interval: ask about more items first."
+        return Sizing(measurement.measure, width, on, (Need("items", None, why),))
+    widest = max(found, key=_width)
+    cell = ", ".join(f"{column} {level}" for column, level in widest.cell.items()) or "the whole study"
+    now = _width(widest)
+    why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√items."
+    needs = [Need("items", max(2, _up(widest.n * (now / width) ** 2)), why)]
+    needs += [_left_out(measurement, frame, widest, column, width) for column in _FACETS]
+    return Sizing(measurement.measure, width, on, tuple(needs))
+
+
+def _left_out(
+    measurement: Measurement, frame: pl.DataFrame, widest: Estimate, column: str, width: float
+) -> Need:
+    """How many wordings or repeats, by the jackknife over those that are stored."""
+    what = _FACETS[column]
+    if column in widest.cell:
+        return Need(what, 1, f"Each is a cell of its own: the interval is of one {what.removesuffix('s')}.")
+    levels = frame[column].unique().cast(pl.String).sort().to_list()
+    if len(levels) < _LEAST:
+        return Need(
+            what, None, f"{len(levels)} in the stored answers: {_LEAST} or more show how they differ."
+        )
+    groups = [levels[at::_LEFT_OUT] for at in range(min(_LEFT_OUT, len(levels)))]
+    values = []
+    for group in groups:
+        part = frame.filter(~pl.col(column).cast(pl.String).is_in(group))
+        values += [
+            one.value
+            for one in measurement.of(part, resamples=0)
+            if one.value is not None and one.measure == widest.measure and one.cell == widest.cell
+        ]
+    if len(values) < _LEAST:
+        return Need(what, None, "The measure cannot be taken with some of them left out.")
+    g = len(values)
+    error = sqrt((g - 1) / g * float(((np.array(values) - np.mean(values)) ** 2).sum()))
+    need = max(1, _up(len(levels) * (2 * _Z * error / width) ** 2))
+    why = (
+        f"{len(levels)} are stored; leaving them out in turn gives ± {_Z * error:.3f} over {what} in "
+        f"general, which goes with 1/√{what}."
+    )
+    return Need(what, need, why)
+
+
+def _n(number: float, why: str) -> Need:
+    return Need("items", _up(number), why)
+
+
+def _up(number: float) -> int:
+    return ceil(round(number, 6))
+
+
+def _width(one: Estimate) -> float:
+    return (one.high or 0.0) - (one.low or 0.0)
