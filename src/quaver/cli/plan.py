@@ -34,6 +34,11 @@ def command(
     small: Annotated[
         bool, typer.Option("--small", help="Plan the small version that the study file describes.")
     ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(help="Say how many items, wordings and repeats a 95 % interval this wide takes."),
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="The measure that --width is of.")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
@@ -93,3 +98,5 @@ def command(
             "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
             highlight=False,
         )
+    if width is not None:
+        screen.print(str(opened.sizes(width, measure)), highlight=False, markup=False)
