@@ -181,3 +181,19 @@ def test_printed_numbers_never_claim_more_than_they_know() -> None:
     assert printed(-0.001, percent=True) == ">\u00a0−1\u00a0%"
     assert printed(-0.5) == "−0.50"
     assert math.isclose(float(printed(1234.5)), 1234.5, rel_tol=1e-2)
+
+
+def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        table = visit.page.locator("#checklist table")
+        head = table.locator("th").first
+        first = table.locator("tbody tr td:first-child")
+        head.locator("button").focus()
+        visit.page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert first.all_inner_texts() == sorted(first.all_inner_texts())
+        visit.page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "descending"
+        visit.page.locator("#checklist input").fill("seed")
+        assert table.locator("tbody tr:visible").count() == 1
+        assert (visit.said, visit.asked) == ([], [report.as_uri()])
