@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.every_chart import every_chart
 
 from quaver.records import Estimate
 from quaver.report import write_report
@@ -138,3 +139,22 @@ def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
         (row,) = csv.DictReader(file)
     assert (float(row["value"]), float(row["low"]), float(row["high"])) == (1 / 3, -2 / 3, 0.1 + 0.2)
     assert (row["cell.value"], row["model"]) == ("x", "m")  # a cell's column never takes another's name
+
+
+def test_hostile_labels_are_text_in_every_chart(browser: Any, tmp_path: Path) -> None:
+    path = write_report(tmp_path, **every_chart(labels=HOSTILE[:4], resamples=20).inputs())
+    page = browser.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    assert (said, asked) == ([], [path.as_uri()])
+    assert page.locator("script, img, iframe, object, [onload], [onerror], i, u").count() == 0
+    shown = page.locator("#figure-distribution-shift svg").first.inner_html()
+    assert "&lt;script&gt;" in shown
+    page.close()
+    for one in (tmp_path / "figures").glob("*.svg"):
+        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(one.read_bytes()).iter()}
+        assert not tags & {"script", "image", "foreignObject", "a"}

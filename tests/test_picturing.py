@@ -1,0 +1,82 @@
+"""What the report's charts of sensitivity and consistency rest on, from a study to its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tests.measure.test_distributions import frame
+from tests.studies import written
+
+from quaver import Study
+from quaver.picturing import pictured
+from quaver.plugins import Measurement
+from quaver.records import Label, LabelSet
+
+ITEMS = "id,text,truth\n" + "".join(
+    f"i{n},Text {n}{'!' * (n % 3)},{'positive' if n % 2 else 'negative'}\n" for n in range(8)
+)
+STUDY = """\
+name: Moods
+task:
+  labels: [positive, negative]
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: wordings, texts: {curt: Positive or negative?, kind: Please say whether this is positive or negative.}}
+models:
+  - {name: fake, use: function}
+measures:
+  - {use: sensitivity, by: [model]}
+  - {use: consistency, by: [model]}
+"""
+
+
+def annotate(text: str, prompt: str) -> str:
+    return "positive" if "!" in text or ("Please" in prompt and "4" in text) else "negative"
+
+
+def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path: Path) -> None:
+    study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
+    study.run()
+    found = study.pictured()
+    assert {one.measure for one in found} == {
+        *("sensitivity_distribution", "consistency_distribution"),
+        *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
+    }
+    page = study.report().read_text(encoding="utf-8")
+    for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):
+        assert f'id="figure-{name}"' in page
+        assert name in study.charts()
+    with (tmp_path / "estimates.csv").open(encoding="utf-8", newline="") as file:
+        table = [row for row in csv.DictReader(file) if row["measure"] in {one.measure for one in found}]
+    assert [row["value"] for row in table] == ["" if e.value is None else repr(e.value) for e in found]
+    for row, one in zip(table, found, strict=True):
+        assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
+
+
+def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
+    from quaver import consistency, sensitivity
+
+    labels = LabelSet(tuple(Label(code, code) for code in "abcd"))
+    given = {"labels": labels, "by": (), "seed": 1, **options}
+    return [Measurement(one.__name__, one, None, given) for one in (sensitivity, consistency)]
+
+
+def test_nothing_is_pictured_where_nothing_was_asked_or_answered() -> None:
+    answers = frame().with_columns(evaluator=pl.lit("e"))
+    assert pictured([], answers, 0) == []
+    assert pictured(asked(answers), answers.clear(), 0) == []
+    other = [one._replace(evaluator="another") for one in asked(answers)]
+    assert pictured(other, answers, 0) == []
+
+
+def test_the_noisy_predictor_lies_between_the_study_and_chance() -> None:
+    answers = frame(items=400).with_columns(evaluator=pl.lit("e"))
+    found = pictured(asked(answers), answers, 0)
+    by = {one.cell.get("predictor"): one.value for one in found if one.measure == "sensitivity_baseline"}
+    own = asked(answers)[0].of(answers, resamples=0)[0].value
+    assert own < by["noisy"] < by["random"]
