@@ -78,7 +78,7 @@ def _figure(
     name = {"_difference": "effects", "_interaction": "interactions"}[kind] if percent else "token-effects"
     cut = f" {len(marks)} of {len(every)} are drawn." if len(marks) < len(every) else ""
     axis = "difference" if percent else "difference in tokens"
-    forest = Forest(marks, axis, percent=percent, references=[Reference(0.0, "dashed: no difference")])
+    forest = Forest(marks, axis, percent=percent, references=[Reference(0.0, "")])
     ends = ("", "_difference", *(() if percent else ("_interaction",)))
     covered = (f"{_PREFIX}{outcome}{end}" for outcome in outcomes for end in ends)
     return Figure(
@@ -86,7 +86,7 @@ def _figure(
         f"{_PREFIX}{outcomes[0]}{kind}",
         "factors",
         title,
-        f"{told} {BARS}{cut}",
+        f"{told} Dashed: no difference. {BARS}{cut}",
         partial(draw, forest),
         every,
         f"{title}. {spoken(every, results)}",

@@ -166,7 +166,7 @@ def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
 
 def _heading(grid: Grid, panel: str, width: float) -> Any:
     return options(
-        text=fitted(grid.names.get(panel, panel), width, 13) or "\u00a0",
+        text=fitted(grid.names.get(panel, panel), width, 14) or "\u00a0",
         subtitle=fitted(grid.headings.get(panel, ""), width + 8, 10) or "\u00a0",
         anchor="start",
         frame="group",
