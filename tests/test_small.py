@@ -8,7 +8,7 @@ import pytest
 from tests.cli.commands import quaver
 from tests.studies import STUDY, written
 
-from quaver.errors import SpecError
+from quaver.errors import SpecError, UnknownName
 from quaver.study import Study
 
 SMALL = STUDY + (
@@ -60,3 +60,14 @@ def test_what_is_wrong_in_it_is_found_in_its_own_file(tmp_path: Path) -> None:
     study = opened(written(tmp_path, STUDY + "small: {itms: {sample: 2}}\n"))
     with pytest.raises(SpecError, match=r"study\.small\.yaml"):
         study.small()
+
+
+def test_a_measure_may_be_taken_of_a_part_only(tmp_path: Path) -> None:
+    measures = "measures:\n  - {use: accuracy, by: [], only: {decoding: drawn}}\n"
+    study = opened(written(tmp_path, SMALL + measures))
+    study.run()
+    (found,) = study.estimates()
+    assert "decoding" not in found.cell
+    assert (found.value, found.n) == (study.measure("accuracy", by=["decoding"])[0].value, 2)
+    with pytest.raises(UnknownName, match="only"):
+        study.measure("accuracy", only={"decodng": ["drawn"]})

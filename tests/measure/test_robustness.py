@@ -121,3 +121,17 @@ def test_one_item_has_no_correction_but_zero():
     assert found.value == 1
     assert found.details["corrected"] == 0
     assert found.details["corrected_interval"] == (0, 1)
+
+
+def test_spreads_against_the_models_sizes() -> None:
+    """Spreads of 1, 1/2 and 0 in models of 1, 2 and 3: a rank correlation of -1."""
+    rows = [
+        (model, variant, item, "a" if variant == "v" or item < right else "b", "a")
+        for model, right in (("m", 0), ("n", 2), ("o", 4))
+        for variant in "vw"
+        for item in range(4)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "variant", "item", "label", "gold"], orient="row")
+    found = spread(frame, by=["model"], sizes={"m": 1, "n": 2, "o": 3})
+    assert [one.value for one in found] == [1.0, 0.5, 0.0, -1.0]
+    assert found[-1].measure == "spread_size_correlation"

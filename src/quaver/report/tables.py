@@ -12,7 +12,7 @@ from quaver.records import Estimate
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_table"]
+__all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_table", "verdict"]
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -69,6 +69,12 @@ def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:
         frozenset({at, at + 1, at + 2}),
         f"{left} more rows are in estimates.csv." if left > 0 else "",
     )
+
+
+def verdict(one: Estimate) -> list[str]:
+    """What became of an estimate that is held against a threshold; nothing for the others."""
+    limit, found = (str(one.details.get(name, "")) for name in ("limit", "verdict"))
+    return [f"{found}: {limit}" if limit else found] if found else []
 
 
 def _level(estimates: Sequence[Estimate]) -> str:
