@@ -27,6 +27,9 @@ _BETTER = 1.15
 _TOO_MANY = 0.1
 """Share of calls refused above which the calls a second are too many."""
 
+_SOME = 0.05
+"""Share of calls refused above which the calls a second are not raised."""
+
 _TOO_BUSY = 0.25
 """Share of calls that bring nothing above which the calls at once are too many."""
 
@@ -73,6 +76,7 @@ class Pace:
         self._next, self._held = 0.0, 0.0
         self._cut_at = self._risen_at = clock()
         self._in_a_row = 0
+        self._refused_share = 0.0
         self.in_flight = 0
         self._trial = _Trial(self._window, clock())
         self._of_window, self._of_rate = _Tally(clock()), _Tally(clock())
@@ -189,7 +193,9 @@ class Pace:
         enough = max(_ENOUGH, self.window)
         tally = self._of_window
         if tally.calls >= enough or self._in_a_row >= _ENOUGH // 2:
-            share = 1 - tally.good / tally.calls
+            # What is refused as too many is a matter of the rate, once there is one.
+            turned_away = tally.busy + (tally.refused if self._rate == math.inf else 0)
+            share = turned_away / tally.calls
             if self._seeks and share > _TOO_BUSY:
                 self._window = max(1.0, self._window * max(0.5, 1 - share))
                 self._trial = _Trial(self._window, now, settled=True)
@@ -203,13 +209,14 @@ class Pace:
                 else:
                     self._rate = max(min(self._rate, tally.good / seconds), self._rate / 2, 1 / 60)
                 self._cut_at = self._risen_at = now
+            self._refused_share = tally.refused / tally.calls
             self._of_rate = _Tally(now)
 
     def _rise(self, now: float) -> None:
         if self._rate_is_given or now <= self._risen_at:
             return
         share = _SLOW_RISE if now - self._cut_at < _CALM else _FAST_RISE
-        if not self._of_rate.refused:
+        if self._refused_share < _SOME:
             self._rate *= 1 + share * min(now - self._risen_at, 1.0)
         self._risen_at = now
 
