@@ -25,7 +25,7 @@ from typing import Any
 
 from machine import machine
 
-LATENCY, CONNECTIONS, VARIANTS = 0.05, 100, 100
+LATENCY, CONNECTIONS = 0.05, 100
 
 
 def serve(port: int) -> None:
@@ -52,7 +52,7 @@ def serve(port: int) -> None:
 
 
 def texts(calls: int) -> list[str]:
-    return [f"Text {n}: about as long as a short message, give or take." for n in range(calls // VARIANTS)]
+    return [f"Text {n}: about as long as a short message, give or take." for n in range(calls)]
 
 
 def bare(url: str, calls: int) -> float:
@@ -87,13 +87,11 @@ def quaver(url: str, calls: int, folder: Path) -> float:
         items.write_text(
             "id,text\n" + "\n".join(f'{n},"{text}"' for n, text in enumerate(texts(calls))) + "\n"
         )
-    wordings = {str(n): f"Is this a greeting? Think of case {n}." for n in range(VARIANTS - 1)}
     model = {"name": "m", "use": "openai_compatible", "model": "m", "base_url": url}
     document: dict[str, Any] = {
         "task": {"labels": ["yes", "no"]},
         "items": {"source": str(items), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is this a greeting?"},
-        "variants": [{"use": "wordings", "texts": wordings}],
         "models": [model | {"concurrency": CONNECTIONS}],
     }
     study = Study.open(document, folder=folder / "study")
