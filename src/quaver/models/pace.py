@@ -37,6 +37,9 @@ _ENOUGH = 30
 """Calls from which such a share is told."""
 
 _IN_A_ROW = 3
+_LEAST = 0.85
+"""What is left of a rate, at least, each time that it is cut."""
+
 _SLOW_RISE, _FAST_RISE, _CALM = 0.02, 0.05, 10.0
 """Share by which the rate rises a second, soon after it was cut and when that is this long ago."""
 
@@ -173,7 +176,7 @@ class Pace:
         self.in_flight -= 1
         if busy:
             self._one_more(wait)
-            self._judge(self._clock(), busy=1)
+        self._judge(self._clock(), busy=int(busy), lost=int(not busy))
 
     # ------------------------------------------------------------------ inside
 
@@ -185,11 +188,12 @@ class Pace:
             if self._in_a_row == _IN_A_ROW and self._rate < math.inf and not self._rate_is_given:
                 self._rate *= _KEPT
 
-    def _judge(self, now: float, *, good: int = 0, refused: int = 0, busy: int = 0) -> None:
+    def _judge(self, now: float, *, good: int = 0, refused: int = 0, busy: int = 0, lost: int = 0) -> None:
         for tally in (self._of_window, self._of_rate):
             tally.good += good
             tally.refused += refused
             tally.busy += busy
+            tally.lost += lost
         enough = max(_ENOUGH, self.window)
         tally = self._of_window
         if tally.calls >= enough or self._in_a_row >= _ENOUGH // 2:
@@ -203,11 +207,10 @@ class Pace:
         tally = self._of_rate
         if tally.calls >= enough and now - tally.since >= 1.0:
             if tally.refused / tally.calls > _TOO_MANY and not self._rate_is_given:
-                seconds = now - tally.since
-                if self._rate == math.inf:  # the first time, when most of it may have been spent waiting
-                    self._rate = max(tally.good / max(0.2, seconds - tally.held), 1 / 60)
-                else:
-                    self._rate = max(min(self._rate, tally.good / seconds), self._rate / 2, 1 / 60)
+                # What was taken while nothing had to wait, whatever became of it then.
+                taken = (tally.calls - tally.refused) / max(0.2, now - tally.since - tally.held)
+                least = _LEAST * self._rate if self._rate < math.inf else 1 / 60
+                self._rate = max(min(self._rate, taken), least)
                 self._cut_at = self._risen_at = now
             self._refused_share = tally.refused / tally.calls
             self._of_rate = _Tally(now)
@@ -248,12 +251,12 @@ class _Tally:
 
     def __init__(self, since: float) -> None:
         self.since = since
-        self.good = self.refused = self.busy = 0
+        self.good = self.refused = self.busy = self.lost = 0
         self.held = 0.0
 
     @property
     def calls(self) -> int:
-        return self.good + self.refused + self.busy
+        return self.good + self.refused + self.busy + self.lost
 
 
 class _Trial:
