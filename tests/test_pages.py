@@ -8,6 +8,8 @@ import pytest
 from tests.pages import run_page
 
 
-@pytest.mark.parametrize("page", ["import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md"])
+@pytest.mark.parametrize(
+    "page", ["import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"]
+)
 def test_page(page: str, tmp_path: Path) -> None:
     assert run_page(page, tmp_path) > 0

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from quaver.measure.wordings import original_agreement, wording_stability
     from quaver.records import Estimate, Label, LabelSet
     from quaver.study import Study
+    from quaver.worst_items import Worst, worst
 
 __version__ = version("quaver")
 
@@ -95,6 +96,7 @@ __all__ = [
     "Study",
     "Unavailable",
     "UnknownName",
+    "Worst",
     "__version__",
     "accuracy",
     "agreement",
@@ -165,6 +167,7 @@ __all__ = [
     "verify",
     "view",
     "wording_stability",
+    "worst",
 ]
 
 _PUBLIC = {
@@ -283,6 +286,10 @@ _PUBLIC = {
         "LabelSet",
     ),
     "quaver.study": ("Study",),
+    "quaver.worst_items": (
+        "Worst",
+        "worst",
+    ),
 }
 """Names whose modules take a while to load: they are, when one of their names is first used."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -114,6 +114,8 @@ def compare(
     fail_unless: Sequence[str] = (),
     confidence: float = 0.95,
     resamples: int = _RESAMPLES,
+    items: Collection[str] | None = None,
+    cells: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare two studies on the items that both have, or the conditions of one study with each other.
 
@@ -133,6 +135,8 @@ def compare(
         fail_unless: Bounds that fail where it is not.
         confidence: Level of the intervals.
         resamples: Bootstrap resamples; more are taken where a bound needs them.
+        items: Only these of two studies' items.
+        cells: Columns whose combinations are compared apart; the measures' own if left out.
 
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
@@ -148,16 +152,21 @@ def compare(
     if by is not None or reference is not None:
         raise QuaverError("compare two studies, or the levels of one column in one study; not both")
     told: list[str] = []
-    sides = _alike(_strings(before), _strings(after), told)
-    sides, items = _common(sides, _changed(before, after), told, "")
+    frames = [_strings(one) for one in (before, after)]
+    if items is not None:
+        frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
+    sides = _alike(frames[0], frames[1], told)
+    sides, common = _common(sides, _changed(before, after), told, "")
     asked = _asked(before, after, measures, bounds)
+    if cells is not None:
+        asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
     differences = _differences(sides, asked, resampling)
     return Comparison(
         before=_called(before, after),
         after=_called(after, before),
         differences=differences,
         flips=_flips(sides),
-        items=items,
+        items=common,
         left_out=tuple(told),
         judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -16,7 +16,7 @@ from quaver.collect.store import Store
 from quaver.design.experiment import Experiment
 from quaver.errors import QuaverError
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["FORMATS", "export", "raw_answers", "write_csv"]
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
@@ -93,6 +93,32 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
     return written
 
 
+def raw_answers(store: Store, experiment: Experiment, items: Collection[str]) -> pl.DataFrame:
+    """The answers to some items as they came, without those to follow-ups.
+
+    Args:
+        store: The study's answers.
+        experiment: The study's design.
+        items: Their ids.
+
+    Returns:
+        ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
+    """
+    places = [at for at, item in enumerate(experiment.items) if item.id in items]
+    own = [at for at, one in enumerate(experiment.conditions) if not one.follow_up]
+    sql = "SELECT c.condition, c.item, c.repeat, r.text FROM calls c JOIN responses r ON r.id = c.response"
+    marks = ", ".join("?" * len(places))
+    with store.reading() as reader:
+        found = reader.execute(f"{sql} WHERE c.item IN ({marks}) ORDER BY c.response", places).fetchall()
+    rows = []
+    for at, item, repeat, output in found:
+        if at in own:
+            one = experiment.conditions[at]
+            rows.append((one.model, one.variant, one.decoding, experiment.items[item].id, repeat, output))
+    schema = dict.fromkeys(_KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def _chunks(store: Store) -> Iterator[list[tuple[object, ...]]]:
     with store.reading() as reader:
         found = reader.execute(_SQL)
@@ -167,14 +193,21 @@ def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> i
 def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
     written = 0
     with path.open("wb") as file:
-        _write_csv(empty, file, header=True)
+        write_csv(empty, file, header=True)
         for frame in frames:
-            _write_csv(frame, file, header=False)
+            write_csv(frame, file, header=False)
             written += frame.height
     return written
 
 
-def _write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool) -> None:
+def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:
+    """Write a table in which nothing is a formula to a spreadsheet.
+
+    Args:
+        frame: Of single values.
+        file: Where it goes.
+        header: Whether the columns' names come first.
+    """
     text = pl.col(pl.String)
     dangerous = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
     safe = frame.with_columns(pl.when(dangerous).then(pl.lit("'") + text).otherwise(text).name.keep())

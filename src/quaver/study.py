@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -563,6 +563,23 @@ class Study:
         annotations = self.annotations()
         with self._answers() as store:
             return export(Path(path), store, self.experiment, annotations)
+
+    def raw_answers(self, items: Collection[str]) -> pl.DataFrame:
+        """The stored answers to some items, as they came: a row each, with its condition and ``output``.
+
+        Args:
+            items: Their ids.
+
+        Returns:
+            No row where there are labels only.
+        """
+        from quaver.export import raw_answers
+
+        if not self._files.responses.exists():
+            columns = ("model", "variant", "decoding", "item", "repeat", "output")
+            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String) | {"repeat": pl.Int32})
+        with self._answers() as store:
+            return raw_answers(store, self.experiment, items)
 
     # -------------------------------------------------------------------- measure
 

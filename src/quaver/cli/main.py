@@ -25,6 +25,7 @@ from quaver.cli import (
     status,
     variants,
     verify,
+    worst,
 )
 from quaver.cli.screen import errors, plain
 from quaver.errors import QuaverError
@@ -51,6 +52,7 @@ for command in (
     measure,
     report,
     compare,
+    worst,
     export,
     bundle,
     verify,
