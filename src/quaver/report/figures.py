@@ -146,6 +146,7 @@ def _conclusions(results: Results) -> list[Figure | None]:
             continue
         verdicts = [one.details["verdict"] for one in single]
         counts = [f"{v} under {verdicts.count(v)}" for v in ("holds", "reverses", "not distinguishable")]
+        marks = "Circle: holds; diamond: reverses; square: not distinguishable."
         told = f"Of {len(single)} specifications: {', '.join(counts)}. {BARS}"
         gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
         title = f"{name}: {single[0].details['effect']}, under every way of asking"
@@ -155,7 +156,7 @@ def _conclusions(results: Results) -> list[Figure | None]:
                 "conclusion",
                 "conclusions",
                 title,
-                f"{told}{gold} Below: what each was made with.",
+                f"{told} {marks}{gold} Below: what each was made with.",
                 lambda some=some, **how: specification_chart(some, results, **how),
                 some,
                 f"{title}. {told}",

@@ -19,7 +19,7 @@ _NAMES = 150
 _VERDICTS = ("holds", "not distinguishable", "reverses")
 _COLOURS = (DATA[0], DATA[6], DATA[1])
 _SHAPES = ("circle", "square", "diamond")
-_TOGETHER = {"conclusion_majority": "majority of variants", "conclusion_dawid_skene": "Dawid–Skene"}
+_TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
 
 
 def specification_chart(
@@ -53,14 +53,12 @@ def specification_chart(
     verdict = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=None)
     curve = alt.Chart(inline([_row(at, one) for at, one in enumerate(drawn)]))
     y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
-    legend = alt.Legend(title=None, orient="top", symbolOpacity=1)
-    marks = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=legend)
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=legend)
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
     parts = [
         curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
             x=x, y=alt.Y("low:Q"), y2="high:Q", color=verdict
         ),
-        curve.mark_point(size=34, opacity=1, filled=True).encode(x=x, y=y, color=marks, shape=shape),
+        curve.mark_point(size=34, opacity=1, filled=True).encode(x=x, y=y, color=verdict, shape=shape),
         alt.Chart(inline([{"at": drawn[0].details["threshold"]}]))
         .mark_rule(color=SOFT, strokeWidth=1)
         .encode(y="at:Q"),
