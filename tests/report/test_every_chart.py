@@ -170,7 +170,7 @@ def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
     known |= {number for row in table if row["details"] for number in numbers(json.loads(row["details"]))}
     page = browser.new_page()
     page.goto(report.as_uri())
-    shown = page.evaluate("[...document.querySelectorAll('data')].map(e => e.getAttribute('value'))")
+    shown = page.evaluate("[...document.querySelectorAll('figure data')].map(e => e.getAttribute('value'))")
     page.close()
     assert len(shown) > 1000
     assert {float(value) for value in shown} <= known | {0.25}  # a quarter of the gold labels each
