@@ -26,6 +26,7 @@ from quaver.errors import QuaverError, StoreError
 from quaver.records import Condition, Decoding, Estimate, Item, Label, LabelSet, Variant
 from quaver.redaction import Texts
 from quaver.report.estimates_csv import write_estimates
+from quaver.resolved import Resolved
 from quaver.study import Study
 
 __all__ = ["BundledStudy", "Verification", "bundle", "open_bundle", "verify"]
@@ -204,14 +205,13 @@ def _search(folder: Path, texts: Texts) -> None:
 # ------------------------------------------------------------------------------------ reading
 
 
-class BundledStudy(Study):
-    """A study as its bundle has it: measured, reported and compared without model or items' texts."""
+class Packed(Resolved):
+    """What a study resolved to when it was packed; its models are not needed, nor its items' texts."""
 
-    def __init__(self, spec: StudySpec, source: Source, folder: Path, opened: Opened) -> None:
+    def __init__(self, spec: StudySpec, source: Source, folder: Path, digest: str) -> None:
         super().__init__(spec, source, folder, {})
-        self.opened = opened
+        self._digest = digest
         self._document = _read(folder / "study.lock.json")
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -225,23 +225,43 @@ class BundledStudy(Study):
             decodings={name: _record(Decoding, one) for name, one in lock["decodings"].items()},
             conditions=[_record(Condition, one) for one in lock["conditions"]],
             notes=lock.get("notes", ()),
-            follow_ups=follow_ups_of(self.spec, self._source),
+            follow_ups=follow_ups_of(self.spec, self.source),
         )
 
     @cached_property
-    def _served(self) -> dict[str, dict[str, Any]]:
+    def served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model when it was packed."""
         return dict(self._document["models"])
 
     @cached_property
-    def _fingerprint(self) -> str:
-        return self.opened.digest
+    def fingerprint(self) -> str:
+        """The bundle's own."""
+        return self._digest
 
     @contextmanager
-    def _answers(self) -> Iterator[Store]:
-        if not self._files.responses.exists():
+    def answers(self) -> Iterator[Store]:
+        """The store, as it was packed.
+
+        Raises:
+            StoreError: There is none.
+        """
+        if not self.files.responses.exists():
             raise StoreError("this bundle has annotations, and no answers", where=str(self.folder))
-        with self._files.store() as store:
+        with self.files.store() as store:
             yield store
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to when it was packed."""
+        return dict(self._document)
+
+
+class BundledStudy(Study):
+    """A study as its bundle has it: measured, reported and compared without model or items' texts."""
+
+    def __init__(self, spec: StudySpec, source: Source, folder: Path, opened: Opened) -> None:
+        super().__init__(Packed(spec, source, folder, opened.digest))
+        self.opened = opened
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def annotations(self) -> pl.DataFrame:
         """The annotation frame as it was packed."""
@@ -266,10 +286,6 @@ class BundledStudy(Study):
             StoreError: Always.
         """
         self.run()
-
-    def lock(self) -> dict[str, Any]:
-        """What the study resolved to when it was packed."""
-        return dict(self._document)
 
 
 def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:

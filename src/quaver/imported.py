@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import polars as pl
 
 from quaver.collect.noise import Noise
-from quaver.collect.runner import Outcome, Progress
+from quaver.collect.progress import Outcome, Progress
 from quaver.collect.store import Counts
 from quaver.design.annotations import Imported, read_imported
 from quaver.design.experiment import Experiment
@@ -20,25 +20,27 @@ from quaver.design.spec import IMPORTED
 from quaver.errors import StoreError
 from quaver.forecast import Forecast
 from quaver.models import Model
+from quaver.resolved import Resolved
 from quaver.standing import Standing
 from quaver.study import Study
 
-__all__ = ["ImportedStudy"]
+__all__ = ["ImportedStudy", "Labels"]
 
 _RULE = "The label that stands in the file; an empty cell, or one named as unlabelled, is no label."
 
 
-class ImportedStudy(Study):
-    """A study whose file names ``annotations`` instead of items, prompt and models."""
+class Labels(Resolved):
+    """What a study file resolves to that names ``annotations`` instead of items, prompt and models."""
 
     @cached_property
-    def _imported(self) -> Imported:
-        return read_imported(self.spec, self._source)
+    def imported(self) -> Imported:
+        """The annotations, and the design that they show."""
+        return read_imported(self.spec, self.source)
 
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants and conditions, as the annotations show them."""
-        return self._imported.experiment
+        return self.imported.experiment
 
     @cached_property
     def models(self) -> dict[str, Model]:
@@ -46,14 +48,32 @@ class ImportedStudy(Study):
         return {}
 
     @cached_property
-    def _served(self) -> dict[str, dict[str, Any]]:
+    def served(self) -> dict[str, dict[str, Any]]:
+        """The names that the annotations give to whoever made them."""
         names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
         return {name: {"identity": IMPORTED, "engine": "annotations that existed already"} for name in names}
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
+        document = lock_document(self.spec, self.experiment, self.served, {IMPORTED: _RULE})
+        return document | {"calls": self.imported.frame.height}
+
+
+class ImportedStudy(Study):
+    """A study whose file names ``annotations`` instead of items, prompt and models."""
+
+    def __init__(self, labels: Labels) -> None:
+        super().__init__(labels)
+        self._labels = labels
+
+    @property
+    def _frame(self) -> pl.DataFrame:
+        return self._labels.imported.frame
 
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = ()) -> Forecast:
         """No calls, whatever is asked."""
         experiment = self.experiment
-        self._plugins.check_measures(self._factors, (IMPORTED,))
+        self._labels.plugins.check_measures(self._labels.factors, (IMPORTED,))
         return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), ())
 
     def run(
@@ -69,12 +89,12 @@ class ImportedStudy(Study):
 
     def status(self) -> tuple[Counts, int]:
         """Every annotation is there."""
-        height = self._imported.frame.height
+        height = self._frame.height
         return Counts(height, 0, 0), height
 
     def standing(self) -> Standing:
         """Every annotation is there, and nothing was spent."""
-        height = self._imported.frame.height
+        height = self._frame.height
         return Standing(height, height, 0, Counter(), 0, {}, 0.0, 0.0, (), (), None, 0.0)
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
@@ -104,12 +124,12 @@ class ImportedStudy(Study):
                 expected="answers",
                 found="labels",
             )
-        self._files.write_annotations(self._imported.frame)
-        return self._imported.frame
+        self._files.write_annotations(self._frame)
+        return self._frame
 
     def annotations(self) -> pl.DataFrame:
         """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups)."""
-        return self._imported.frame
+        return self._frame
 
     def export(self, path: str | Path) -> int:
         """Not to be had.
@@ -126,8 +146,3 @@ class ImportedStudy(Study):
     def measurable(self) -> pl.DataFrame:
         """All of the annotations."""
         return self.annotations()
-
-    def lock(self) -> dict[str, Any]:
-        """What the study resolved to: the document of ``study.lock.json``."""
-        document = lock_document(self.spec, self.experiment, self._served, {IMPORTED: _RULE})
-        return document | {"calls": self._imported.frame.height}

@@ -1,65 +1,44 @@
-"""A study from its file to its report: the one place where the stages are put together."""
+"""A study from its file to its report: its table of contents.
+
+The composers beside it, a file each, put the stages together.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
-from functools import cached_property
-from hashlib import blake2b
-from inspect import getdoc
-from itertools import islice
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
 import polars as pl
 
-from quaver.auditing import audited
 from quaver.collect.budget import Price
-from quaver.collect.journal import Journal
-from quaver.collect.noise import Noise, engine_noise
-from quaver.collect.runner import Outcome, Progress
-from quaver.collect.sole_writer import sole_writer, who_collects
-from quaver.collect.store import Counts, Store
-from quaver.collecting import Collecting, reused_folders
-from quaver.concluding import CONCLUSIONS, Conclusions, concluded_about
+from quaver.collect.noise import Noise
+from quaver.collect.progress import Outcome, Progress
+from quaver.collect.sole_writer import who_collects
+from quaver.collect.store import Counts
+from quaver.concluding import concluded_about
 from quaver.design.edits import Edit
-from quaver.design.experiment import Experiment, resolve
-from quaver.design.lock_file import fingerprint, lock_document, original_messages
-from quaver.design.plan import Plan
-from quaver.design.prompts import messages_of
+from quaver.design.experiment import Experiment
 from quaver.design.small import write_small
-from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
+from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.study_file import Source, read_study
-from quaver.errors import ModelError, SpecError, StoreError
-from quaver.folder import StudyFolder
 from quaver.forecast import Forecast, forecast
-from quaver.measure import compared_by
-from quaver.models import Model, Placed, Probed
-from quaver.models.fit import check_abilities, needs_of
+from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
+from quaver.models import Model
 from quaver.notebook import Estimates
 from quaver.picturing import pictured
-from quaver.plugins import Annotate, Measurement, Plugins
-from quaver.prices import COMPARED, check_money, prices, prices_of
-from quaver.records import ANNOTATION_COLUMNS, Call, Request
-from quaver.rounds import (
-    Design,
-    Part,
-    Round,
-    collect_in_rounds,
-    rounds_document,
-    rounds_in_words,
-    together,
-    widest,
-)
-from quaver.score.annotate import Annotator, annotate
-from quaver.seeds import derive
-from quaver.shown import ShownVariant, marked_messages, origin_in_words
-from quaver.sizing import Sizing, assumed_sizes, measured_sizes
+from quaver.plugins import Annotate, Measurement
+from quaver.prices import COMPARED, prices_of
+from quaver.resolved import Resolved
+from quaver.rewording import export_wordings, import_wordings, make_wordings, shown_variants
+from quaver.rounds import rounds_in_words
+from quaver.running import check, measured_noise, run
+from quaver.scoring import kept_annotations, rescore
+from quaver.shown import ShownVariant
+from quaver.sizing import Sizing
 from quaver.standing import Standing, standing
-from quaver.text_table import read_edits, write_texts
-from quaver.wordings import KeptWordings
 
 __all__ = ["Study"]
 
@@ -71,14 +50,10 @@ class Study:
     ``responses.db``, ``annotations.parquet``, ``estimates.csv``, ``report.html``, ``figures/``.
     """
 
-    def __init__(
-        self, spec: StudySpec, source: Source, folder: Path, functions: Mapping[str, Annotate]
-    ) -> None:
-        self._plugins = Plugins(spec, source, functions)
-        self.spec = self._plugins.with_follow_ups()
-        self.folder = folder
-        self._files = StudyFolder(folder)
-        self._source = source
+    def __init__(self, resolved: Resolved) -> None:
+        self._resolved = resolved
+        self.spec, self.folder = resolved.spec, resolved.folder
+        self._files = resolved.files
 
     @classmethod
     def open(
@@ -102,7 +77,7 @@ class Study:
         """
         if isinstance(study, Mapping):
             spec, source = read_study(study)
-            return _kind(cls, spec)(spec, source, Path(folder or spec.name), functions or {})
+            return _study(cls, spec, source, Path(folder or spec.name), functions)
         path = Path(study)
         if path.suffix == ".zip":
             from quaver.bundling import open_bundle
@@ -114,7 +89,7 @@ class Study:
             path = beside if beside.is_file() and not (path / "study.yaml").exists() else path / "study.yaml"
         spec, source = read_study(path)
         home = path.parent if path.name == "study.yaml" else path.with_suffix("")
-        return _kind(cls, spec)(spec, source, Path(folder) if folder else home, functions or {})
+        return _study(cls, spec, source, Path(folder or home), functions)
 
     def small(self) -> Study:
         """The study's small version, by the key ``small`` of its file: a study of its own.
@@ -124,18 +99,18 @@ class Study:
         Raises:
             SpecError: The study is not a file, or says nothing of a small version.
         """
-        return Study.open(write_small(self._source), functions=self._plugins.functions)
+        return Study.open(write_small(self._resolved.source), functions=self._resolved.plugins.functions)
 
     # -------------------------------------------------------------------- design
 
-    @cached_property
+    @property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked.
 
         Raises:
             SpecError: The study contradicts itself, or has wordings that have not been made yet.
         """
-        return resolve(self.spec, self._source, self._wordings)
+        return self._resolved.experiment
 
     def make_wordings(
         self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None
@@ -152,29 +127,7 @@ class Study:
         Raises:
             ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
         """
-        if self.spec.annotations is not None or not (again or self._lacks_wordings()):
-            return []
-        self._plugins.check_named()  # before anything is paid
-        self._files.make()
-        with sole_writer(self.folder):
-            self._wordings.make(again=again, watch=watch)
-            try:
-                made = resolve(self.spec, self._source, self._wordings)
-            finally:
-                self._wordings.rest()
-        self._forget()
-        self.__dict__["experiment"] = made
-        return self._wordings.made
-
-    def _lacks_wordings(self) -> bool:
-        """Whether the study is good but for wordings that have not been made yet."""
-        try:
-            _ = self.experiment
-        except SpecError:
-            if self._wordings.lacking:
-                return True
-            raise
-        return False
+        return make_wordings(self._resolved, again=again, watch=watch)
 
     def export_wordings(self, path: str | Path) -> int:
         """Write every text that the variants bring to a table (CSV) that a person can edit.
@@ -185,7 +138,7 @@ class Study:
         Raises:
             StoreError: The file cannot be written.
         """
-        return write_texts(Path(path), self.experiment.editable)
+        return export_wordings(self._resolved, Path(path))
 
     def import_wordings(self, path: str | Path) -> list[Edit]:
         """Take over the edits made in a table that ``export_wordings`` wrote.
@@ -196,38 +149,13 @@ class Study:
         Raises:
             SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
         """
-        edits = read_edits(Path(path), self.experiment.editable)
-        if edits:
-            resolve(self.spec, self._source, self._wordings.with_edits(edits))
-            self._files.make()
-            with sole_writer(self.folder):
-                self._wordings.add_edits(edits)
-            self._forget()
-        return edits
+        return import_wordings(self._resolved, Path(path))
 
     def variants(self) -> Iterator[ShownVariant]:
         """Every variant, filled in with the first item, and marked where it differs from the original."""
-        experiment = self.experiment
-        original = original_messages(experiment)
-        for variant in experiment.variants:
-            messages = messages_of(variant, experiment.labels, experiment.items[0])
-            origin = origin_in_words(variant.origin, variant.covariates)
-            yield ShownVariant(variant.id, origin, marked_messages(original, messages))
+        return shown_variants(self._resolved)
 
-    def _forget(self) -> None:
-        """Resolve anew what depends on the wordings."""
-        for name in ("experiment", "models", "prices", "_served", "_plan", "_fingerprint"):
-            self.__dict__.pop(name, None)
-
-    @cached_property
-    def _wordings(self) -> KeptWordings:
-        return KeptWordings(self._files, lambda asked: self._plugins.one_model(asked, self._engines))
-
-    @cached_property
-    def _engines(self) -> dict[str, Model]:
-        return self._plugins.models()
-
-    @cached_property
+    @property
     def models(self) -> dict[str, Model]:
         """The study's models by name, none of them loaded yet.
 
@@ -235,78 +163,16 @@ class Study:
             UnknownName: No engine of that name is registered.
             ModelError: Weights are missing.
         """
-        models = self._engines
-        experiment = self.experiment
-        asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
-        for name, one in experiment.follow_ups.items():
-            decoding = one.decoding(experiment.variants[0])
-            asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
-        quoting = {
-            f"follow_ups.{name}": one.continues
-            for name, one in experiment.follow_ups.items()
-            if one.quotes_answer
-        }
-        with self._source.locating():
-            check_abilities(models, asked, experiment.variants, quoting, self._own_seed)
-        for model in models.values():
-            if isinstance(model, Placed):
-                model.place(experiment.conditions, [item.id for item in experiment.items])
-        return models
+        return self._resolved.models
 
-    @cached_property
-    def _served(self) -> dict[str, dict[str, Any]]:
-        """Identity and provenance of each model: as it is, or as it was where it is not here any more.
-
-        What is stored can so be read and measured without the weights, the key or the function.
-        """
-        try:
-            models = self.models
-        except ModelError:
-            known = self._files.read_lock().get("models", {})
-            if set(known) == {model.name for model in self.spec.models}:
-                return dict(known)
-            raise
-        served: dict[str, dict[str, Any]] = {}
-        for name, model in models.items():
-            facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
-            if isinstance(model, Probed):  # what was found out when it was last tried
-                known = self._files.read_lock().get("models", {}).get(name, {})
-                facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
-            served[name] = facts
-        return served
-
-    @cached_property
-    def _plan(self) -> Plan:
-        return Plan(
-            self.experiment,
-            {name: str(facts["identity"]) for name, facts in self._served.items()},
-            {name: int(facts.get("logprobs", 0)) for name, facts in self._served.items()},
-        )
-
-    @cached_property
+    @property
     def prices(self) -> dict[str, Price | None]:
         """What the study's models cost, by name; None where nobody knows it.
 
         Raises:
             UnknownName: The study file names a price that does not exist.
         """
-        try:
-            models = self.models
-        except ModelError:  # what is stored can be reckoned without the key
-            models = {}
-        return prices(self.spec, models, self._source)
-
-    def _check(self) -> None:
-        """Find what is wrong with the study before anything is asked."""
-        self._plugins.check(self._factors)
-        self._conclusions.check()
-        check_money(self.prices, self.spec, self._source)
-        reused_folders(self.spec, self._source)
-        if self.spec.until is not None:
-            asked = self._asked_until(self.spec.until)
-            self._plugins.measure(asked, ("until",))
-            columns = [*ANNOTATION_COLUMNS, *self._factors, *self.spec.items.groups]
-            self._plugins.check_names(asked, columns, list(self._plugins.evaluators()), ("until",))
+        return self._resolved.prices
 
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
@@ -320,14 +186,16 @@ class Study:
             UnknownName: Nobody knows the price of one of these.
         """
         self.make_wordings()
-        self._check()
+        check(self._resolved)
         compared = prices_of(compare)
         if pilot:
             self.run(requests=pilot)
-        if not self._files.responses.exists():
-            return forecast(self._plan, self.models, {}, self.prices, compared)
-        with self._answers() as store:
-            return forecast(self._plan, self.models, store.usage(), self.prices, compared)
+        plan, known = self._resolved.plan, self._files.responses.exists()
+        return forecast(plan, self.models, self._usage() if known else {}, self.prices, compared)
+
+    def _usage(self) -> Mapping[str, Mapping[str, float]]:
+        with self._resolved.answers() as store:
+            return store.usage()
 
     # ------------------------------------------------------------------- collect
 
@@ -356,82 +224,14 @@ class Study:
             SpecError: More is spent already than the budget allows.
         """
         self.make_wordings()
-        experiment, models = self.experiment, self.models
-        self._files.make()
-        with sole_writer(self.folder), self._files.store() as store:
-            self._place(store)
-            self._files.write_lock(self.lock())
-            counts = store.counts()
-            before = counts.answered - (counts.errors if retry_errors else 0)
-            total = experiment.calls - store.unfollowed(errors=not retry_errors)
-            if before == total:
-                return Outcome("finished", before, before, 0, 0, 0.0)
-            self._check()
-            self._try_servers()
-            ids = [item.id for item in experiment.items]
-            journal = Journal(self._files.log, events, conditions=experiment.conditions, items=ids)
-            collecting = Collecting(
-                self._plan,
-                models,
-                store,
-                self.spec,
-                self._source,
-                self.prices,
-                journal=journal,
-                watch=watch,
-                following=self._plan.following if self._quotes_answers else None,
-                retry_errors=retry_errors,
-            )
-            if self.spec.until is None or requests is not None:
-                outcome = collecting.ask(most=requests)
-            else:
-                outcome = self._run_in_rounds(self.spec.until, collecting, journal)
-            journal.ended(outcome)
-        return outcome
-
-    def _try_servers(self) -> None:
-        """Try on models that are servers what is going to be asked; the lock says what was found."""
-        experiment = self.experiment
-        follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
-        for name, model in self.models.items():
-            if isinstance(model, Probed):
-                most = model.abilities.logprobs
-                decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
-                decodings += experiment.decodings.values()
-                repeats = max(c.repeats for c in experiment.conditions if c.model == name)
-                model.probe(needs_of(decodings, experiment.variants, repeats, self._own_seed))
-                self._served[name] |= model.provenance()
-        self._files.write_lock(self.lock())
-
-    @property
-    def _own_seed(self) -> int:
-        """Of decodings that ask for none."""
-        return derive(self.spec.seed, "decoding")
-
-    def _run_in_rounds(self, until: UntilSpec, collecting: Collecting, journal: Journal) -> Outcome:
-        """Collect until an interval is narrow enough."""
-        design, asked = Design(self.experiment, self.spec.seed), self._asked_until(until)
-        outcomes: list[Outcome] = []
-
-        def ask(part: Part) -> Outcome:
-            outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
-            return outcomes[-1]
-
-        def width(part: Part) -> float | None:
-            frame = design.annotations(part, self.measurable())
-            found = self._measurement(asked, frame, ("until",)).of(frame)
-            return widest(found, until.differing)
-
-        def tell(number: int, one: Round) -> None:
-            journal.round(number, str(one), **one.document())
-
-        rounds, last = collect_in_rounds(until, design, ask, width, tell)
-        self._files.write_rounds(rounds_document(until, rounds, last))
-        return together([*outcomes[:-1], last])
-
-    def _asked_until(self, until: UntilSpec) -> MeasureSpec:
-        evaluator = until.evaluator or self.spec.evaluators[0].title
-        return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
+        return run(
+            self._resolved,
+            self.measurable,
+            watch=watch,
+            retry_errors=retry_errors,
+            requests=requests,
+            events=events,
+        )
 
     def standing(self) -> Standing:
         """What is answered, spent and failed, and how fast it goes. May be asked while it runs."""
@@ -440,14 +240,14 @@ class Study:
         ended = self._files.read_rounds().get("ended")
         if not self._files.responses.exists():
             return standing(None, conditions, items, self.prices, process)
-        with self._answers() as store:
+        with self._resolved.answers() as store:
             return standing(store, conditions, items, self.prices, process, ended)
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""
         if not self._files.responses.exists():
             return Counts(0, 0, 0), self.experiment.calls
-        with self._answers() as store:
+        with self._resolved.answers() as store:
             return store.counts(), self.experiment.calls - store.unfollowed()
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
@@ -456,9 +256,7 @@ class Study:
         Args:
             prompts: How many, spread over the study. Each is asked about eight times of each model.
         """
-        found: dict[str, list[Noise]] = {}
-        for name, model in self.models.items():
-            found[name] = engine_noise(model, self._spread_requests(name, prompts))
+        found = measured_noise(self._resolved, prompts)
         self._files.write_noise({name: [asdict(row) for row in rows] for name, rows in found.items()})
         return found
 
@@ -470,12 +268,6 @@ class Study:
     def known_noise(self) -> dict[str, list[dict[str, Any]]]:
         """The engines' own noise by model, as it was measured; empty where it was not."""
         return self._files.read_noise()
-
-    def _spread_requests(self, model: str, prompts: int) -> list[Request]:
-        first = next(iter(self.spec.decoding))
-        wanted = (r for r in self._plan.requests(model) if r.decoding.name == first)
-        step = max(1, self._plan.survey.prompts // prompts)
-        return list(islice(wanted, 0, step * prompts, step))
 
     # ---------------------------------------------------------------------- score
 
@@ -492,37 +284,7 @@ class Study:
             StoreError: Nothing is stored yet.
             UnknownName: No evaluator of that name is registered.
         """
-        experiment = self.experiment
-        annotator = Annotator(
-            conditions=experiment.conditions,
-            items=experiment.items,
-            variants={variant.id: variant for variant in experiment.variants},
-            labels=experiment.labels,
-            evaluators=self._plugins.evaluators(evaluators),
-            decodings=experiment.decodings,
-            of=self._readable(self._plugins.follow_ups(evaluators)),
-        )
-        with self._answers() as store:
-            frame = annotate(store.read(), annotator, self._files.annotations).collect()
-            store.note("annotations", self._scoring_mark(store))
-        return frame
-
-    def _readable(self, of: Mapping[str, str]) -> Mapping[str, str]:
-        """The follow-ups that evaluators read, all of them in the study."""
-        for evaluator, name in of.items():
-            if name not in self.experiment.follow_ups:
-                raise StoreError(
-                    f"the evaluator {evaluator!r} reads calls that this study has not made",
-                    where=str(self.folder),
-                    expected=f"the follow-up {name!r}",
-                    found=", ".join(self.experiment.follow_ups) or "no follow-ups",
-                    fix=f"put {evaluator} among the study's evaluators, then quaver run",
-                )
-        return of
-
-    @property
-    def _quotes_answers(self) -> bool:
-        return any(one.quotes_answer for one in self.experiment.follow_ups.values())
+        return rescore(self._resolved, evaluators)
 
     def annotations(self) -> pl.DataFrame:
         """The annotation frame (columns: ``records.ANNOTATION_COLUMNS``, factors, groups).
@@ -533,18 +295,8 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        with self._answers() as store:
-            fresh = store.noted("annotations") == self._scoring_mark(store)
-        if fresh and self._files.annotations.exists():
-            return pl.read_parquet(self._files.annotations)
-        return self.rescore()
-
-    def _scoring_mark(self, store: Store) -> str:
-        """Changes with the calls, the stored answers and the study's evaluators."""
-        told: list[Any] = [asked.model_dump() for asked in self.spec.evaluators]
-        told.append([dict(variant.covariates) for variant in self.experiment.variants])
-        text = json.dumps(told, sort_keys=True, default=str)
-        return f"{self._fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"
+        kept = kept_annotations(self._resolved)
+        return self.rescore() if kept is None else kept
 
     def export(self, path: str | Path) -> int:
         """Write every answered call with its readings to a file (the columns: ``quaver.export.export``).
@@ -561,7 +313,7 @@ class Study:
         from quaver.export import export
 
         annotations = self.annotations()
-        with self._answers() as store:
+        with self._resolved.answers() as store:
             return export(Path(path), store, self.experiment, annotations)
 
     def raw_answers(self, items: Collection[str]) -> pl.DataFrame:
@@ -578,7 +330,7 @@ class Study:
         if not self._files.responses.exists():
             columns = ("model", "variant", "decoding", "item", "repeat", "output")
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String) | {"repeat": pl.Int32})
-        with self._answers() as store:
+        with self._resolved.answers() as store:
             return raw_answers(store, self.experiment, items)
 
     # -------------------------------------------------------------------- measure
@@ -595,7 +347,8 @@ class Study:
             MeasureError: The annotations do not allow it.
         """
         frame = self.measurable()
-        return Estimates(self._measurement(MeasureSpec(use=name, **options), frame, ("measures",)).of(frame))
+        asked = MeasureSpec(use=name, **options)
+        return Estimates(measurement(self._resolved, asked, frame).of(frame))
 
     def estimates(self, names: Sequence[str] | None = None) -> Estimates:
         """The study's measures, as its file asks for them.
@@ -609,11 +362,7 @@ class Study:
     def audit(self) -> Estimates:
         """How the answers were read, whatever the study's file asks for (see `quaver.auditing`)."""
         frame = self.measurable()
-        evaluators = self._plugins.evaluators().items()
-        stated = [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
-        asked = audited(frame, self._factors, stated)
-        taken = (self._measurement(one, frame, ("measures",)) for one in asked)
-        return Estimates(found for one in taken for found in one.of(frame))
+        return Estimates(found for one in audit(self._resolved, frame) for found in one.of(frame))
 
     def pictured(self) -> Estimates:
         """What the report's charts show beyond what the file asks for (see `quaver.picturing`)."""
@@ -629,21 +378,7 @@ class Study:
             names: Only these; one that the file does not name comes with its defaults.
             frame: The annotations that they will be taken of; the study's own if left out.
         """
-        frame = self.measurable() if frame is None else frame
-        asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
-            (("measures", index), one) for index, one in enumerate(self.spec.measures)
-        ]
-        concluded = self._conclusions.measurements(names)
-        names = [one for one in names if one != CONCLUSIONS or not concluded] if names is not None else None
-        if names is not None:
-            known = {one.use for _, one in asked}
-            asked = [(loc, one) for loc, one in asked if one.use in names]
-            asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
-        return [*(self._measurement(one, frame, loc) for loc, one in asked), *concluded]
-
-    @property
-    def _conclusions(self) -> Conclusions:
-        return Conclusions(self.spec, self._source, self.experiment)
+        return measurements(self._resolved, names, self.measurable() if frame is None else frame)
 
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding.
@@ -651,38 +386,7 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        frame = self.annotations()
-        blind = [name for name, one in self.experiment.decodings.items() if not one.logprobs]
-        elsewhere = self._plugins.follow_ups()
-        readers = [
-            name
-            for name, one in self._plugins.evaluators().items()
-            if getattr(one, "reads", "") == "tokens" and name not in elsewhere
-        ]
-        evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
-        return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
-
-    def _measurement(
-        self, asked: MeasureSpec, frame: pl.DataFrame, loc: tuple[str | int, ...]
-    ) -> Measurement:
-        plugin, options = self._plugins.measure(asked, loc)
-        evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
-        self._plugins.check_names(asked, frame.columns, evaluators, loc)
-        compared = compared_by(plugin, options)
-        apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
-        by = (*apart, *asked.columns(self._factors, compared))
-        if "evaluator" in compared and not frame.is_empty():
-            first = asked.evaluator or str(frame["evaluator"][0])
-            options = options if options.get("second") == first else {"first": first, **options}
-        seed = derive(self.spec.seed, "bootstrap", asked.use)
-        options = {"labels": self.experiment.labels, "by": by, "seed": seed, **options}
-        return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, asked.only)
-
-    @property
-    def _factors(self) -> list[str]:
-        """The columns that the variants fill: their factors and covariates."""
-        named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
-        return list(dict.fromkeys(name for names in named for name in names))
+        return with_something_to_read(self._resolved, self.annotations())
 
     def sizes(self, width: float, measure: str | None = None) -> Sizing:
         """How many items, wordings and repeats an interval of a width takes.
@@ -697,17 +401,8 @@ class Study:
             MeasureError: It is no width.
             UnknownName: No measure of that name is registered.
         """
-        named = [one.use for one in self.spec.measures]
-        known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
-        measure = measure or next(iter([*known, *named]), "accuracy")
-        if not self.status()[0].answered:
-            return assumed_sizes(measure, width, len(self.experiment.labels.labels))
-        frame = self.measurable()
-        if not any(one.use == measure for one in self.spec.measures):
-            return measured_sizes(
-                self._measurement(MeasureSpec(use=measure), frame, ("measures",)), frame, width
-            )
-        return measured_sizes(self.measurements([measure], frame)[0], frame, width)
+        answered = self.status()[0].answered
+        return sizes(self._resolved, width, measure, self.measurable() if answered else None)
 
     # --------------------------------------------------------------------- report
 
@@ -725,7 +420,7 @@ class Study:
 
         with ExitStack() as opened:
             stored = self._files.responses.exists()
-            store = opened.enter_context(self._answers()) if stored else None
+            store = opened.enter_context(self._resolved.answers()) if stored else None
             return write_report(
                 self.folder,
                 lock=self.lock() | {"collection": self._collection()},
@@ -771,7 +466,8 @@ class Study:
     def own_files(self) -> list[Path]:
         """The study file, its table of items or annotations, and wordings.json, where there are such."""
         own = self.spec.annotations or self.spec.items
-        files = [self._source.path, self._source.home / own.source, self._files.wordings]
+        source = self._resolved.source
+        files = [source.path, source.home / own.source, self._files.wordings]
         return [file for file in files if file is not None and file.is_file()]
 
     def covariates(self) -> set[str]:
@@ -779,47 +475,21 @@ class Study:
         own = self.spec.annotations or self.spec.items
         return {*own.groups, *([own.gold.column] if own.gold else []), *concluded_about(self.spec)}
 
-    # --------------------------------------------------------------------- inside
-
-    @contextmanager
-    def _answers(self) -> Iterator[Store]:
-        """The store, with the study's calls in it."""
-        if not self._files.responses.exists():
-            raise StoreError(
-                "nothing has been collected for this study yet", where=str(self.folder), fix="quaver run"
-            )
-        with self._files.store() as store:
-            if not store.placed(self._fingerprint):
-                with sole_writer(self.folder):
-                    self._place(store)
-            yield store
-
-    @cached_property
-    def _fingerprint(self) -> str:
-        return fingerprint(self.experiment, self._plan.identities)
-
-    def _place(self, store: Store) -> None:
-        """See to it that the store's calls are those of the study as it stands."""
-        if store.placed(self._fingerprint):
-            return
-        counts = store.counts()
-        calls: Iterator[Call] = iter(())
-        if counts.answered + counts.unplaced:
-            calls = (call for name in self._served for call in self._plan.calls(name, store.answered))
-        ids = [item.id for item in self.experiment.items]
-        store.place(self._fingerprint, self.experiment.conditions, ids, calls)
-
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
-        rules = {name: getdoc(type(one)) or "" for name, one in self._plugins.evaluators().items()}
-        document = lock_document(self.spec, self.experiment, self._served, rules)
-        return document | {"wordings": self._wordings.told()}
+        return self._resolved.lock()
 
 
-def _kind(study: type[Study], spec: StudySpec) -> type[Study]:
-    """What a study is, where it asks nothing."""
+def _study(
+    kind: type[Study],
+    spec: StudySpec,
+    source: Source,
+    folder: Path,
+    functions: Mapping[str, Annotate] | None,
+) -> Study:
+    """A study of a kind, or one of annotations that exist already."""
     if spec.annotations is None:
-        return study
-    from quaver.imported import ImportedStudy
+        return kind(Resolved(spec, source, folder, functions or {}))
+    from quaver.imported import ImportedStudy, Labels
 
-    return ImportedStudy
+    return ImportedStudy(Labels(spec, source, folder, functions or {}))

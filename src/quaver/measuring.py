@@ -1,0 +1,115 @@
+"""The measures of a study, made ready to be taken of its annotations or of any frame of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from quaver.auditing import audited
+from quaver.concluding import CONCLUSIONS
+from quaver.design.spec import MeasureSpec, UntilSpec
+from quaver.measure import compared_by
+from quaver.plugins import Measurement
+from quaver.resolved import Resolved
+from quaver.seeds import derive
+from quaver.sizing import Sizing, assumed_sizes, measured_sizes
+
+__all__ = ["asked_until", "audit", "measurement", "measurements", "sizes", "with_something_to_read"]
+
+
+def measurement(
+    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
+) -> Measurement:
+    """One measure of a study.
+
+    Args:
+        study: The study.
+        asked: The measure, as a study file asks for it.
+        frame: The annotations that it will be taken of.
+        loc: Where in the study file it stands, for errors.
+
+    Raises:
+        UnknownName: No measure, column or evaluator of that name exists.
+    """
+    plugin, options = study.plugins.measure(asked, loc)
+    evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
+    study.plugins.check_names(asked, frame.columns, evaluators, loc)
+    compared = compared_by(plugin, options)
+    apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
+    by = (*apart, *asked.columns(study.factors, compared))
+    if "evaluator" in compared and not frame.is_empty():
+        first = asked.evaluator or str(frame["evaluator"][0])
+        options = options if options.get("second") == first else {"first": first, **options}
+    seed = derive(study.spec.seed, "bootstrap", asked.use)
+    options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
+    return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, asked.only)
+
+
+def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
+    """The study's measures, its conclusions among them.
+
+    Args:
+        study: The study.
+        names: Only these; one that the file does not name comes with its defaults.
+        frame: The annotations that they will be taken of.
+    """
+    asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
+        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+    ]
+    concluded = study.conclusions.measurements(names)
+    names = [one for one in names if one != CONCLUSIONS or not concluded] if names is not None else None
+    if names is not None:
+        known = {one.use for _, one in asked}
+        asked = [(loc, one) for loc, one in asked if one.use in names]
+        asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
+    return [*(measurement(study, one, frame, loc) for loc, one in asked), *concluded]
+
+
+def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:
+    """The measures of how the answers were read (see `quaver.auditing`)."""
+    evaluators = study.plugins.evaluators().items()
+    stated = [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+    return [measurement(study, one, frame) for one in audited(frame, study.factors, stated)]
+
+
+def asked_until(study: Resolved, until: UntilSpec) -> MeasureSpec:
+    """The measure whose interval ends the collection."""
+    evaluator = until.evaluator or study.spec.evaluators[0].title
+    return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
+
+
+def with_something_to_read(study: Resolved, frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations, less those of evaluators that had nothing to read in a decoding."""
+    blind = [name for name, one in study.experiment.decodings.items() if not one.logprobs]
+    elsewhere = study.plugins.follow_ups()
+    readers = [
+        name
+        for name, one in study.plugins.evaluators().items()
+        if getattr(one, "reads", "") == "tokens" and name not in elsewhere
+    ]
+    evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
+    return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
+
+
+def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
+    """How many items, wordings and repeats an interval of a width takes.
+
+    Args:
+        study: The study.
+        width: Of a 95 % interval, from end to end.
+        measure: A registered measure; by default the study's first that has an interval by a rule.
+        frame: The annotations; None where there are none, and it is reckoned from stated assumptions.
+
+    Raises:
+        MeasureError: It is no width.
+        UnknownName: No measure of that name is registered.
+    """
+    named = [one.use for one in study.spec.measures]
+    known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
+    measure = measure or next(iter([*known, *named]), "accuracy")
+    if frame is None:
+        return assumed_sizes(measure, width, len(study.experiment.labels.labels))
+    if measure not in named:
+        return measured_sizes(measurement(study, MeasureSpec(use=measure), frame), frame, width)
+    return measured_sizes(measurements(study, [measure], frame)[0], frame, width)

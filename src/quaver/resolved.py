@@ -1,0 +1,215 @@
+"""What a study file resolves to: experiment, models and their prices, calls, store and lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from inspect import getdoc
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.budget import Price
+from quaver.collect.sole_writer import sole_writer
+from quaver.collect.store import Store
+from quaver.concluding import Conclusions
+from quaver.design.experiment import Experiment, resolve
+from quaver.design.lock_file import fingerprint, lock_document
+from quaver.design.plan import Plan
+from quaver.design.spec import StudySpec
+from quaver.design.study_file import Source
+from quaver.errors import ModelError, StoreError
+from quaver.folder import StudyFolder
+from quaver.models import Model, Placed, Probed
+from quaver.models.fit import check_abilities
+from quaver.plugins import Annotate, Plugins
+from quaver.prices import prices
+from quaver.records import Call
+from quaver.seeds import derive
+from quaver.wordings import KeptWordings
+
+__all__ = ["Resolved"]
+
+
+class Resolved:
+    """A study file with all that it names, each part made when it is first needed.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors.
+        folder: Where its answers and results go.
+        functions: The functions of models that use one, by the model's name.
+
+    Attributes:
+        spec: The study, with the follow-ups that its evaluators read.
+        files: The folder's files.
+        plugins: Its models, evaluators and measures.
+    """
+
+    def __init__(
+        self, spec: StudySpec, source: Source, folder: Path, functions: Mapping[str, Annotate]
+    ) -> None:
+        self.plugins = Plugins(spec, source, functions)
+        self.spec = self.plugins.with_follow_ups()
+        self.source, self.folder, self.files = source, folder, StudyFolder(folder)
+
+    # --------------------------------------------------------------------- design
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """Items, variants, decodings and conditions, loaded and checked.
+
+        Raises:
+            SpecError: The study contradicts itself, or has wordings that have not been made yet.
+        """
+        return resolve(self.spec, self.source, self.wordings)
+
+    @cached_property
+    def wordings(self) -> KeptWordings:
+        """The wordings that models made, and the edits by hand."""
+        return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self._engines))
+
+    def forget(self, experiment: Experiment | None = None) -> None:
+        """Resolve anew what depends on the wordings.
+
+        Args:
+            experiment: What they resolve to now, where that is known.
+        """
+        for name in ("experiment", "models", "prices", "served", "plan", "fingerprint"):
+            self.__dict__.pop(name, None)
+        if experiment is not None:
+            self.__dict__["experiment"] = experiment
+
+    @property
+    def factors(self) -> list[str]:
+        """The columns that the variants fill: their factors and covariates."""
+        named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
+        return list(dict.fromkeys(name for names in named for name in names))
+
+    @property
+    def conclusions(self) -> Conclusions:
+        """Those that the study file names."""
+        return Conclusions(self.spec, self.source, self.experiment)
+
+    # --------------------------------------------------------------------- models
+
+    @cached_property
+    def _engines(self) -> dict[str, Model]:
+        return self.plugins.models()
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """The study's models by name, none of them loaded yet.
+
+        Raises:
+            UnknownName: No engine of that name is registered.
+            ModelError: Weights are missing.
+        """
+        models = self._engines
+        experiment = self.experiment
+        asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
+        for name, one in experiment.follow_ups.items():
+            decoding = one.decoding(experiment.variants[0])
+            asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
+        quoting = {
+            f"follow_ups.{name}": one.continues
+            for name, one in experiment.follow_ups.items()
+            if one.quotes_answer
+        }
+        with self.source.locating():
+            check_abilities(models, asked, experiment.variants, quoting, self.own_seed)
+        for model in models.values():
+            if isinstance(model, Placed):
+                model.place(experiment.conditions, [item.id for item in experiment.items])
+        return models
+
+    @property
+    def own_seed(self) -> int:
+        """Of decodings that ask for none."""
+        return derive(self.spec.seed, "decoding")
+
+    @cached_property
+    def served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model: as it is, or as it was where it is not here any more.
+
+        What is stored can so be read and measured without the weights, the key or the function.
+        """
+        try:
+            models = self.models
+        except ModelError:
+            known = self.files.read_lock().get("models", {})
+            if set(known) == {model.name for model in self.spec.models}:
+                return dict(known)
+            raise
+        served: dict[str, dict[str, Any]] = {}
+        for name, model in models.items():
+            facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
+            if isinstance(model, Probed):  # what was found out when it was last tried
+                known = self.files.read_lock().get("models", {}).get(name, {})
+                facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
+            served[name] = facts
+        return served
+
+    @cached_property
+    def prices(self) -> dict[str, Price | None]:
+        """What the study's models cost, by name; None where nobody knows it.
+
+        Raises:
+            UnknownName: The study file names a price that does not exist.
+        """
+        try:
+            models = self.models
+        except ModelError:  # what is stored can be reckoned without the key
+            models = {}
+        return prices(self.spec, models, self.source)
+
+    # ---------------------------------------------------------------------- calls
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Every call."""
+        return Plan(
+            self.experiment,
+            {name: str(facts["identity"]) for name, facts in self.served.items()},
+            {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()},
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the calls."""
+        return fingerprint(self.experiment, self.plan.identities)
+
+    @contextmanager
+    def answers(self) -> Iterator[Store]:
+        """The store, with the study's calls in it.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        if not self.files.responses.exists():
+            raise StoreError(
+                "nothing has been collected for this study yet", where=str(self.folder), fix="quaver run"
+            )
+        with self.files.store() as store:
+            if not store.placed(self.fingerprint):
+                with sole_writer(self.folder):
+                    self.place(store)
+            yield store
+
+    def place(self, store: Store) -> None:
+        """See to it that the store's calls are those of the study as it stands."""
+        if store.placed(self.fingerprint):
+            return
+        counts = store.counts()
+        calls: Iterator[Call] = iter(())
+        if counts.answered + counts.unplaced:
+            calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
+        ids = [item.id for item in self.experiment.items]
+        store.place(self.fingerprint, self.experiment.conditions, ids, calls)
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
+        rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
+        document = lock_document(self.spec, self.experiment, self.served, rules)
+        return document | {"wordings": self.wordings.told()}

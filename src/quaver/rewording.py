@@ -1,0 +1,92 @@
+"""A study's wordings: made where a model is to make them, shown, written to a table, edited by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from quaver.collect.sole_writer import sole_writer
+from quaver.design.edits import Edit
+from quaver.design.experiment import resolve
+from quaver.design.lock_file import original_messages
+from quaver.design.prompts import messages_of
+from quaver.errors import SpecError
+from quaver.resolved import Resolved
+from quaver.shown import ShownVariant, marked_messages, origin_in_words
+from quaver.text_table import read_edits, write_texts
+
+__all__ = ["export_wordings", "import_wordings", "make_wordings", "shown_variants"]
+
+
+def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None]) -> list[str]:
+    """Have the wordings made that a model is to make, and that the folder does not hold yet.
+
+    Args:
+        study: The study.
+        again: Make all of them anew, and forget the edits made by hand.
+        watch: Called with what is about to be made.
+
+    Returns:
+        What was made, in words.
+
+    Raises:
+        ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
+    """
+    if study.spec.annotations is not None or not (again or _lacks_wordings(study)):
+        return []
+    study.plugins.check_named()  # before anything is paid
+    study.files.make()
+    with sole_writer(study.folder):
+        study.wordings.make(again=again, watch=watch)
+        try:
+            made = resolve(study.spec, study.source, study.wordings)
+        finally:
+            study.wordings.rest()
+    study.forget(made)
+    return study.wordings.made
+
+
+def _lacks_wordings(study: Resolved) -> bool:
+    """Whether the study is good but for wordings that have not been made yet."""
+    try:
+        _ = study.experiment
+    except SpecError:
+        if study.wordings.lacking:
+            return True
+        raise
+    return False
+
+
+def export_wordings(study: Resolved, path: Path) -> int:
+    """Write every text that the variants bring to a table (CSV); how many there are.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    return write_texts(path, study.experiment.editable)
+
+
+def import_wordings(study: Resolved, path: Path) -> list[Edit]:
+    """Take over the edits made in a table that ``export_wordings`` wrote; what was changed.
+
+    Raises:
+        SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
+    """
+    edits = read_edits(path, study.experiment.editable)
+    if edits:
+        resolve(study.spec, study.source, study.wordings.with_edits(edits))
+        study.files.make()
+        with sole_writer(study.folder):
+            study.wordings.add_edits(edits)
+        study.forget()
+    return edits
+
+
+def shown_variants(study: Resolved) -> Iterator[ShownVariant]:
+    """Every variant, filled in with the first item, and marked where it differs from the original."""
+    experiment = study.experiment
+    original = original_messages(experiment)
+    for variant in experiment.variants:
+        messages = messages_of(variant, experiment.labels, experiment.items[0])
+        origin = origin_in_words(variant.origin, variant.covariates)
+        yield ShownVariant(variant.id, origin, marked_messages(original, messages))
