@@ -15,7 +15,7 @@
     └── MeasureError         the annotations do not allow this measure
 
 Each says where, what was expected, what was found and what to do. Foreign errors are translated
-into these at one boundary each: the YAML and pydantic ones in ``design.spec``, the readers' in
+into these at one boundary each: the YAML and pydantic ones in ``design.study_file``, the readers' in
 ``design.items``, an engine's in its file under ``models``, SQLite's in ``collect.store``.
 """
 

@@ -1,0 +1,75 @@
+"""What every part of the study file is: its shape, its commonest types, and where a problem stands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+__all__ = ["Name", "Only", "Part", "PlacedError", "PluginSpec", "Text"]
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _levels(given: Any) -> Any:
+    """``{factor: level}`` as ``{factor: [level]}``."""
+    if not isinstance(given, dict):
+        return given
+    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
+
+
+Only = Annotated[
+    dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]],
+    BeforeValidator(_levels),
+    Field(json_schema_extra={"additionalProperties": {"type": ["string", "array"]}}),
+]
+"""Levels by factor; one level may stand without brackets."""
+
+
+class PlacedError(ValueError):
+    """What is wrong with a part of the study file, and where inside that part it stands."""
+
+    def __init__(self, problem: str, *loc: str | int) -> None:
+        super().__init__(problem)
+        self.loc = loc
+
+
+class Part(BaseModel):
+    """A part of the study file: unknown keys are errors, and nothing changes after reading."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        coerce_numbers_to_str=True,  # digits are common codes: 1 is the text "1"
+        allow_inf_nan=False,
+    )
+    bare: ClassVar[bool] = False
+    """Whether a bare name may stand for the whole part."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_nothing(cls, given: Any) -> Any:
+        return {} if given is None else given  # a key with nothing behind it but comments
+
+
+class PluginSpec(Part):
+    """Something registered by name, with its options beside the name. A bare string is the name."""
+
+    bare = True
+
+    model_config = ConfigDict(extra="allow")
+
+    use: Name = Field(description="The registered name.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, given: Any) -> Any:
+        return {"use": given} if isinstance(given, str) else given
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What stands beside the name."""
+        return dict(self.__pydantic_extra__ or {})
