@@ -121,3 +121,70 @@ def test_a_group_that_does_not_exist(tmp_path: Path) -> None:
     study = opened(tmp_path, STUDY + "    group: region\n")
     with pytest.raises(UnknownName, match="region"):
         study.plan()
+
+
+def turned(text: str, prompt: str) -> str:
+    """Where it was positive before it is negative, and the other way round."""
+    return "negative" if annotate(text, prompt) == "positive" else "positive"
+
+
+def sides(folder: Path) -> list[Study]:
+    found = [
+        opened(folder / "one"),
+        Study.open(written(folder / "two", STUDY, ITEMS), functions={"fake": turned}),
+    ]
+    for one in found:
+        one.run()
+    return found
+
+
+def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path: Path) -> None:
+    one, two = sides(tmp_path)
+    bound = "conclusion[conclusion=age] < 0"
+    assert quaver.compare(one, one, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
+    found = quaver.compare(one, two, measures=["accuracy"], fail_if=[bound], resamples=200)
+    (judged,) = found.judgements
+    assert {estimate.cell["variant"] for estimate in judged.failed} == {"wording=original", "wording=curt"}
+    # A linear regression of turned labels has the turned coefficient.
+    for estimate in judged.failed:
+        assert estimate.details["after"] == pytest.approx(-estimate.details["before"])
+    majority = "conclusion_majority[conclusion=age] < 0"
+    assert not quaver.compare(one, two, fail_if=[majority], resamples=200).held
+
+
+def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) -> None:
+    one = opened(tmp_path)
+    one.run()
+    found = quaver.compare(one, one, measures=["conclusions"], resamples=200)
+    (age,) = [
+        c
+        for c in found.differences
+        if c.measure == "conclusion"
+        and tuple(c.cell.values())[:1] == ("age",)
+        and c.cell["variant"] == "wording=curt"
+    ]
+    # Of 30 items up to 1 - 0.025^(1/30) may differ: 3.47. All of 15 and more are positive, no other is: the
+    # slope can only fall, most by the outermost, 14.5, 14.5, 13.5, 13.5 from the mean; squares sum to 2247.5.
+    moved = 30 * (1 - 0.025 ** (1 / 30)) - 3
+    assert age.low == pytest.approx(-(14.5 + 14.5 + 13.5 + 13.5 * moved) / 2247.5)
+    assert age.high == 0
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("conclusion[conclusion=aeg] < 0", "there are age, fake"),
+        ("conclusion_holds < 0", "gives no draws"),
+        ("conclusoin < 0", "did you mean 'conclusion'"),
+    ],
+)
+def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path: Path, bound: str, said: str) -> None:
+    one = opened(tmp_path)
+    one.run()
+    with pytest.raises(QuaverError, match=said):
+        quaver.compare(one, one, measures=["accuracy"], fail_if=[bound], resamples=100)
+    bare = opened(tmp_path / "bare", STUDY.partition("conclusions:")[0])
+    bare.run()
+    if bound == "conclusion_holds < 0":
+        with pytest.raises(QuaverError, match="no study that draws one"):
+            quaver.compare(bare, bare, fail_if=[bound], resamples=100)

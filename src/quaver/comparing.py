@@ -10,8 +10,10 @@ import polars as pl
 
 from quaver import registry
 from quaver.bounds import Bound, Judgement, read_bound
+from quaver.concluding import CONCLUSIONS
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.measure.bootstrap import Resampling
+from quaver.measure.conclusions import ESTIMATED, VERDICTS
 from quaver.measure.multiple import adjusted
 from quaver.measure.paired import paired_differences
 from quaver.notebook import html_table
@@ -22,6 +24,7 @@ from quaver.study import Study
 __all__ = ["Comparison", "compare"]
 
 _COLUMNS = ("model", "decoding", "variant", "evaluator")
+_CONCLUDED = (*ESTIMATED, *VERDICTS)
 _RESAMPLES = 2000
 _TAIL_DRAWS = 25
 """Draws that must lie beyond each end of an interval that judges."""
@@ -330,8 +333,18 @@ def _asked(
     for one in [*before.measurements(names), *(after.measurements(names) if after is not before else ())]:
         found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
     asked = list(found.values())
-    more = dict.fromkeys(bound.measure for bound in bounds)
     there = {one.measure for one in asked}
+    concluded = [bound for bound in bounds if bound.measure in _CONCLUDED]
+    if concluded and CONCLUSIONS not in there:
+        drawing = [one for one in (before, after) if one.spec.conclusions]
+        if not drawing:
+            raise MeasureError(
+                "a bound on a conclusion, and no study that draws one",
+                where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
+                fix="name one under conclusions in the study file",
+            )
+        asked += drawing[0].measurements([CONCLUSIONS])
+    more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
     return [*asked, *before.measurements([name for name in more if name not in there])]
 
 
@@ -352,7 +365,19 @@ def _differences(sides: _Sides, asked: Sequence[Measurement], resampling: Resamp
 
 
 def _changes(sides: _Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
-    """In how many items the labels differ, by cell."""
+    """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
+    found = {tuple(by): _counted_changes(sides, by)}
+
+    def changed(cell: Mapping[str, str]) -> int:
+        names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
+        if names not in found:
+            found[names] = _counted_changes(sides, names)
+        return found[names].get(tuple(str(cell.get(name)) for name in names), 0)
+
+    return changed
+
+
+def _counted_changes(sides: _Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
     keys = [*by, "item"]
     marked = [
         frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
@@ -360,8 +385,7 @@ def _changes(sides: _Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], 
     ]
     both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
     moved = both.filter(pl.col("labels") != pl.col("labels_after"))
-    counts = {tuple(map(str, row[:-1])): row[-1] for row in moved.group_by(list(by)).len().iter_rows()}
-    return lambda cell: counts.get(tuple(str(cell.get(name)) for name in by), 0)
+    return {tuple(map(str, row[:-1])): row[-1] for row in moved.group_by(list(by)).len().iter_rows()}
 
 
 def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Callable[[], list[Estimate]]:
@@ -410,7 +434,7 @@ def _commonest(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFr
 
 
 def _bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
-    known = registry.names("measures")
+    known = [*registry.names("measures"), *_CONCLUDED]
     found = [read_bound(text, "if", known) for text in fail_if]
     return [*found, *(read_bound(text, "unless", known) for text in fail_unless)]
 
@@ -424,11 +448,13 @@ def _judged(
     about = {bound: [one for one in found if bound.about(one) and one.low is not None] for bound in bounds}
     for bound, some in about.items():
         if not some:
-            why = sorted({one.reason for one in found if bound.about(one) and one.reason})
+            about_it = [one for one in found if bound.about(one)]
+            why = sorted({one.reason or ", ".join(one.warnings) for one in about_it})
+            cells = [", ".join(map(str, one.cell.values())) for one in found if one.measure == bound.measure]
             raise MeasureError(
                 "this bound cannot be judged: no difference that it is about has an interval",
                 where=f"--fail-{bound.kind} {bound.text!r}",
-                found="; ".join(why) or "no such cell",
+                found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
             )
     judging = sum(len(some) for bound, some in about.items() if bound.kind == "if")
     wider = found

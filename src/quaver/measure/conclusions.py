@@ -17,14 +17,14 @@ from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.consensus import dawid_skene, majority, votes
 from quaver.measure.effects import Effect, read_effect
 from quaver.measure.formula import design, parsed
-from quaver.measure.intervals import Claim, clopper_pearson, estimate, undefined
+from quaver.measure.intervals import Claim, Interval, clopper_pearson, estimate, undefined
 from quaver.measure.means import differing
 from quaver.measure.ratings import label_set_of
-from quaver.measure.regression import linear, linear_bound, logistic
+from quaver.measure.regression import contrast_bound, linear, logistic
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, checked, frame_of, label_counts
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["GOLD", "VERDICTS", "Regression", "check_conclusion", "conclusion", "read_formula"]
+__all__ = ["ESTIMATED", "GOLD", "VERDICTS", "Regression", "check_conclusion", "conclusion", "read_formula"]
 
 GOLD = "conclusion_gold"
 """The estimate from the gold labels."""
@@ -35,6 +35,9 @@ VERDICTS = {
     "conclusion_undecided": "not distinguishable",
 }
 """The measures that count verdicts over variants."""
+
+ESTIMATED = ("conclusion", "conclusion_majority", "conclusion_dawid_skene", GOLD)
+"""The measures that are estimates of the effect."""
 
 _REFERENCE = "specification curve: Simonsohn, Simmons & Nelson (2020), Nature Human Behaviour 4, 1208-1214"
 _SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
@@ -251,7 +254,7 @@ class _Cell:
         table: _Table,
         labels: LabelSet | None,
         resampling: Resampling,
-        regression: str,
+        regression: Literal["linear", "logistic"],
         missing: Missing,
         title: str,
     ) -> None:
@@ -319,12 +322,14 @@ class _Cell:
         else:
             fit = linear if self._regression == "linear" else logistic
             draws = bootstrap(fit(matrix, outcome, effect.contrast), cell.units, self._resampling)
+
+            def moves(share: float) -> Interval:
+                return contrast_bound(matrix, outcome, effect.contrast, share, ends, self._regression)
+
+            claim = replace(claim, moves=moves)
             if self._regression == "linear":
                 value = float(draws.point[0])
-                claim = replace(
-                    claim,
-                    spread=lambda share: linear_bound(matrix, outcome, effect.contrast, value, share, ends),
-                )
+                claim = replace(claim, spread=lambda share: Interval(*(value + end for end in moves(share))))
             made = estimate(claim, draws, cell.units, self._resampling)
         details = {**made.details, "verdict": effect.verdict(made.low, made.high)}
         lost = details.get("undefined_resamples", 0)

@@ -45,12 +45,14 @@ class Kept(NamedTuple):
         values: The statistic in each bootstrap sample.
         jackknife: With one unit left out, of all units or of a sample of them.
         units: What was resampled.
+        moves: The claim's.
     """
 
     estimate: Estimate
     values: Floats
     jackknife: Floats
     units: Units
+    moves: Callable[[float], Interval] | None = None
 
 
 _KEPT: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
@@ -171,6 +173,8 @@ class Claim:
         differing: How many units differ from the rest (disagree, err …); None where it is the wrong question.
         n: How many units the value rests on.
         spread: From the upper bound on the share of differing units, where the value may lie.
+        moves: From a share of units, how far the value moves at most where that share is labelled in another
+            way; None of a mean within 0 and 1.
         warnings: What a reader must know.
         details: Further numbers.
     """
@@ -184,6 +188,7 @@ class Claim:
     differing: int | None = None
     n: int | None = None
     spread: Callable[[float], Interval] | None = None
+    moves: Callable[[float], Interval] | None = None
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] | None = None
 
@@ -267,5 +272,5 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
         details=details,
     )
     if (kept := _KEPT.get()) is not None:
-        kept.append(Kept(made, values, left, units))
+        kept.append(Kept(made, values, left, units, claim.moves))
     return made

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from quaver.measure.bootstrap import Draws, Resampling, Units
-from quaver.measure.intervals import FEW, Claim, Kept, estimate, keeping_draws, mean_within, percentile
+from quaver.measure.intervals import (
+    FEW,
+    Claim,
+    Interval,
+    Kept,
+    estimate,
+    keeping_draws,
+    mean_within,
+    percentile,
+)
 from quaver.measure.multiple import bootstrap_p
 from quaver.records import Estimate
 from quaver.seeds import derive
@@ -118,11 +127,19 @@ def _difference(
         _REFERENCE,
         cell=one.cell,
         n=bare.n,
-        spread=lambda share: mean_within(value, share, -1.0, 1.0),
+        spread=lambda share: _moved(value, share, second.moves),
         details=details,
     )
     made = estimate(claim, draws, first.units, resampling)
     return made if changed is None else _cautious(made, changed, resampling)
+
+
+def _moved(value: float, share: float, moves: Callable[[float], Interval] | None) -> Interval:
+    """Where a difference may lie when up to a share of further units may differ."""
+    if moves is None:
+        return mean_within(value, share, -1.0, 1.0)
+    low, high = moves(share)
+    return Interval(value + low, value + high)
 
 
 def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:

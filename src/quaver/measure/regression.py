@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy import special
 
 from quaver.measure.bootstrap import Floats, Statistic
 from quaver.measure.intervals import Interval
 
-__all__ = ["linear", "linear_bound", "logistic"]
+__all__ = ["contrast_bound", "linear", "logistic"]
 
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
@@ -77,28 +79,45 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
     return statistic
 
 
-def linear_bound(
-    matrix: Floats, outcome: Floats, contrast: Floats, value: float, share: float, ends: tuple[float, float]
+def contrast_bound(
+    matrix: Floats,
+    outcome: Floats,
+    contrast: Floats,
+    share: float,
+    ends: tuple[float, float],
+    kind: Literal["linear", "logistic"] = "linear",
 ) -> Interval:
-    """Where a contrast may lie when up to a share of the items had any outcomes at all.
+    """How far a contrast moves at most, down and up, when up to a share of the items had any outcomes at all.
 
-    The contrast is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i| move it most.
+    The contrast of least squares is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i|
+    move it most. That of a logistic regression moves by a = X(XᵀWX)⁻¹c with W = p(1 − p), to a first order.
 
     Args:
         matrix: As in `linear`.
         outcome: As there.
         contrast: As there.
-        value: The contrast as it was estimated.
         share: Of items that may be otherwise.
         ends: The least and the largest outcome.
+        kind: Of regression.
+
+    The mean of four outcomes, one of which may be another:
+
+    >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
+    Interval(low=-0.25, high=0.25)
     """
     known, design, scale = _scaled(matrix, outcome)
-    lever = design @ (np.linalg.pinv(design.T @ design) @ (contrast / scale))
     told = outcome[known]
+    weighted = design
+    if kind == "logistic":
+        start = np.zeros((1, design.shape[1]))
+        found = _newton(design, _products(design), told, np.ones((1, told.size)), start)
+        chance = special.expit(np.nan_to_num(found) @ design.T)[0]
+        weighted = design * (chance * (1 - chance))[:, None]
+    lever = design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale))
     down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
     up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
     moved = share * told.size
-    return Interval(value - _largest(down, moved), value + _largest(up, moved))
+    return Interval(-_largest(down, moved), _largest(up, moved))
 
 
 def _largest(moves: Floats, count: float) -> float:
