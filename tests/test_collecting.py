@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from quaver import registry
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.models import Abilities, Answered
 from quaver.records import Message, Request, Response
+from quaver.rounds import rounds_in_words
 from quaver.study import Study
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -145,14 +149,45 @@ def test_collecting_in_rounds_ends_when_the_interval_is_narrow(tmp_path: Path) -
     assert estimate.high is not None
     assert estimate.low is not None
     assert estimate.high - estimate.low <= 0.2
+    told = (tmp_path / "rounds.json").read_text()
     again = study(tmp_path, until, items=many).run()
     assert (again.ended, again.done) == ("narrow", 0)
+    assert (tmp_path / "rounds.json").read_text() == told, "what the first run asked is not forgotten"
     report = one.report().read_text()
     assert "Answers were collected in rounds until the widest 95 % interval of accuracy" in report
     document = json.loads((tmp_path / "rounds.json").read_text())
     assert document["ended"] == "narrow"
     assert [one["items"] for one in document["rounds"]] == sorted(one["items"] for one in document["rounds"])
     assert "round 2: " in (tmp_path / "run.log").read_text()
+
+
+_DIES = """
+import os, signal, sys
+from quaver import Study
+asked = []
+def annotate(text, prompt):
+    asked.append(text)
+    if len(asked) == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "positive" if len(text) % 2 else "negative"
+Study.open(sys.argv[1], functions={"fake": annotate}).run()
+"""
+
+
+def test_a_kill_loses_no_round(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY + "until: {measure: accuracy, width: 0.001, items: 5}\n", ITEMS)
+    ended = subprocess.run([sys.executable, "-c", _DIES, str(path)], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    left = json.loads((tmp_path / "rounds.json").read_text())
+    assert [(one["items"], one["calls"]) for one in left["rounds"]] == [(5, 5), (10, 5)]
+    assert left["ended"] is None
+    one = Study.open(path, functions={"fake": lambda text, prompt: "positive"})
+    assert one.standing().ended is None
+    assert "cut off" in rounds_in_words(**left)
+    assert one.run().ended == "finished"
+    whole = json.loads((tmp_path / "rounds.json").read_text())
+    assert whole["rounds"][:2] == left["rounds"]
+    assert [one["items"] for one in whole["rounds"]] == [5, 10, 20, 40]
 
 
 def test_rounds_end_with_the_budget(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ __all__ = [
     "Design",
     "Part",
     "Round",
+    "RoundsDocument",
     "collect_in_rounds",
-    "rounds_document",
     "rounds_in_words",
     "together",
     "widest",
@@ -237,16 +237,39 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def rounds_document(until: UntilSpec, rounds: Sequence[Round], last: Outcome) -> dict[str, Any]:
-    """What ``rounds.json`` holds: the stopping rule, every round, and how it ended."""
-    return {
-        "until": until.model_dump(mode="json"),
-        "rounds": [one.document() for one in rounds],
-        "ended": last.ended,
-    }
+class RoundsDocument:
+    """What ``rounds.json`` holds: the stopping rule, every round, and how it ended.
+
+    A run that goes on where another stopped goes through the same rounds again, and asks only what is
+    missing of them; what the other asked counts with it.
+
+    Args:
+        until: The stopping rule.
+        earlier: The document as the last run left it.
+    """
+
+    def __init__(self, until: UntilSpec, earlier: Mapping[str, Any]) -> None:
+        self._until = until.model_dump(mode="json")
+        self._earlier = list(earlier.get("rounds", ())) if earlier.get("until") == self._until else []
+        self._rounds: list[dict[str, Any]] = []
+
+    def add(self, one: Round) -> dict[str, Any]:
+        """The document after a further round; ``ended`` is None until it is known."""
+        now, at = one.document(), len(self._rounds)
+        before = self._earlier[at] if at < len(self._earlier) else None
+        if before is None or any(before[size] != now[size] for size in _GROWN):
+            self._earlier = []  # these rounds are others
+        else:
+            now["calls"] += before["calls"]
+        self._rounds.append(now)
+        return {"until": self._until, "rounds": [*self._rounds, *self._earlier[at + 1 :]], "ended": None}
+
+    def end(self, last: Outcome) -> dict[str, Any]:
+        """The document of a run that has ended."""
+        return {"until": self._until, "rounds": self._rounds, "ended": last.ended}
 
 
-def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], ended: str) -> str:
+def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], ended: str | None) -> str:
     """The stopping rule and what it did, for a methods section."""
     if not rounds:
         return ""
@@ -256,6 +279,7 @@ def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]
     why = {
         "narrow": "which ended the collection before the whole design was asked",
         "finished": "and the whole design had been asked",
+        None: "when the collection was cut off",
     }.get(ended, f"when the collection stopped ({ended})")
     return (
         f"Answers were collected in rounds until the widest 95 % interval of {until.get('measure')} was at "

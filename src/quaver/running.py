@@ -21,7 +21,7 @@ from quaver.models.fit import needs_of
 from quaver.prices import check_money
 from quaver.records import ANNOTATION_COLUMNS, Request
 from quaver.resolved import Resolved
-from quaver.rounds import Design, Part, Round, collect_in_rounds, rounds_document, together, widest
+from quaver.rounds import Design, Part, Round, RoundsDocument, collect_in_rounds, together, widest
 
 __all__ = ["check", "measured_noise", "run"]
 
@@ -97,7 +97,8 @@ def run(
         if study.spec.until is None or requests is not None:
             outcome = collecting.ask(most=requests)
         else:
-            outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable)
+            document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
+            outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable, document)
         journal.ended(outcome)
     return outcome
 
@@ -123,8 +124,9 @@ def _run_in_rounds(
     collecting: Collecting,
     journal: Journal,
     measurable: Callable[[], pl.DataFrame],
+    document: RoundsDocument,
 ) -> Outcome:
-    """Collect until an interval is narrow enough."""
+    """Collect until an interval is narrow enough; what each round brought is kept before the next begins."""
     design, asked = Design(study.experiment, study.spec.seed), asked_until(study, until)
     outcomes: list[Outcome] = []
 
@@ -138,9 +140,10 @@ def _run_in_rounds(
 
     def tell(number: int, one: Round) -> None:
         journal.round(number, str(one), **one.document())
+        study.files.write_rounds(document.add(one))
 
-    rounds, last = collect_in_rounds(until, design, ask, width, tell)
-    study.files.write_rounds(rounds_document(until, rounds, last))
+    _, last = collect_in_rounds(until, design, ask, width, tell)
+    study.files.write_rounds(document.end(last))
     return together([*outcomes[:-1], last])
 
 

@@ -30,7 +30,7 @@ def model(url: str, **options: Any) -> OpenAICompatible:
 
 
 def body(preset: str, asked: Request, **more: Any) -> dict[str, Any]:
-    return body_of(PRESETS[preset], "m", asked, **{"plain": False, **more})
+    return body_of(PRESETS[preset], "m", asked, **more)
 
 
 def replied(**message: Any) -> bytes:
@@ -98,7 +98,7 @@ def test_a_null_in_the_study_leaves_a_field_out() -> None:
 
 def test_a_plain_prompt_and_a_schema() -> None:
     text = Prompt((Message("plain", "Once upon"),), "", "")
-    sent = body("vllm", replace(request(logprobs=3), prompt=text), plain=True)
+    sent = body("vllm", replace(request(logprobs=3), prompt=text))
     assert (sent["prompt"], sent["logprobs"]) == ("Once upon", 3)
     assert "messages" not in sent
     schema = {"type": "object", "properties": {"x": {"type": "integer"}}}
@@ -306,7 +306,6 @@ def test_identity_is_of_what_is_served_not_of_where() -> None:
     )
     others: list[dict[str, Any]] = [
         {"version": "2"},
-        {"prompt": "completion"},
         {"body": {"x": 1}},
         {"repeats": "shared"},
     ]
@@ -330,6 +329,14 @@ def test_the_key_appears_nowhere(
     told = [str(caught.value), repr(served), str(served.provenance()), served.identity(), caplog.text]
     told += [path.read_bytes().decode("latin-1") for path in study.folder.rglob("*") if path.is_file()]
     assert not [text for text in told if "very-secret" in text]
+
+
+def test_an_old_study_file_is_told_what_to_write_for_completions(tmp_path: Path) -> None:
+    study = _study(tmp_path, "http://127.0.0.1:9/v1", prompt="completion")
+    with pytest.raises(SpecError, match="the option 'prompt' is no longer there") as caught:
+        study.plan()
+    assert "models[0].prompt" in str(caught.value)
+    assert "`frame: plain`" in str(caught.value)
 
 
 def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **options: Any) -> Study:

@@ -183,8 +183,17 @@ def bind(
         The options, converted to the annotated types.
 
     Raises:
-        SpecError: An option is unknown, missing, or of another type.
+        SpecError: An option is unknown, missing, of another type, or gone (the plug-in's ``gone`` says what
+            took its place).
     """
+    for name, instead in getattr(plugin, "gone", {}).items():
+        if name in options:
+            raise SpecError(
+                f"the option {name!r} is no longer there",
+                where=source.where(*loc, name),
+                found=repr(options[name]),
+                fix=instead,
+            )
     model = _signature(plugin)
     try:
         checked = model.model_validate(dict(options))

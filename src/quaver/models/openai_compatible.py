@@ -62,7 +62,6 @@ class OpenAICompatible:
         base_url: Where it is, up to and with ``/v1``; the preset's if left out.
         key: The environment variable that holds its key; the preset's if left out.
         version: Of what is served, where its name does not show it. A new version asks everything again.
-        prompt: ``chat``, or ``completion`` to have the messages' text completed as it is, by base models.
         repeats: ``independent``: a request for each repeat. ``shared``: one for all of a prompt's repeats,
             whose answers the server draws together (``n``).
         supports: What the server can do beyond, or short of, its preset.
@@ -76,12 +75,18 @@ class OpenAICompatible:
         retries: How often a call is tried again before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
 
-    Two count as the same model where preset (or, without one, address), name, version, prompt, repeats and
-    body are the same: a server may move without anything being asked again.
+    Two count as the same model where preset (or, without one, address), name, version, repeats and body
+    are the same: a server may move without anything being asked again.
     """
 
     offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
     """What each preset can do."""
+
+    gone: ClassVar[Mapping[str, str]] = {
+        "prompt": "leave it out; for texts without a chat template put `frame: plain` under the study's "
+        "prompt, or, where other models chat, `use: frame` among the variants and `only: {frame: plain}` here"
+    }
+    """What older study files say, and what to write instead."""
 
     def __init__(
         self,
@@ -91,7 +96,6 @@ class OpenAICompatible:
         base_url: str | None = None,
         key: str | None = None,
         version: str = "",
-        prompt: Literal["chat", "completion"] = "chat",
         repeats: Literal["independent", "shared"] = "independent",
         supports: Supports | None = None,
         body: Mapping[str, Any] | None = None,
@@ -103,7 +107,7 @@ class OpenAICompatible:
         retries: int = 6,
         patience: PositiveFloat = 300.0,
     ) -> None:
-        self._model, self._preset, self._version, self._prompt = model, preset, version, prompt
+        self._model, self._preset, self._version = model, preset, version
         self._repeats, self._body = repeats, dict(body or {})
         server = _server(preset, supports or {}, self._body)
         url = _checked_url(base_url or _from_environment(preset) or server.base_url, preset)
@@ -141,7 +145,8 @@ class OpenAICompatible:
 
     def identity(self) -> str:
         """Kind of server, model, and what is sent beside the prompt."""
-        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, self._prompt]
+        # "chat" was once an option's value; it stays, since what is stored is found by this.
+        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, "chat"]
         parts += [self._repeats] * (self._repeats != "independent")
         parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
         return " ".join([*parts, self._version]).strip()
@@ -154,7 +159,6 @@ class OpenAICompatible:
             "base_url": self._kind.base_url,
             "model": self._model,
             "version": self._version,
-            "prompt": self._prompt,
             "repeats": self._repeats,
             "body": dict(self._body),
             "openai": version_of("openai"),
@@ -208,9 +212,8 @@ class OpenAICompatible:
 
     async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
         request = part.request
-        plain = self._prompt == "completion" or is_plain(request.prompt.messages)
-        body = body_of(server, self._model, request, plain=plain, first=part.first, n=part.n)
-        came = await connection.post(PLAIN if plain else CHAT, body)
+        body = body_of(server, self._model, request, first=part.first, n=part.n)
+        came = await connection.post(PLAIN if is_plain(request.prompt.messages) else CHAT, body)
         if isinstance(came, Response):
             return Landed([came] * part.n)
         content, limits = came

@@ -29,20 +29,17 @@ def is_plain(messages: Sequence[Message]) -> bool:
     return any(role == "plain" for role, _ in messages)
 
 
-def body_of(
-    server: Preset, model: str, request: Request, *, plain: bool, first: int = 0, n: int = 1
-) -> dict[str, Any]:
+def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: int = 1) -> dict[str, Any]:
     """The body for some of a request's calls.
 
     Args:
         server: What it is sent to.
         model: The model's name there.
         request: What is asked.
-        plain: Whether it goes to the endpoint that knows no chat template.
         first: The first of the request's calls that it is for.
         n: How many it is for.
     """
-    decoding = request.decoding
+    decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
     if plain:
         body["prompt"] = "\n\n".join(_clean(content) for _, content in request.prompt.messages)
