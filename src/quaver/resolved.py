@@ -118,7 +118,7 @@ class Resolved:
             if one.quotes_answer
         }
         with self.source.locating():
-            check_abilities(models, asked, experiment.variants, quoting, self.own_seed)
+            check_abilities(models, asked, experiment.variants, quoting, self.own_seed, experiment.conditions)
         for model in models.values():
             if isinstance(model, Placed):
                 model.place(experiment.conditions, [item.id for item in experiment.items])

@@ -10,7 +10,7 @@ from quaver.errors import SpecError
 from quaver.models.fit import check_abilities
 from quaver.models.function import Function
 from quaver.models.llamacpp import LlamaCpp
-from quaver.records import Decoding, Variant
+from quaver.records import Condition, Decoding, Variant
 
 VARIANT = Variant("original", {}, "", "{{ text }}", "{{ text }}", "Good?", "", {"y": "yes", "n": "no"})
 
@@ -46,6 +46,15 @@ def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where
         check_abilities({"f": function(), "s": smollm2()}, {}, [variant])
     assert caught.value.fix == "of this study's models, s can"
     check_abilities({"s": smollm2()}, {}, [variant])
+
+
+def test_a_model_is_held_to_what_it_is_asked() -> None:
+    plain = replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain")
+    models = {"f": function(), "s": smollm2()}
+    apart = [Condition("f", "original", "d", 1), Condition("s", "frame=plain", "d", 1)]
+    check_abilities(models, {}, [VARIANT, plain], conditions=apart)
+    with pytest.raises(SpecError, match="'f' cannot go on from a plain text"):
+        check_abilities(models, {}, [VARIANT, plain], conditions=[*apart, Condition("f", plain.id, "d", 1)])
 
 
 def test_decodings_are_checked_too() -> None:

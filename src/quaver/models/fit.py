@@ -8,7 +8,7 @@ from types import MappingProxyType
 from quaver import registry
 from quaver.errors import QuaverError, SpecError
 from quaver.models import Abilities, Model, Needs
-from quaver.records import Decoding, Variant
+from quaver.records import Condition, Decoding, Variant
 
 __all__ = ["check_abilities", "needs_of"]
 
@@ -26,6 +26,7 @@ def check_abilities(
     variants: Iterable[Variant],
     follow_ups: Mapping[str, bool] = MappingProxyType({}),
     seed: int | None = None,
+    conditions: Iterable[Condition] = (),
 ) -> None:
     """Refuse a study that asks a model for what it cannot do.
 
@@ -35,20 +36,25 @@ def check_abilities(
         variants: Its variants.
         follow_ups: Where a model's answer is quoted to it; whether it is to go on with that message.
         seed: The one that a decoding has without asking for it; another is asked for, and must be heeded.
+        conditions: The study's: a model is held to the variants that it is asked alone; to all, if left out.
 
     Raises:
         SpecError: Names what is asked, and the study's models or the engines that could do it.
     """
     quoted = {where: _GOES_ON if continues else _CONVERSES for where, continues in follow_ups.items()}
-    demands = [demand for variant in variants for demand in _demands_of_prompt(variant)]
-    demands += [
+    of_prompts = [(variant.id, one) for variant in variants for one in _demands_of_prompt(variant)]
+    asked: dict[str, set[str]] = {}
+    for condition in conditions:
+        asked.setdefault(condition.model, set()).add(condition.variant)
+    demands = [
         (what, where, able)
         for where, decoding in decodings.items()
         for what, able in _demands(decoding, seed)
     ]
     demands += [(what, where, able) for where, (what, able) in quoted.items()]
     for name, model in models.items():
-        for what, where, able in demands:
+        own = [one for variant, one in of_prompts if name not in asked or variant in asked[name]]
+        for what, where, able in [*own, *demands]:
             if not able(model.abilities):
                 _refuse(what, where, name, models, able)
 
