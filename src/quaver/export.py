@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -15,8 +14,9 @@ from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 from quaver.design.experiment import Experiment
 from quaver.errors import QuaverError
+from quaver.spreadsheet import write_csv
 
-__all__ = ["FORMATS", "export", "raw_answers", "write_csv"]
+__all__ = ["FORMATS", "export", "raw_answers"]
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
@@ -47,8 +47,6 @@ _STORED = {
     "reused_from": pl.String,
     "key": pl.String,
 }
-_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def export(path: Path, store: Store, experiment: Experiment, annotations: pl.DataFrame) -> int:
@@ -198,22 +196,6 @@ def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int
             write_csv(frame, file, header=False)
             written += frame.height
     return written
-
-
-def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:
-    """Write a table in which nothing is a formula to a spreadsheet.
-
-    Args:
-        frame: Of single values.
-        file: Where it goes.
-        header: Whether the columns' names come first.
-    """
-    text = pl.col(pl.String)
-    dangerous = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
-    safe = frame.with_columns(pl.when(dangerous).then(pl.lit("'") + text).otherwise(text).name.keep())
-    safe.rename(lambda name: "'" + name if name[:1] in "=+-@" else name).write_csv(
-        file, include_header=header, datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ"
-    )
 
 
 def _parquet(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:

@@ -10,6 +10,7 @@ from quaver.collect.sole_writer import writing
 from quaver.design.edits import Edit, Editable
 from quaver.design.tables import Row, read_rows
 from quaver.errors import SpecError, UnknownName
+from quaver.spreadsheet import safe_cell
 
 __all__ = ["COLUMNS", "read_edits", "write_texts"]
 
@@ -27,8 +28,6 @@ def write_texts(path: Path, texts: Sequence[Editable]) -> int:
     Raises:
         StoreError: The file cannot be written.
     """
-    from quaver.report.estimates_csv import safe_cell  # the report's libraries are slow to load
-
     part = path.with_name(path.name + ".part")
     with writing(path.parent):
         with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
@@ -101,7 +100,5 @@ def _text(row: Row, one: Editable) -> str:
 
 
 def _plain(cell: object) -> str:
-    from quaver.report.estimates_csv import safe_cell
-
     text = str(cell or "")
     return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text

@@ -14,10 +14,10 @@ from quaver.collect.sole_writer import writing
 from quaver.comparing import compare
 from quaver.design.prompts import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
-from quaver.export import write_csv
 from quaver.measure.item_tables import item_stability
 from quaver.notebook import html_table
 from quaver.records import Estimate
+from quaver.spreadsheet import write_csv
 from quaver.study import Study
 
 __all__ = ["RULE", "Worst", "worst"]

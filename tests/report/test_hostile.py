@@ -12,7 +12,8 @@ from tests.report.every_chart import every_chart
 
 from quaver.records import Estimate
 from quaver.report import write_report
-from quaver.report.estimates_csv import safe_cell, write_estimates
+from quaver.report.estimates_csv import write_estimates
+from quaver.spreadsheet import safe_cell
 
 HOSTILE = (
     "<script>alert(1)</script>",

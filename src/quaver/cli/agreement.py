@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import screen
+from quaver.cli.screen import print_json, screen
 from quaver.cli.tables import estimates_tables
 from quaver.measure.annotation_file import agreement
 
@@ -63,7 +62,7 @@ def command(
     )
     if as_json:
         for estimate in estimates:
-            print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
+            print_json(asdict(estimate))
         return
     for one in estimates_tables(estimates, together=True):
         screen.print(one)

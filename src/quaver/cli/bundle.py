@@ -23,5 +23,5 @@ def command(
 ) -> None:
     """Pack a study with its answers, annotations, estimates and report into one archive with checksums."""
     path, digest = bundle(open_study(study, function), out, texts=not without_texts)
-    screen.print(f"Wrote {path}", highlight=False, markup=False, soft_wrap=True)
-    screen.print(f"SHA-256 {digest}", highlight=False, soft_wrap=True)
+    screen.print(f"Wrote {path}", soft_wrap=True)
+    screen.print(f"SHA-256 {digest}", soft_wrap=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from quaver.cli.screen import FunctionOption, open_study, screen, table
+from quaver.cli.screen import FunctionOption, open_study, print_json, screen, table
 from quaver.cli.tables import short
 from quaver.comparing import Comparison, compare
 from quaver.records import Estimate
@@ -60,7 +59,7 @@ def command(
         resamples=resamples,
     )
     if as_json:
-        print(json.dumps(found.document(), ensure_ascii=False, default=str))
+        print_json(found.document())
     else:
         _show(found, flips)
     if not found.held:
@@ -70,12 +69,10 @@ def command(
 def _show(found: Comparison, most: int) -> None:
     screen.print(
         f"{found.items:,} items in both: {found.before}, then {found.after}.",
-        highlight=False,
-        markup=False,
         soft_wrap=True,
     )
     for line in found.left_out:
-        screen.print(f"Left out: {line}.", highlight=False, markup=False, soft_wrap=True)
+        screen.print(f"Left out: {line}.", soft_wrap=True)
     screen.print()
     known = [one for one in found.differences if one.value is not None]
     for measure in dict.fromkeys(one.measure for one in known):
@@ -89,7 +86,7 @@ def _show(found: Comparison, most: int) -> None:
         screen.print()
     undefined = len(found.differences) - len(known)
     if undefined:
-        screen.print(f"{undefined} differences are undefined; --json says why.", highlight=False)
+        screen.print(f"{undefined} differences are undefined; --json says why.")
     _show_flips(found, most)
     _show_bounds(found)
 
@@ -117,7 +114,7 @@ def _show_flips(found: Comparison, most: int) -> None:
         return
     counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
     told = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
-    screen.print(f"{flips['item'].n_unique():,} items have another label{told}:", highlight=False)
+    screen.print(f"{flips['item'].n_unique():,} items have another label{told}:")
     varying = [
         c for c in flips.columns if c in ("item", "before", "after", "gold") or flips[c].n_unique() > 1
     ]
@@ -127,7 +124,7 @@ def _show_flips(found: Comparison, most: int) -> None:
     ]
     screen.print(table(varying, rows))
     if flips.height > most:
-        screen.print(f"… and {flips.height - most:,} more; --json has them all.", highlight=False)
+        screen.print(f"… and {flips.height - most:,} more; --json has them all.")
 
 
 def _show_bounds(found: Comparison) -> None:
@@ -138,15 +135,11 @@ def _show_bounds(found: Comparison) -> None:
         screen.print(
             f"--fail-{one.bound.kind} {one.bound.text}: {verdict}, by {len(one.judged)} "
             f"interval{'s' * (len(one.judged) != 1)} of {level:.4g}.",
-            highlight=False,
-            markup=False,
             soft_wrap=True,
         )
         for failed in one.failed:
             about = ", ".join(f"{c} {short(v)}" for c, v in failed.cell.items())
             screen.print(
                 f"  {failed.measure} ({about}): {failed.value:+.4f}, {_interval((failed.low, failed.high))}",
-                highlight=False,
-                markup=False,
                 soft_wrap=True,
             )

@@ -37,7 +37,7 @@ def command(
     report = study.report()
     screen.print(_table(study))
     screen.print(_agreement(study))
-    screen.print(f"The report: {report.resolve()}", highlight=False, markup=False, soft_wrap=True)
+    screen.print(f"The report: {report.resolve()}", soft_wrap=True)
 
 
 def _table(study: Study) -> Group:

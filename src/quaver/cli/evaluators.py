@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, plain, screen
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, print_json, screen
 from quaver.cli.tables import estimates_tables, flips_tables
 from quaver.measure.evaluators import WORTH_A_WARNING
 
@@ -30,7 +29,7 @@ def command(
     shares = opened.measure("recovered_share", **named)
     if as_json:
         for estimate in (*flips, *shares):
-            print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
+            print_json(asdict(estimate))
         return
     compared = [one for one in flips if "second" in one.cell]
     for drawn in (*flips_tables(compared), *estimates_tables(shares if compared else flips)):
@@ -39,4 +38,4 @@ def command(
     for one in flips:
         if one.measure == "evaluator_flips" and one.value is not None and one.value > WORTH_A_WARNING:
             where = ", ".join(one.cell[column] for column in one.cell if column not in ("first", "second"))
-            screen.print(plain(f"Warning: {where}: {one.warnings[0]}"), style="yellow", soft_wrap=True)
+            screen.print(f"Warning: {where}: {one.warnings[0]}", style="yellow", soft_wrap=True)

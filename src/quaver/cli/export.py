@@ -17,4 +17,4 @@ def command(
 ) -> None:
     """Write every call with prompt, raw output, thinking, readings, gold label and correctness to a file."""
     written = open_study(study, function).export(file)
-    screen.print(f"{written:,} calls are in {file}.", highlight=False, markup=False, soft_wrap=True)
+    screen.print(f"{written:,} calls are in {file}.", soft_wrap=True)

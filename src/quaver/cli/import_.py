@@ -70,12 +70,9 @@ def command(
     screen.print(
         f"{frame.height:,} annotations of {len(experiment.items):,} items, "
         f"{frame['label'].null_count():,} of them without a label.",
-        highlight=False,
     )
     screen.print(
         f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}",
-        highlight=False,
-        markup=False,
         soft_wrap=True,
     )
 

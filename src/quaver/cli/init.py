@@ -38,4 +38,4 @@ def command(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
-    screen.print(f"Wrote {path}. {then}", markup=False, highlight=False)
+    screen.print(f"Wrote {path}. {then}")

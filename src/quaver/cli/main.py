@@ -27,7 +27,7 @@ from quaver.cli import (
     verify,
     worst,
 )
-from quaver.cli.screen import errors, plain
+from quaver.cli.screen import errors
 from quaver.errors import QuaverError
 
 __all__ = ["app", "main"]
@@ -69,5 +69,5 @@ def main() -> None:
     try:
         app()
     except QuaverError as error:
-        errors.print(plain(f"Error: {error}"), style="red", soft_wrap=True)
+        errors.print(f"Error: {error}", style="red", soft_wrap=True)
         sys.exit(2)

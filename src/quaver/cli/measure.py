@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.screen import FunctionOption, StudyArgument, open_study, print_json, screen
 from quaver.cli.tables import conclusion_tables, estimates_tables
 
 
@@ -23,7 +22,7 @@ def command(
     estimates = opened.estimates(name)
     if as_json:
         for estimate in estimates:
-            print(json.dumps(asdict(estimate), ensure_ascii=False, default=str))
+            print_json(asdict(estimate))
         return
     concluded = [one for one in estimates if one.measure.startswith("conclusion")]
     others = [one for one in estimates if not one.measure.startswith("conclusion")]

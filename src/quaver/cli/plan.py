@@ -52,7 +52,6 @@ def command(
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "
         f"{plan.calls:,} calls, {plan.stored:,} of them answered.",
-        highlight=False,
     )
     rows = [
         (
@@ -82,9 +81,9 @@ def command(
         shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
         screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
         if len(plan.parts) > _SHOWN:
-            screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.", highlight=False)
+            screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
     for note in plan.notes:
-        screen.print(note, highlight=False, markup=False)
+        screen.print(note)
     if plan.elsewhere:
         measured = max(model.whole.measured for model in plan.models)
         rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
@@ -96,7 +95,6 @@ def command(
     if plan.seconds is None:
         screen.print(
             "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
-            highlight=False,
         )
     if width is not None:
-        screen.print(str(opened.sizes(width, measure)), highlight=False, markup=False)
+        screen.print(str(opened.sizes(width, measure)))

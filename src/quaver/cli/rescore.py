@@ -23,4 +23,4 @@ def command(
         annotations.group_by("evaluator", "status").len().sort("evaluator", "len", descending=[False, True])
     )
     screen.print(table(("evaluator", "status", "answers"), rows.rows()))
-    screen.print(f"Wrote {opened.folder / 'annotations.parquet'}", highlight=False, markup=False)
+    screen.print(f"Wrote {opened.folder / 'annotations.parquet'}")

@@ -35,9 +35,9 @@ def command(
     opened = open_study(study, function)
     if small:
         opened = opened.small()
-        screen.print(f"The small version, in {opened.folder}:", markup=False, highlight=False)
+        screen.print(f"The small version, in {opened.folder}:")
         for note in opened.spec.notes:
-            screen.print(f"- {note}", markup=False, highlight=False)
+            screen.print(f"- {note}")
     if opened.spec.annotations is not None:
         screen.print("There is nothing to ask: this study measures annotations that exist already.")
         return

@@ -1,12 +1,13 @@
-"""What the commands share on the terminal: consoles, arguments, progress, tables.
+"""What the commands share on the terminal: consoles, arguments, progress, tables, JSON.
 
-Texts of items, models and studies go through ``plain``, so that nothing in them is taken for
-terminal markup or control.
+Whatever is printed goes through ``screen``, ``errors`` or ``print_json``: texts of items, models and studies
+are shown as they are there, and nothing in them is taken for terminal markup or control.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import time
 from collections import Counter
@@ -36,6 +37,7 @@ __all__ = [
     "errors_table",
     "open_study",
     "plain",
+    "print_json",
     "say_made",
     "screen",
     "show_outcome",
@@ -44,8 +46,17 @@ __all__ = [
     "writing_events",
 ]
 
-screen = Console()
-errors = Console(stderr=True)
+
+class _Screen(Console):
+    """A terminal that takes a string for text; what is to be bold or coloured is a ``Text``."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        how |= {"markup": False, "emoji": False, "highlight": False}
+        return super().render_str(_visible(text), **how)
+
+
+screen = _Screen()
+errors = _Screen(stderr=True)
 
 StudyArgument = Annotated[Path, typer.Argument(help="The study file, or its folder.")]
 HERE = Path("study.yaml")
@@ -62,7 +73,7 @@ def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
     """The study of a command's argument, with the functions that its options name."""
     found = {}
     for option in functions or ():
-        name, _, target = option.partition("=")
+        name, _, target = option.rpartition("=")
         module, _, attribute = target.partition(":")
         if not (name and module and attribute):
             raise QuaverError(
@@ -82,7 +93,18 @@ def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
 
 def plain(value: object) -> Text:
     """Text that the terminal shows as it is: no markup, no control characters."""
-    return Text("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in str(value)))
+    return Text(_visible(str(value)))
+
+
+def _visible(text: str) -> str:
+    """The text with what is not printable written as Python writes it, line ends apart."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def print_json(document: object) -> None:
+    """Print a line of JSON in which every character that is not printable is escaped."""
+    text = json.dumps(document, ensure_ascii=False, default=str)
+    print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:
@@ -142,14 +164,14 @@ def watching(study: Study) -> Iterator[Any]:
                 live.update(_shown(progress, conditions))
             elif time.monotonic() - last >= 15:
                 last = time.monotonic()
-                errors.print(_in_a_line(progress), highlight=False, markup=False, soft_wrap=True)
+                errors.print(_in_a_line(progress), soft_wrap=True)
 
         yield watch
 
 
 def say_made(what: str) -> None:
     """Tell that wordings are being made, before it takes its time."""
-    errors.print(plain(f"Making {what} …"), highlight=False)
+    errors.print(f"Making {what} …")
 
 
 def _in_a_line(progress: Progress) -> str:
@@ -194,7 +216,7 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
     """How a run ended, what is stored, what it took, and how to go on."""
 
     def say(line: str) -> None:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
     pace = f" in {duration(outcome.seconds)}" if outcome.done else ""
     stored = outcome.before + outcome.reused + outcome.done

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, duration, errors_table, open_study, screen
+from quaver.cli.screen import (
+    HERE,
+    FunctionOption,
+    StudyArgument,
+    duration,
+    errors_table,
+    open_study,
+    print_json,
+    screen,
+)
 from quaver.cli.screen import table as drawn
 from quaver.costs import Range
 from quaver.standing import Standing
@@ -25,7 +33,7 @@ def command(
     """Say how much of a study is answered, what was spent and what failed. Asks nothing."""
     now = open_study(study, function).standing()
     if as_json:
-        print(json.dumps(asdict(now) | {"left": now.left}, ensure_ascii=False, default=str))
+        print_json(asdict(now) | {"left": now.left})
         return
     _say(f"{now.answered:,} of {now.total:,} calls are answered" + _with_errors(now.errors))
     for line in _about(now):
@@ -67,4 +75,4 @@ def _about(now: Standing) -> list[str]:
 
 
 def _say(line: str) -> None:
-    screen.print(line, highlight=False, markup=False, soft_wrap=True)
+    screen.print(line, soft_wrap=True)

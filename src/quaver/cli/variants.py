@@ -32,11 +32,11 @@ def command(
     if import_ is not None:
         edits = opened.import_wordings(import_)
         for one in edits:
-            screen.print(plain(f"{one.factor}={one.level}: {one.part} edited"), highlight=False)
+            screen.print(f"{one.factor}={one.level}: {one.part} edited")
         screen.print(f"{len(edits):,} texts edited; wordings.json has them with what stood before.")
     if export is not None:
         count = opened.export_wordings(export)
-        screen.print(plain(f"{count:,} texts are in {export}; edit the column text, then --import it."))
+        screen.print(f"{count:,} texts are in {export}; edit the column text, then --import it.")
     if import_ is None and export is None:
         _show(opened)
 
@@ -45,18 +45,15 @@ def _show(study: Study) -> None:
     count = 0
     for shown in study.variants():
         count += 1
-        screen.print(Text.assemble((plain(shown.id).plain, "bold")), highlight=False, soft_wrap=True)
+        screen.print(Text.assemble((plain(shown.id).plain, "bold")), soft_wrap=True)
         for line in shown.origin:
-            screen.print(plain(f"  {line}"), style="dim", highlight=False, soft_wrap=True)
+            screen.print(f"  {line}", style="dim", soft_wrap=True)
         for role, pieces in shown.messages:
-            screen.print(_indented(role, pieces), highlight=False, soft_wrap=True)
+            screen.print(_indented(role, pieces), soft_wrap=True)
         screen.print()
-    screen.print(
-        f"{count:,} variants, each filled in with the first item. Marked is what differs from the study "
-        f"file's own prompt: {_marked([Change('gone', 'gone'), Change('new', 'new')]).markup}.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    told = f"{count:,} variants, each filled in with the first item. Marked is what differs from the study "
+    marks = _marked([Change("gone", "gone"), Change("new", "new")])
+    screen.print(Text.assemble(f"{told}file's own prompt: ", marks, "."), soft_wrap=True)
 
 
 def _indented(role: str, pieces: list[Change]) -> Text:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, plain, screen, table
+from quaver.cli.screen import (
+    HERE,
+    FunctionOption,
+    StudyArgument,
+    open_study,
+    print_json,
+    screen,
+    table,
+)
 from quaver.cli.tables import short
 from quaver.worst_items import RULE, Worst, worst
 
@@ -39,9 +46,9 @@ def command(
     )
     if out is not None:
         found.write(out)
-        screen.print(plain(f"Wrote {out}"), highlight=False, soft_wrap=True)
+        screen.print(f"Wrote {out}", soft_wrap=True)
     if as_json:
-        print(json.dumps(found.document(), ensure_ascii=False, default=str))
+        print_json(found.document())
     elif out is None:
         _show(found)
 
@@ -56,15 +63,13 @@ def _show(found: Worst) -> None:
             for name in ("score", "sensitivity", "consistency", "unparsed", "right")
             if row[name] is not None
         ]
-        screen.print(
-            plain(f"{row['item']}: {row['why']}{gold}"), style="bold", highlight=False, soft_wrap=True
-        )
-        screen.print(plain(f"  {', '.join(numbers)}"), highlight=False, soft_wrap=True)
+        screen.print(f"{row['item']}: {row['why']}{gold}", style="bold", soft_wrap=True)
+        screen.print(f"  {', '.join(numbers)}", soft_wrap=True)
         if row["text"]:
-            screen.print(plain(f"  {_short(row['text'], 100)}"), style="dim", highlight=False, soft_wrap=True)
+            screen.print(f"  {_short(row['text'], 100)}", style="dim", soft_wrap=True)
         screen.print(_answers(found.answers.filter(pl.col("item") == row["item"])))
         screen.print()
-    screen.print(plain(RULE), style="dim", highlight=False)
+    screen.print(RULE, style="dim")
     if found.before is not None:
         _show_differences(found)
 

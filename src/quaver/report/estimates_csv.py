@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quaver.records import Estimate
+from quaver.spreadsheet import safe_cell
 
-__all__ = ["COLUMNS", "safe_cell", "write_estimates"]
+__all__ = ["COLUMNS", "write_estimates"]
 
 COLUMNS = ("value", "low", "high", "confidence", "n", "unit", "reason", "warnings", "excluded", "details")
 """What follows the measure and its cell; ``method`` and ``reference`` come last."""
 
 _LAST = ("method", "reference")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def safe_cell(value: object) -> str:
-    """Text that a spreadsheet takes for text: an apostrophe stands before what would be a formula.
-
-    >>> safe_cell("=1+1"), safe_cell("-0.25"), safe_cell(None)
-    ("'=1+1", '-0.25', '')
-    """
-    text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
-    if text.startswith(_STARTS_FORMULA) and not _NUMBER.fullmatch(text):
-        return "'" + text
-    return text
 
 
 def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:

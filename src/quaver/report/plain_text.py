@@ -9,7 +9,11 @@ __all__ = ["one_line", "shortened", "slug", "visible"]
 
 _VISIBLE = {
     **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"},
-    **{code: f"⟨U+{code:04X}⟩" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+    **{
+        code: f"⟨U+{code:04X}⟩"
+        for code in (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    },
+    **{code: f"⟨U+{code:04X}⟩" for code in (0x061C, 0x200E, 0x200F)},
     0x7F: "␡",
 }
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import polars as pl
 from markupsafe import Markup
 
-from quaver.report.estimates_csv import safe_cell
 from quaver.report.plain_text import slug, visible
 from quaver.report.tables import Table
+from quaver.spreadsheet import safe_cell
 
 __all__ = ["latex", "markdown", "plain", "tidy", "write_tables"]
 

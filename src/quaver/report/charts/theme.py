@@ -51,11 +51,15 @@ class Chart(alt.Chart):
 
 
 def inline(rows: list[dict[str, Any]]) -> alt.InlineData:
-    """Rows as a chart's own data, of any number.
+    """Rows as a chart's own data, of any number; their texts on one line each, fit for XML.
 
     A tuple, since Altair copies lists through and through for every layer and every concatenation.
     """
-    return alt.InlineData(values=tuple(rows))
+    return alt.InlineData(values=tuple({k: _fit(v) for k, v in row.items()} for row in rows))
+
+
+def _fit(value: Any) -> Any:
+    return one_line(value) if isinstance(value, str) and not value.isprintable() else value
 
 
 def options(**given: Any) -> Any:
@@ -81,7 +85,7 @@ def fitted(text: object, width: float, size: float = 11) -> str:
 def wrapped(text: str, width: float, size: float = 11) -> list[str]:
     """A text in lines of a width, in pixels; a word is never broken."""
     lines = [""]
-    for word in text.split():
+    for word in one_line(text).split():
         longer = f"{lines[-1]} {word}".strip()
         if lines[-1] and text_width(longer, size) > width:
             lines.append(word)

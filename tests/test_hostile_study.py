@@ -1,0 +1,168 @@
+"""Hostile names and texts, from the study file to every place where they are shown or written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.cli.commands import here
+from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
+from tests.report.conftest import browser
+
+import quaver
+
+__all__ = ["browser"]
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "plan": ("plan", "study.yaml", "--width", "0.2"),
+    "variants": ("variants", "study.yaml"),
+    "export wordings": ("variants", "study.yaml", "--export", "\x1b[31mout.csv"),
+    "status": ("status", "study.yaml"),
+    "status json": ("status", "study.yaml", "--json"),
+    "rescore": ("rescore", "study.yaml"),
+    "measure": ("measure", "study.yaml", "inter_pss", "compliance", "conclusions"),
+    "measure json": ("measure", "study.yaml", "inter_pss", "--json"),
+    "evaluators": ("evaluators", "study.yaml"),
+    "evaluators json": ("evaluators", "study.yaml", "--json"),
+    "worst": ("worst", "study.yaml"),
+    "worst json": ("worst", "study.yaml", "--json"),
+    "compare": ("compare", "study.yaml", "--by", "model", "--resamples", "100"),
+    "compare json": ("compare", "study.yaml", "--by", "model", "--resamples", "100", "--json"),
+    "export": ("export", "study.yaml", "\x1b[31mout.jsonl"),
+    "bad name": ("measure", "study.yaml", "\x1b[31m<script>"),
+    "bad file": ("plan", "\x1b[31mnone.yaml"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The study, run and reported, and its options."""
+    folder = tmp_path_factory.mktemp("hostile") / "study"
+    folder.mkdir()
+    names = write_hostile(folder)
+    study = quaver.Study.open(folder / "study.yaml", functions=dict.fromkeys(names, annotate))
+    study.run()
+    study.report()
+    study.export(folder / "out.csv")
+    quaver.worst(study).write(folder / "worst.csv")
+    return folder, with_functions(names, "annotate")
+
+
+def with_functions(models: list[str], function: str) -> list[str]:
+    """The options of a command that give each model a function."""
+    return [part for name in models for part in ("--function", f"{name}=tests.hostile:{function}")]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+def test_a_terminal_is_never_told_anything(
+    arguments: tuple[str, ...],
+    made: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, options = made
+    done = here(folder, *arguments, *options, monkeypatch=monkeypatch, capsys=capsys)
+    assert done.returncode == (2 if arguments in (COMMANDS["bad name"], COMMANDS["bad file"]) else 0)
+    shown = done.stdout + done.stderr
+    assert len(shown) > 20
+    assert {c for c in shown if not c.isprintable() and c != "\n"} == set()
+    if "--json" in arguments:
+        for line in done.stdout.splitlines():
+            json.loads(line)
+
+
+def test_errors_of_a_model_are_text_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = with_functions(write_hostile(tmp_path), "broken")
+    for command in ("run", "status"):
+        done = here(tmp_path, command, "study.yaml", *options, monkeypatch=monkeypatch, capsys=capsys)
+        assert {c for c in done.stdout + done.stderr if not c.isprintable() and c != "\n"} == set()
+    assert {c for c in (tmp_path / "run.log").read_text() if not c.isprintable() and c != "\n"} == set()
+
+
+def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browser: Any) -> None:
+    page, said, asked = browser.new_page(), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: asked.append(request.url))
+    uri = (made[0] / "report.html").as_uri()
+    page.goto(uri)
+    assert (said, asked) == ([], [uri])
+    tags = page.evaluate(
+        "[...new Set([...document.querySelectorAll('*')].map(e => e.tagName.toLowerCase()))]"
+    )
+    assert not set(tags) & {"img", "iframe", "object", "embed", "form", "textarea", "base", "link", "u"}
+    assert page.locator("script").count() == 1  # the page's own, which its policy names by hash
+    attributes = page.evaluate(
+        "[...new Set([...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames()))]"
+    )
+    assert [name for name in attributes if name.startswith("on")] == []
+    hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
+    assert all(re.fullmatch(r"#[\w-]+|(figures|tables)/[a-z0-9-]+\.\w+|estimates\.csv", one) for one in hrefs)
+    text = page.evaluate("document.documentElement.textContent")
+    assert [c for c in set(text) if not c.isprintable() and c not in "\n\t\r\u00a0"] == []
+    assert TEXTS[0] in text
+    assert "{{ 7 * 7 }}" in text
+    page.close()
+
+
+def test_files_have_plain_names_and_stay_in_the_folder(made: tuple[Path, list[str]]) -> None:
+    folder = made[0]
+    assert [path.name for path in folder.parent.iterdir()] == ["study"]
+    for path in (*(folder / "figures").iterdir(), *(folder / "tables").iterdir()):
+        assert re.fullmatch(r"[a-z0-9-]+\.(svg|png|pdf|csv|parquet|tex|md)", path.name)
+    assert len({path.stem for path in (folder / "figures").iterdir()}) > 10
+
+
+def test_no_cell_of_any_csv_is_a_formula(made: tuple[Path, list[str]]) -> None:
+    files = [*made[0].glob("*.csv"), *(made[0] / "tables").glob("*.csv")]
+    assert len(files) > 20
+    for path in (path for path in files if path.name != "items.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        assert len({len(row) for row in rows}) == 1
+        for cell in (cell for row in rows for cell in row if cell[:1] in set("=+-@\t\r\n＝")):
+            float(cell or 0)
+
+
+def test_data_keeps_every_character(made: tuple[Path, list[str]]) -> None:
+    with (made[0] / "out.csv").open(encoding="utf-8", newline="") as file:
+        written = {row["output"] for row in csv.DictReader(file)}
+    assert {text.removeprefix("'") for text in written} <= set(ANSWERS)
+    labels = set(pl.read_parquet(made[0] / "annotations.parquet")["label"].drop_nulls())
+    assert labels <= {"<b>a</b>", "=b()", "\x1b[1mc\u202e"}
+    assert len(labels) > 1
+
+
+LATEX = re.compile(
+    r"\\(?:textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|char\d+|ldots|alpha|times)"
+    r"|\\[&%$#_{}]|\\\\$"
+)
+
+
+def test_latex_holds_no_command_of_a_text(made: tuple[Path, list[str]]) -> None:
+    files = list((made[0] / "tables").glob("*.tex"))
+    assert files
+    for path in files:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows = [line for line in lines[2:] if line not in (r"\toprule", r"\midrule", r"\bottomrule")][:-1]
+        plain = [LATEX.sub("", line) for line in rows]
+        assert len({line.count("&") for line in plain}) == 1
+        assert [line for line in plain if set(line) & set("\\%#_~^`\x1b\u202e")] == []
+        assert [line for line in plain if line.replace("$-$", "").count("$") % 2] == []
+
+
+def test_markdown_holds_nothing_but_text(made: tuple[Path, list[str]]) -> None:
+    files = list((made[0] / "tables").glob("*.md"))
+    assert files
+    for path in files:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        bare = [re.sub(r"\\[\\`*_\[\]|#~!$]", "", line) for line in lines]
+        assert len({line.count("|") for line in bare}) == 1
+        assert [line for line in bare if set(line) & set("<>`*_[]!\\\x1b\u202e")] == []
