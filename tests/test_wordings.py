@@ -60,6 +60,21 @@ def document(folder: Path, name: str = "wordings.json") -> dict[str, Any]:
     return found
 
 
+def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
+    model = Model()
+    before = opened(tmp_path, model).plan()
+    assert model.reworded == 0
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
+    assert any("have not been made yet" in note for note in before.notes)
+    opened(tmp_path, model).make_wordings()
+    after = opened(tmp_path, model).plan()
+    assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
+    assert not any("have not been made yet" in note for note in after.notes)
+    assert [(part.factor, part.level) for part in before.parts] == [
+        (part.factor, part.level) for part in after.parts
+    ]
+
+
 def test_wordings_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model)

@@ -70,6 +70,12 @@ class Resolved:
         """The wordings that models made, and the edits by hand."""
         return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self._engines))
 
+    def with_stand_ins(self) -> Resolved:
+        """The same, where something as long stands in for wordings that have not been made: fit for a plan."""
+        other = Resolved(self.spec, self.source, self.folder, self.plugins.functions)
+        other.wordings.stands_in = True
+        return other
+
     def forget(self, experiment: Experiment | None = None) -> None:
         """Resolve anew what depends on the wordings.
 

@@ -15,7 +15,7 @@ from quaver.resolved import Resolved
 from quaver.shown import ShownVariant, marked_messages, origin_in_words
 from quaver.text_table import read_edits, write_texts
 
-__all__ = ["export_wordings", "import_wordings", "make_wordings", "shown_variants"]
+__all__ = ["export_wordings", "import_wordings", "lacks_wordings", "make_wordings", "shown_variants"]
 
 
 def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None]) -> list[str]:
@@ -32,7 +32,7 @@ def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None])
     Raises:
         ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
     """
-    if study.spec.annotations is not None or not (again or _lacks_wordings(study)):
+    if study.spec.annotations is not None or not (again or lacks_wordings(study)):
         return []
     study.plugins.check_named()  # before anything is paid
     study.files.make()
@@ -46,7 +46,7 @@ def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None])
     return study.wordings.made
 
 
-def _lacks_wordings(study: Resolved) -> bool:
+def lacks_wordings(study: Resolved) -> bool:
     """Whether the study is good but for wordings that have not been made yet."""
     try:
         _ = study.experiment

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,7 +32,13 @@ from quaver.picturing import pictured
 from quaver.plugins import Annotate, Measurement
 from quaver.prices import COMPARED, prices_of
 from quaver.resolved import Resolved
-from quaver.rewording import export_wordings, import_wordings, make_wordings, shown_variants
+from quaver.rewording import (
+    export_wordings,
+    import_wordings,
+    lacks_wordings,
+    make_wordings,
+    shown_variants,
+)
 from quaver.rounds import rounds_in_words
 from quaver.running import check, measured_noise, run
 from quaver.scoring import kept_annotations, rescore
@@ -41,6 +47,11 @@ from quaver.sizing import Sizing
 from quaver.standing import Standing, standing
 
 __all__ = ["Study"]
+
+_STAND_INS = (
+    "Wordings that a model is to make have not been made yet, and are reckoned to be as long as the original: "
+    "`quaver variants` makes them and shows them, and so does `quaver run`."
+)
 
 
 class Study:
@@ -177,6 +188,8 @@ class Study:
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
 
+        Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
+
         Args:
             pilot: Ask this many requests of each model first, spread over the study, and store their answers,
                 so that time and tokens are measured.
@@ -185,9 +198,14 @@ class Study:
         Raises:
             UnknownName: Nobody knows the price of one of these.
         """
+        compared = prices_of(compare)
+        if not pilot and self.spec.annotations is None and lacks_wordings(self._resolved):
+            reckoned = self._resolved.with_stand_ins()
+            check(reckoned)
+            found = forecast(reckoned.plan, reckoned.models, {}, reckoned.prices, compared)
+            return replace(found, notes=(*found.notes, _STAND_INS))
         self.make_wordings()
         check(self._resolved)
-        compared = prices_of(compare)
         if pilot:
             self.run(requests=pilot)
         plan, known = self._resolved.plan, self._files.responses.exists()

@@ -27,6 +27,7 @@ class KeptWordings:
 
     Attributes:
         made: What was made since ``make`` was called, in words.
+        stands_in: Whether a plan is all that is wanted.
         lacking: Whether something was asked for that is not there and might not be made.
 
     Args:
@@ -44,7 +45,7 @@ class KeptWordings:
         self._remade: list[Mapping[str, Any]] = []
         self._watch: Callable[[str], None] = lambda _: None
         self.made: list[str] = []
-        self.lacking = False
+        self.lacking = self.stands_in = False
 
     def make(self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None) -> None:
         """From now on, have made what is missing.

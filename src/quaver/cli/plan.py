@@ -43,11 +43,12 @@ def command(
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
 
-    Wordings that a model is to make are made first, where there are none: they are part of the plan.
+    Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
     """
     opened = open_study(study, function)
     opened = opened.small() if small else opened
-    opened.make_wordings(watch=say_made)
+    if pilot or width is not None:
+        opened.make_wordings(watch=say_made)
     plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "

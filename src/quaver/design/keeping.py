@@ -11,11 +11,16 @@ from quaver.design.paraphrase import Draft, Wording, Work
 from quaver.errors import SpecError
 from quaver.records import Decoding, Prompt, Response
 
-__all__ = ["NOTHING_KEPT", "Keeper", "NoWork"]
+__all__ = ["NOTHING_KEPT", "Keeper", "NoWork", "NotMade"]
 
 
 class Keeper(Protocol):
     """Keeps what was paid for and what a person wrote."""
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether a plan is all that is wanted: something as long stands in for what has not been made."""
+        ...
 
     @property
     def edits(self) -> Sequence[Edit]:
@@ -39,6 +44,10 @@ class Keeper(Protocol):
         ...
 
 
+class NotMade(SpecError):
+    """Wordings that cost something are wanted, have not been made, and may not be made now."""
+
+
 class NoWork:
     """Nothing may be spent; ``refused`` tells whether something was to be."""
 
@@ -47,11 +56,11 @@ class NoWork:
     def begin(self, what: str) -> None:
         """Refuse."""
         self.refused = True
-        raise SpecError(
+        raise NotMade(
             "wordings that a model makes have not been made yet",
             expected=what,
             found="none",
-            fix="`quaver variants STUDY` makes them, and so do plan and run",
+            fix="`quaver variants STUDY` makes them, and so does run",
         )
 
     def ask(
@@ -66,6 +75,7 @@ class _NothingKept:
     """No folder: whatever costs nothing is made anew, and nothing else."""
 
     edits: Sequence[Edit] = ()
+    stands_in = False
 
     def wordings(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]

@@ -13,13 +13,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from quaver.design.variants import Ground
 from quaver.errors import ModelError, SpecError
 from quaver.records import Decoding, Prompt, Response
 
-__all__ = ["MOST", "TEMPERATURE", "Draft", "Paraphraser", "Wording", "Work", "check_count", "too_few"]
+__all__ = [
+    "MOST",
+    "TEMPERATURE",
+    "Draft",
+    "Foreseen",
+    "Paraphraser",
+    "Wording",
+    "Work",
+    "check_count",
+    "stand_ins",
+    "too_few",
+]
 
 MOST = 1000
 """Wordings at one temperature or strength."""
@@ -177,6 +188,25 @@ class Paraphraser(Protocol):
             ModelError: A model gave fewer wordings than are wanted, and how many.
         """
         ...
+
+
+@runtime_checkable
+class Foreseen(Protocol):
+    """A paraphraser of which it is known how many wordings it will make, before it has."""
+
+    def foreseen(self, original: str) -> Sequence[Wording]:
+        """As many wordings, by the names that they will have, each about as long as the original."""
+        ...
+
+
+def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Wording]:
+    """What `Foreseen` gives for ``k`` wordings at each temperature; each begins in its own way, as wordings do."""
+    groups = [(one, f"{one:g}") for one in temperatures]
+    return [
+        Wording(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
+        for one, group in groups
+        for n in range(1, k + 1)
+    ]
 
 
 def check_count(name: str, value: int, most: int = MOST) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, too_few
+from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, stand_ins, too_few
 from quaver.design.paraphrase.cleaning import cleaned
 from quaver.design.paraphrase.protected import escaped
 from quaver.design.templates import check, names_in, render
@@ -77,6 +77,10 @@ class Llm:
     def asked(self) -> Mapping[str, Any]:
         """The model, the request and the length of an answer."""
         return {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
+
+    def foreseen(self, original: str) -> Sequence[Wording]:
+        """``k`` wordings at each temperature."""
+        return stand_ins(original, self._temperatures, self._k)
 
     def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
         """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.

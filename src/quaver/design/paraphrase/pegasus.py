@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, too_few
+from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, stand_ins, too_few
 from quaver.design.paraphrase.llm import check_temperatures
 from quaver.design.paraphrase.protected import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
@@ -71,6 +71,10 @@ class Pegasus:
     def asked(self) -> Mapping[str, Any]:
         """The model and how it is sampled."""
         return {"model": self._model, "beams": self._beams, "top_k": self._top_k}
+
+    def foreseen(self, original: str) -> Sequence[Wording]:
+        """``k`` wordings at each temperature."""
+        return stand_ins(original, self._temperatures, self._k)
 
     def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
         """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.

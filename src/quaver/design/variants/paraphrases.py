@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from quaver import registry
-from quaver.design.keeping import NOTHING_KEPT, NoWork
-from quaver.design.paraphrase import Draft, Paraphraser, Wording, Work
+from quaver.design.keeping import NOTHING_KEPT, NotMade, NoWork
+from quaver.design.paraphrase import Draft, Foreseen, Paraphraser, Wording, Work
 from quaver.design.study_file import Source, bind
 from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
 from quaver.records import Variant
@@ -54,7 +54,12 @@ class Paraphrases:
 
         blank = Draft(original, engine.exact)
         keeper = ground.keeper or NOTHING_KEPT
-        wordings = keeper.wordings(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+        try:
+            wordings = keeper.wordings(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+        except NotMade:
+            if not (keeper.stands_in and isinstance(engine, Foreseen)):
+                raise
+            wordings = engine.foreseen(original)
         first = LevelOfFactor(
             ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
         )
