@@ -71,7 +71,7 @@ class Resolved:
         return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self._engines))
 
     def with_stand_ins(self) -> Resolved:
-        """The same, where something as long stands in for wordings that have not been made: fit for a plan."""
+        """The same, for a plan: something as long stands in for wordings that have not been made."""
         other = Resolved(self.spec, self.source, self.folder, self.plugins.functions)
         other.wordings.stands_in = True
         return other

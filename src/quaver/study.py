@@ -49,7 +49,7 @@ from quaver.standing import Standing, standing
 __all__ = ["Study"]
 
 _STAND_INS = (
-    "Wordings that a model is to make have not been made yet, and are reckoned to be as long as the original: "
+    "Wordings that a model is to make have not been made yet, and are reckoned as long as the original: "
     "`quaver variants` makes them and shows them, and so does `quaver run`."
 )
 

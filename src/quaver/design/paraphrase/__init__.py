@@ -200,7 +200,7 @@ class Foreseen(Protocol):
 
 
 def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Wording]:
-    """What `Foreseen` gives for ``k`` wordings at each temperature; each begins in its own way, as wordings do."""
+    """What `Foreseen` gives for ``k`` wordings at each temperature; no two of them begin alike."""
     groups = [(one, f"{one:g}") for one in temperatures]
     return [
         Wording(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
