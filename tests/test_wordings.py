@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quaver.errors import ModelError, QuaverError, SpecError, UnknownName
+from quaver.models import Answered
+from quaver.models.function import Function
+from quaver.records import Request
 from quaver.study import Study
 
 ASKED: dict[str, Any] = {
@@ -139,15 +144,71 @@ def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
 
 
 def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) -> None:
-    beside = {"use": "llamacpp", "model": "smollm2-135m-instruct", "context": 512}
+    price = {"input": 1, "output": 2}
+    beside = {"use": "llamacpp", "model": "smollm2-135m-instruct", "context": 512, "price": price}
     family = {**ASKED["variants"][0], "model": beside, "temperatures": [1], "k": 1, "max_tokens": 32}
     model = Model()
-    study = opened(tmp_path, model, variants=[family])
+    own = [{"name": "mine", "use": "function", "price": 0}]
+    study = opened(tmp_path, model, variants=[family], models=own)
     study.make_wordings()
     assert len(study.experiment.variants) == 2
     assert model.reworded == 0
     (by,) = document(tmp_path)["drafts"][0]["by"].values()
     assert by["engine"] == "llamacpp"
+    (spent,) = study.plan(compare=()).wordings
+    assert spent.prompt_tokens > spent.calls * 20, "its request is longer than that"
+    study.run()
+    later = opened(tmp_path, model, variants=[family], models=own)
+    now = later.standing()
+    assert (now.wordings, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
+    assert spent.cost is not None
+    assert spent.cost.high == now.money > 0
+    later.report()
+    costs = (tmp_path / "tables" / "cost.csv").read_text()
+    assert f"smollm2-135m-instruct (wordings),{spent.calls}.0," in costs
+
+
+def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:
+    model = Model()
+    study = opened(tmp_path, model, budget={"calls": 6})
+    assert [str(one) for one in study.plan(compare=()).wordings] == [
+        "4 calls of mine made wordings: 0 tokens read, 0 written, cost unknown; they count in the budget"
+    ]
+    outcome = study.run()
+    assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
+    assert study.run().done == 0
+    assert study.standing().wordings == 4
+    study = opened(tmp_path, model, budget={"calls": 7})
+    assert study.run().done == 1
+    with pytest.raises(SpecError, match="more is spent already than the budget allows"):
+        opened(tmp_path, model, budget={"calls": 6}).run()
+    assert opened(tmp_path, model).run().ended == "finished"
+
+
+@pytest.mark.parametrize(
+    ("budget", "made"),
+    [({"calls": 3}, 2), ({"tokens": 400}, 2), ({"money": 0.2}, 2), ({"money": 0.01}, 0)],
+)
+def test_wordings_that_the_budget_has_no_room_for_are_not_asked_for(
+    tmp_path: Path, budget: dict[str, float], made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two answers take 220 tokens and $0.04; before they are in, up to 48 tokens written each and $0.19."""
+    answer = Function.answer
+
+    def counted(self: Function, requests: Iterable[Request]) -> Iterator[Answered]:
+        for request, responses in answer(self, requests):
+            yield request, [replace(one, prompt_tokens=100, completion_tokens=10) for one in responses]
+
+    monkeypatch.setattr(Function, "answer", counted)
+    model, own = Model(), [{"name": "mine", "use": "function", "price": {"input": 0, "output": 2000}}]
+    with pytest.raises(SpecError, match="no room for the wordings") as raised:
+        opened(tmp_path, model, budget=budget, models=own).run()
+    (cap,) = budget
+    assert f"budget.{cap}" in str(raised.value)
+    assert model.reworded == made
+    assert model.labelled == 0
+    opened(tmp_path, model, models=own).make_wordings()
+    assert model.reworded == 4, "what came before was kept"
 
 
 def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:

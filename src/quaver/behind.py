@@ -32,14 +32,20 @@ class StoredBehind:
         experiment: Its design.
         store: Its answers; None where there are none.
         prices: Of its models; None where one is not known.
+        made: What was spent on wordings.
     """
 
     def __init__(
-        self, experiment: Experiment, store: Store | None, prices: Mapping[str, Price | None]
+        self,
+        experiment: Experiment,
+        store: Store | None,
+        prices: Mapping[str, Price | None],
+        made: Sequence[Entry] = (),
     ) -> None:
         self._experiment = experiment
         self._store = store
         self._prices = prices
+        self._made = made
 
     @property
     def raw(self) -> bool:
@@ -72,11 +78,14 @@ class StoredBehind:
         return found
 
     def costs(self) -> Sequence[Cost]:
-        """The ledger by model."""
-        entries = ledger(self._store) if self._store else []
+        """The ledger by model, the calls that made wordings apart."""
+        entries = [*self._made, *(ledger(self._store) if self._store else ())]
+        kinds: dict[tuple[str, bool], list[Entry]] = {}
+        for one in entries:
+            kinds.setdefault((one.model, one.wordings), []).append(one)
         return [
-            _cost(model, [e for e in entries if e.model == model], self._prices.get(model))
-            for model in dict.fromkeys(entry.model for entry in entries)
+            _cost(f"{model} (wordings)" if wordings else model, some, self._prices.get(model))
+            for (model, wordings), some in kinds.items()
         ]
 
 

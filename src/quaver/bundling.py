@@ -17,6 +17,7 @@ import polars as pl
 
 from quaver.archive import MANIFEST, Opened, extract, pack
 from quaver.collect.copies import copy_store, copy_store_without
+from quaver.collect.ledger import Entry
 from quaver.collect.store import Store
 from quaver.design.experiment import Experiment, follow_ups_of
 from quaver.design.prompts import PromptWriter
@@ -28,6 +29,7 @@ from quaver.redaction import Texts
 from quaver.report.estimates_csv import write_estimates
 from quaver.resolved import Resolved
 from quaver.study import Study
+from quaver.wordings import entries_of
 
 __all__ = ["BundledStudy", "Verification", "bundle", "open_bundle", "verify"]
 
@@ -249,6 +251,10 @@ class Packed(Resolved):
             raise StoreError("this bundle has annotations, and no answers", where=str(self.folder))
         with self.files.store() as store:
             yield store
+
+    def spent_on_wordings(self) -> list[Entry]:
+        """As the lock has it."""
+        return entries_of(self._document.get("wordings", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from quaver.collect.budget import Budget, Price, Spent
 from quaver.collect.feed import Following
 from quaver.collect.journal import Journal
-from quaver.collect.ledger import ledger, spent
+from quaver.collect.ledger import Entry, ledger, spent
 from quaver.collect.progress import Outcome, Progress
 from quaver.collect.reuse import Elsewhere, reuse
 from quaver.collect.runner import collect
@@ -57,6 +57,7 @@ class Collecting:
         watch: Called with the progress as responses are stored.
         retry_errors: Whether what ended in an error is asked again.
         following: What follows from answers; None where nothing does.
+        made: What was spent on wordings; it counts in the budget.
     """
 
     def __init__(
@@ -72,11 +73,12 @@ class Collecting:
         watch: Callable[[Progress], None],
         retry_errors: bool,
         following: Following | None = None,
+        made: Sequence[Entry] = (),
     ) -> None:
         self._plan, self._models, self._store = plan, models, store
         self._caps, self._source, self._prices = spec.budget, source, prices
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
-        self._following = following
+        self._following, self._made = following, made
         self._folders = reused_folders(spec, source)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
         repeats: Counter[str] = Counter()
@@ -167,6 +169,8 @@ class Collecting:
         used = spent(ledger(self._store), self._prices) if progress.before else Spent()
         if self._retry_errors:  # an error that is asked again does not count twice
             used = used._replace(calls=min(used.calls, progress.before))
+        made = spent(self._made, self._prices)
+        used = Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
         for name in ("calls", "tokens", "money"):
             cap, has = getattr(self._caps, name), getattr(used, name)
             if cap is not None and has > cap and progress.before < progress.total:

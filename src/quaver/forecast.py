@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 
 from quaver.collect.budget import Price
+from quaver.collect.ledger import Entry
 from quaver.costs import Range, Tokens, expected_tokens
 from quaver.design.plan import Plan
 from quaver.models import Model
 from quaver.notebook import html_table
 from quaver.plan_parts import PlanPart, answer_tokens, parts_of
 
-__all__ = ["Forecast", "ModelForecast", "forecast"]
+__all__ = ["Forecast", "ModelForecast", "WordingsForecast", "forecast"]
 
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
@@ -54,6 +56,31 @@ class ModelForecast:
     whole: Tokens
 
 
+class WordingsForecast(NamedTuple):
+    """What a model's calls took that made wordings: they are over when the plan is made.
+
+    Attributes:
+        model: Its name.
+        calls: How many there were.
+        prompt_tokens: Tokens that they read.
+        answer_tokens: Tokens that they wrote.
+        cost: US dollars; None where the price is not known.
+    """
+
+    model: str
+    calls: int
+    prompt_tokens: int
+    answer_tokens: int
+    cost: Range | None
+
+    def __str__(self) -> str:
+        cost = "cost unknown" if self.cost is None else str(self.cost)
+        tokens = f"{self.prompt_tokens:,} tokens read, {self.answer_tokens:,} written"
+        return (
+            f"{self.calls:,} calls of {self.model} made wordings: {tokens}, {cost}; they count in the budget"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """A study's plan in numbers.
@@ -66,6 +93,7 @@ class Forecast:
         parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
         elsewhere: What all calls of one model would cost on others, by name.
+        wordings: What the calls took that made wordings, by model; these are not among the others.
     """
 
     items: int
@@ -75,6 +103,7 @@ class Forecast:
     parts: tuple[PlanPart, ...] = ()
     notes: tuple[str, ...] = ()
     elsewhere: Mapping[str, Range] = field(default_factory=dict)
+    wordings: tuple[WordingsForecast, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -105,7 +134,7 @@ class Forecast:
                 f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(str, self.wordings)])
 
     def _repr_html_(self) -> str:
         heads = (
@@ -140,6 +169,7 @@ def forecast(
     usage: Mapping[str, Mapping[str, float]],
     prices: Mapping[str, Price | None],
     compared: Mapping[str, Price] | None = None,
+    made: Sequence[Entry] = (),
 ) -> Forecast:
     """Reckon what a plan will take.
 
@@ -149,6 +179,7 @@ def forecast(
         usage: What each model's stored calls took, as ``Store.usage`` gives it.
         prices: Of the study's models; None where one is not known.
         compared: Of other models that the study could be asked of.
+        made: What was spent on wordings.
     """
     experiment, survey = plan.experiment, plan.survey
     of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
@@ -191,6 +222,15 @@ def forecast(
         parts_of(plan, rates),
         tuple(experiment.notes),
         _elsewhere(found, compared or {}),
+        tuple(_of_wordings(one, prices.get(one.model)) for one in made),
+    )
+
+
+def _of_wordings(one: Entry, price: Price | None) -> WordingsForecast:
+    read, written = round(one.prompt_tokens), round(one.completion_tokens)
+    money = None if price is None else price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens)
+    return WordingsForecast(
+        one.model, one.calls, read, written, None if money is None else Range(money, money)
     )
 
 

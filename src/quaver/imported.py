@@ -43,6 +43,11 @@ class Labels(Resolved):
         return self.imported.experiment
 
     @cached_property
+    def engines(self) -> dict[str, Model]:
+        """None: nothing is asked."""
+        return {}
+
+    @cached_property
     def models(self) -> dict[str, Model]:
         """None: nothing is asked."""
         return {}

@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver import registry
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
-from quaver.design.study_file import Source, bind
+from quaver.design.study_file import Source, bind, read_part
 from quaver.errors import SpecError, Unavailable, UnknownName
 from quaver.measure import Measure
 from quaver.measure.originals import FLAGGED, in_every_group, left_out, without_flagged
@@ -76,6 +76,9 @@ class Plugins:
         source: Where its parts stand, for errors.
         functions: The functions of models that use one, by the model's name.
 
+    Attributes:
+        beside: Models beside the study's own that were asked for wordings, by what they are called.
+
     Raises:
         UnknownName: A function is given for a model that the study does not have.
     """
@@ -83,6 +86,7 @@ class Plugins:
     def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
         self._spec, self._source, self.functions = spec, source, dict(functions)
         self._beside: dict[str, Model] = {}
+        self.beside: dict[str, tuple[ModelSpec, Model]] = {}
         names = [model.name for model in spec.models]
         for name in functions:
             if name not in names:
@@ -112,13 +116,15 @@ class Plugins:
                 raise UnknownName("model", asked, models, where="model")
             return asked, models[asked]
         name = str(asked.get("name", asked.get("model", asked.get("use", "model"))))
+        name = f"{name} beside" if name in models else name
         key = json.dumps(asked, sort_keys=True, default=str)
         if key not in self._beside:
             if "use" not in asked:
                 raise SpecError("this is no model", where="model", expected="use: and its options", found=key)
-            plugin = registry.load("models", str(asked["use"]), where="model")
-            options = {key: value for key, value in asked.items() if key not in ("use", "name")}
-            self._beside[key] = plugin(**bind(plugin, options, Source(None, {}), ("model",)))
+            spec = read_part(ModelSpec, {**asked, "name": name}, Source(None, {}), ("model",))
+            plugin = registry.load("models", spec.use, where="model")
+            self._beside[key] = plugin(**bind(plugin, spec.options, Source(None, {}), ("model",)))
+            self.beside[name] = (spec, self._beside[key])
         return name, self._beside[key]
 
     def _model(self, asked: ModelSpec, index: int) -> Model:

@@ -13,7 +13,7 @@ from quaver.design.study_file import Source
 from quaver.errors import SpecError, UnknownName
 from quaver.models import Model
 
-__all__ = ["COMPARED", "known_price", "prices", "prices_of"]
+__all__ = ["COMPARED", "check_money", "known_price", "price_of", "prices", "prices_of"]
 
 COMPARED = (
     "openai/gpt-5-nano",
@@ -45,16 +45,26 @@ def prices(spec: StudySpec, models: Mapping[str, Model], source: Source) -> dict
     Raises:
         UnknownName: The study file says ``like`` a model that genai-prices does not know.
     """
-    found: dict[str, Price | None] = {}
-    for index, asked in enumerate(spec.models):
-        where = source.where("models", index, "price")
-        if asked.price is not None:
-            found[asked.name] = _said(asked.price, where)
-        elif asked.name in models and _is_local(asked, models[asked.name]):
-            found[asked.name] = _FREE
-        else:
-            found[asked.name] = _looked_up(asked)
-    return found
+    return {
+        asked.name: price_of(asked, models.get(asked.name), source.where("models", index, "price"))
+        for index, asked in enumerate(spec.models)
+    }
+
+
+def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Price | None:
+    """The price of one model; None where nobody knows it.
+
+    Args:
+        asked: What the study file says of it.
+        model: The model, where it can be had: one in process costs nothing.
+        where: Its price stands, for errors.
+
+    Raises:
+        UnknownName: It is said to be ``like`` a model that genai-prices does not know.
+    """
+    if asked.price is not None:
+        return _said(asked.price, where)
+    return _FREE if model is not None and _is_local(asked, model) else _looked_up(asked)
 
 
 def prices_of(names: Sequence[str]) -> dict[str, Price]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from inspect import getdoc
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quaver.collect.budget import Price
+from quaver.collect.ledger import Entry
 from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Store
 from quaver.concluding import Conclusions
@@ -24,10 +25,10 @@ from quaver.folder import StudyFolder
 from quaver.models import Model, Placed, Probed
 from quaver.models.fit import check_abilities
 from quaver.plugins import Annotate, Plugins
-from quaver.prices import prices
+from quaver.prices import price_of, prices
 from quaver.records import Call
 from quaver.seeds import derive
-from quaver.wordings import KeptWordings
+from quaver.wordings import KeptWordings, entries_of
 
 __all__ = ["Resolved"]
 
@@ -68,7 +69,7 @@ class Resolved:
     @cached_property
     def wordings(self) -> KeptWordings:
         """The wordings that models made, and the edits by hand."""
-        return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self._engines))
+        return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
 
     def with_stand_ins(self) -> Resolved:
         """The same, for a plan: something as long stands in for wordings that have not been made."""
@@ -82,7 +83,7 @@ class Resolved:
         Args:
             experiment: What they resolve to now, where that is known.
         """
-        for name in ("experiment", "models", "prices", "served", "plan", "fingerprint"):
+        for name in ("experiment", "models", "served", "plan", "fingerprint"):
             self.__dict__.pop(name, None)
         if experiment is not None:
             self.__dict__["experiment"] = experiment
@@ -101,7 +102,8 @@ class Resolved:
     # --------------------------------------------------------------------- models
 
     @cached_property
-    def _engines(self) -> dict[str, Model]:
+    def engines(self) -> dict[str, Model]:
+        """The models, whatever is to be asked of them."""
         return self.plugins.models()
 
     @cached_property
@@ -112,7 +114,7 @@ class Resolved:
             UnknownName: No engine of that name is registered.
             ModelError: Weights are missing.
         """
-        models = self._engines
+        models = self.engines
         experiment = self.experiment
         asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
         for name, one in experiment.follow_ups.items():
@@ -157,18 +159,37 @@ class Resolved:
             served[name] = facts
         return served
 
-    @cached_property
+    @property
     def prices(self) -> dict[str, Price | None]:
-        """What the study's models cost, by name; None where nobody knows it.
+        """What models cost, by name: the study's, and those beside them that make wordings.
+
+        None where nobody knows it.
 
         Raises:
             UnknownName: The study file names a price that does not exist.
         """
+        return self._prices | self._prices_beside()
+
+    @cached_property
+    def _prices(self) -> dict[str, Price | None]:
         try:
-            models = self.models
+            models = self.engines
         except ModelError:  # what is stored can be reckoned without the key
             models = {}
         return prices(self.spec, models, self.source)
+
+    def _prices_beside(self) -> dict[str, Price | None]:
+        spent = {one["model"]: one["asked"] for one in self.wordings.spent}
+        beside = {name: asked for name, asked in spent.items() if not isinstance(asked, str)}
+        for asked in beside.values():
+            with suppress(ModelError):  # as above
+                self.plugins.one_model(asked, self.engines)
+        known = {name: price_of(spec, model) for name, (spec, model) in self.plugins.beside.items()}
+        return dict.fromkeys(beside) | known
+
+    def spent_on_wordings(self) -> list[Entry]:
+        """What was spent on calls that made wordings."""
+        return entries_of(self.wordings.spent)
 
     # ---------------------------------------------------------------------- calls
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from quaver.collect.budget import Budget
+from quaver.collect.ledger import Entry, ledger, spent
 from quaver.collect.sole_writer import sole_writer
 from quaver.design.edits import Edit
 from quaver.design.experiment import resolve
 from quaver.design.lock_file import original_messages
 from quaver.design.prompts import messages_of
 from quaver.errors import SpecError
+from quaver.prices import check_money
+from quaver.records import Request
 from quaver.resolved import Resolved
 from quaver.shown import ShownVariant, marked_messages, origin_in_words
 from quaver.text_table import read_edits, write_texts
@@ -31,19 +35,45 @@ def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None])
 
     Raises:
         ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
+        SpecError: The budget has no room for them; what came is kept.
     """
     if study.spec.annotations is not None or not (again or lacks_wordings(study)):
         return []
     study.plugins.check_named()  # before anything is paid
     study.files.make()
     with sole_writer(study.folder):
-        study.wordings.make(again=again, watch=watch)
+        study.wordings.make(again=again, watch=watch, afford=_affording(study))
         try:
             made = resolve(study.spec, study.source, study.wordings)
         finally:
             study.wordings.rest()
     study.forget(made)
     return study.wordings.made
+
+
+def _affording(study: Resolved) -> Callable[[Request], None]:
+    """Refuses a request for wordings that the study's budget has no room for, beside all that is spent."""
+    caps, stored = study.spec.budget, list[Entry]()
+    if study.files.responses.exists():
+        with study.files.store() as store:
+            stored = ledger(store)
+
+    def afford(request: Request) -> None:
+        check_money(study.prices, study.spec, study.source)
+        known = {name: price for name, price in study.prices.items() if price is not None}
+        used = spent([*stored, *study.spent_on_wordings()], known)
+        budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
+        if not budget.lets(request):
+            raise SpecError(
+                "the budget has no room for the wordings that a model is to make",
+                where=study.source.where("budget", str(budget.stopped)),
+                expected=f"room for {len(request.calls):,} answers of {request.model}, "
+                f"each at most {request.decoding.max_tokens:,} tokens long",
+                found=f"{used.calls:,} calls, {used.tokens:,.0f} tokens and ${used.money:,.2f} spent already",
+                fix="raise it, or have fewer wordings made; what came is kept",
+            )
+
+    return afford
 
 
 def lacks_wordings(study: Resolved) -> bool:

@@ -92,6 +92,7 @@ def run(
             journal=journal,
             watch=watch,
             following=study.plan.following if quotes else None,
+            made=study.spent_on_wordings(),
             retry_errors=retry_errors,
         )
         if study.spec.until is None or requests is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quaver.collect.budget import Price
-from quaver.collect.ledger import changed, configurations, errors_by_kind, ledger, pace, spent
+from quaver.collect.ledger import Entry, changed, configurations, errors_by_kind, ledger, pace, spent
 from quaver.collect.store import Store
 from quaver.records import Condition
 
@@ -47,6 +47,7 @@ class Standing:
         process: The process that collects now; None where none does.
         rate: Calls a second in the last minute; 0 where nobody collects.
         ended: How the collection in rounds ended, where there was one.
+        wordings: Calls that made wordings; their tokens and money are among the others.
     """
 
     total: int
@@ -62,6 +63,7 @@ class Standing:
     process: int | None
     rate: float
     ended: str | None = None
+    wordings: int = 0
 
     @property
     def left(self) -> float | None:
@@ -76,6 +78,7 @@ def standing(
     prices: Mapping[str, Price | None],
     process: int | None,
     ended: str | None = None,
+    made: Sequence[Entry] = (),
 ) -> Standing:
     """How a study stands.
 
@@ -86,11 +89,12 @@ def standing(
         prices: Of its models; None where one is not known.
         process: The process that collects now.
         ended: How the collection in rounds ended.
+        made: What was spent on wordings.
     """
     answered: Counter[int] = Counter()
     reused: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    unplaced, rate, entries = 0, 0.0, ledger(store) if store else []
+    unplaced, rate, entries = 0, 0.0, [*made, *(ledger(store) if store else ())]
     if store:
         answered.update(dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition")))
         unplaced = store.counts().unplaced
@@ -120,4 +124,5 @@ def standing(
         process,
         rate,
         ended,
+        sum(one.calls for one in made),
     )

@@ -209,7 +209,8 @@ class Study:
         if pilot:
             self.run(requests=pilot)
         plan, known = self._resolved.plan, self._files.responses.exists()
-        return forecast(plan, self.models, self._usage() if known else {}, self.prices, compared)
+        made = self._resolved.spent_on_wordings()
+        return forecast(plan, self.models, self._usage() if known else {}, self.prices, compared, made)
 
     def _usage(self) -> Mapping[str, Mapping[str, float]]:
         with self._resolved.answers() as store:
@@ -255,11 +256,11 @@ class Study:
         """What is answered, spent and failed, and how fast it goes. May be asked while it runs."""
         experiment, process = self.experiment, who_collects(self.folder)
         conditions, items = experiment.conditions, len(experiment.items)
-        ended = self._files.read_rounds().get("ended")
+        ended, made = self._files.read_rounds().get("ended"), self._resolved.spent_on_wordings()
         if not self._files.responses.exists():
-            return standing(None, conditions, items, self.prices, process)
+            return standing(None, conditions, items, self.prices, process, None, made)
         with self._resolved.answers() as store:
-            return standing(store, conditions, items, self.prices, process, ended)
+            return standing(store, conditions, items, self.prices, process, ended, made)
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""
@@ -446,7 +447,7 @@ class Study:
                 estimates=self.estimates(),
                 noise=self.known_noise(),
                 audit=[*self.audit(), *self.pictured()],
-                behind=StoredBehind(self.experiment, store, self.prices),
+                behind=StoredBehind(self.experiment, store, self.prices, self._resolved.spent_on_wordings()),
             )
 
     def charts(self, width: int = 720) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``wordings.json``: the wordings that models made, the edits made by hand, and what was measured of both.
+"""``wordings.json``: the wordings that models made and what these took, the edits made by hand, and meanings.
 
 Wordings that cost something are made once. What is kept here is used by every later command and never made
 again, unless that is asked for; the file can be read, and goes with the study's folder.
@@ -6,10 +6,13 @@ again, unless that is asked for; the file can be read, and goes with the study's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from quaver.collect.budget import written
+from quaver.collect.ledger import Entry
 from quaver.design import embeddings
 from quaver.design.edits import Edit
 from quaver.design.keeping import NoWork
@@ -19,7 +22,7 @@ from quaver.folder import StudyFolder
 from quaver.models import Model
 from quaver.records import Call, Decoding, Prompt, Request, Response
 
-__all__ = ["KeptWordings"]
+__all__ = ["KeptWordings", "entries_of"]
 
 
 class KeptWordings:
@@ -44,17 +47,25 @@ class KeptWordings:
         self._writes = True
         self._remade: list[Mapping[str, Any]] = []
         self._watch: Callable[[str], None] = lambda _: None
+        self._afford: Callable[[Request], None] = lambda _: None
         self.made: list[str] = []
         self.lacking = self.stands_in = False
 
-    def make(self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None) -> None:
+    def make(
+        self,
+        *,
+        again: bool = False,
+        watch: Callable[[str], None] = lambda _: None,
+        afford: Callable[[Request], None] = lambda _: None,
+    ) -> None:
         """From now on, have made what is missing.
 
         Args:
             again: Make everything anew, and forget the edits.
             watch: Called with what is about to be made.
+            afford: Called with every request before it is sent; raises where there is no room for it.
         """
-        self._making, self._again, self._watch = True, again, watch
+        self._making, self._again, self._watch, self._afford = True, again, watch, afford
         self._remade, self.made = [], []
         if again and self._document.get("edits"):
             self._document["edits"] = []
@@ -98,9 +109,35 @@ class KeptWordings:
         self.made.append(what)
         self._watch(what)
 
+    def answers(self, asked: str | Mapping[str, Any], request: Request, engine: Model) -> list[Response]:
+        """Ask, and note what it took at once: it is spent, whatever becomes of the answers."""
+        self._afford(request)
+        engine.prepare(len(request.calls))
+        found = [response for _, responses in engine.answer([request]) for response in responses]
+        spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
+        entry = next((one for one in spent if one["model"] == request.model and one["asked"] == asked), None)
+        if entry is None:
+            entry = {"model": request.model, "asked": asked, "first": time.time()}
+            spent.append(entry)
+        entry["last"] = time.time()
+        for name, count in _taken(found).items():
+            entry[name] = entry.get(name, 0) + count
+        self._write()
+        return found
+
     def model(self, asked: str | Mapping[str, Any]) -> tuple[str, Model]:
         """A model, and what it is called."""
         return self._model(asked)
+
+    @property
+    def spent(self) -> list[dict[str, Any]]:
+        """What was spent on wordings, also on those that are no longer there: an entry a model.
+
+        ``model`` is its name, ``asked`` what the study file says of it; ``calls``, ``errors``,
+        ``prompt_tokens``, ``cached_tokens``, ``completion_tokens`` and ``thinking_tokens`` are numbers,
+        ``first`` and ``last`` seconds since 1970.
+        """
+        return list(self._document.get("spent", ()))
 
     # ---------------------------------------------------------------------- edits
 
@@ -128,7 +165,8 @@ class KeptWordings:
             | {"wordings": len(one["wordings"])}
             for one in self._document.get("drafts", ())
         ]
-        return {"made": drafts, "edits": list(self._document.get("edits", ()))}
+        spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
+        return {"made": drafts, "edits": list(self._document.get("edits", ())), "spent": spent}
 
     # -------------------------------------------------------------------- meaning
 
@@ -171,10 +209,31 @@ class _Work:
         """Ask a model the same thing several times."""
         name, engine = self._kept.model(model)
         self.by[name] = {"identity": engine.identity(), **engine.provenance()}
-        engine.prepare(count)
         calls = tuple(Call(f"wording {seed + n}".encode(), 0, 0, n) for n in range(count))
         request = Request(name, prompt, decoding, (), seed, calls)
-        return [response for _, responses in engine.answer([request]) for response in responses]
+        return self._kept.answers(model, request, engine)
+
+
+def _taken(responses: Sequence[Response]) -> dict[str, float]:
+    """What responses took, as the store adds it up: what a model says nothing of counts as nothing."""
+    return {
+        "calls": len(responses),
+        "errors": sum(one.finish == "error" for one in responses),
+        "prompt_tokens": sum(one.prompt_tokens or 0 for one in responses),
+        "cached_tokens": sum(one.cached_tokens or 0 for one in responses),
+        "completion_tokens": sum(written(one, len(responses)) for one in responses),
+        "thinking_tokens": sum(one.thinking_tokens or 0 for one in responses),
+    }
+
+
+def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    """What was spent on wordings, as entries of the ledger; the lock file does not say when."""
+    rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "wordings": True}
+    when = {"first": 0.0, "last": 0.0}
+    return [
+        Entry(**rest, **{**when, **{name: one[name] for name in one if name != "asked"}})  # type: ignore[arg-type]
+        for one in spent
+    ]
 
 
 def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:

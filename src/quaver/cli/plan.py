@@ -83,6 +83,8 @@ def command(
         screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
         if len(plan.parts) > _SHOWN:
             screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
+    for one in plan.wordings:
+        screen.print(f"{one}.")
     for note in plan.notes:
         screen.print(note)
     if plan.elsewhere:

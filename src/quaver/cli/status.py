@@ -61,6 +61,8 @@ def _about(now: Standing) -> list[str]:
     if now.tokens:
         cost = "cost unknown" if now.money is None else str(Range(now.money, now.money))
         lines.append(f"{now.tokens:,.0f} tokens were read and written ({cost}).")
+    if now.wordings:
+        lines.append(f"{now.wordings:,} calls made wordings; what they took is among it.")
     lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]
     if now.unplaced:
         lines.append(f"{now.unplaced:,} stored answers fit no call of the study as it is.")

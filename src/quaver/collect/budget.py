@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from quaver.records import Request, Response
 
-__all__ = ["Budget", "Gate", "Price", "Spent", "Stop"]
+__all__ = ["Budget", "Gate", "Price", "Spent", "Stop", "written"]
 
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""
@@ -177,12 +177,12 @@ class Budget:
             if one.prompt_tokens is None and one.completion_tokens is None:
                 unknown += one.finish != "error"  # what failed is not charged; what says nothing is
                 continue
-            written = _written(one, len(responses))
+            new = written(one, len(responses))
             prompt += one.prompt_tokens or 0
             cached += one.cached_tokens or 0
-            completion += written
+            completion += new
             if self._reckons:
-                self._expectation(request).learn(request, one.prompt_tokens or 0, written)
+                self._expectation(request).learn(request, one.prompt_tokens or 0, new)
         share = unknown / len(responses) if unknown else 0.0
         tokens, money = share * reserved.tokens, share * reserved.money
         if prompt or completion:
@@ -227,8 +227,13 @@ class _Expected:
         return min(self._longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
 
 
-def _written(response: Response, together: int) -> float:
-    """Tokens that a response took to write; its share, where the server counts what it drew together."""
+def written(response: Response, together: int) -> float:
+    """Tokens that a response took to write; its share, where the server counts what it drew together.
+
+    Args:
+        response: The response.
+        together: How many the request had.
+    """
     if response.completion_tokens is not None:
         return response.completion_tokens
     raw = response.raw or {}

@@ -35,6 +35,7 @@ class Entry(NamedTuple):
         thinking_tokens: How many of these were thinking.
         first: When the first one came, in seconds since 1970.
         last: When the last one came.
+        wordings: Whether they made wordings and are no answers.
     """
 
     model: str
@@ -50,6 +51,7 @@ class Entry(NamedTuple):
     thinking_tokens: float
     first: float
     last: float
+    wordings: bool = False
 
 
 class Configuration(NamedTuple):
@@ -94,13 +96,14 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None]) -> Spent
         prices: By model; one that is not known counts as nothing.
 
     Returns:
-        Calls of the study as it stands, and all tokens and money, also of what fits no call any more.
+        Calls of the study as it stands and those that made wordings, and all tokens and money, also of
+        what fits no call any more.
     """
     calls, tokens, money = 0, 0.0, 0.0
     for one in entries:
         if one.reused is not None:
             continue
-        calls += one.calls if one.placed else 0
+        calls += one.calls if one.placed or one.wordings else 0
         tokens += one.prompt_tokens + one.completion_tokens
         price = prices.get(one.model)
         money += price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens) if price else 0.0

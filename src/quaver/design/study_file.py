@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from ruamel.yaml import YAML
@@ -19,7 +19,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, SpecError, nearest
 
-__all__ = ["Source", "bind", "read_study"]
+__all__ = ["Source", "bind", "read_part", "read_study"]
+
+PartT = TypeVar("PartT", bound=BaseModel)
 
 
 class Source:
@@ -108,6 +110,24 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
         return StudySpec.model_validate(source._document), source
     except ValidationError as error:
         raise _translated(error, StudySpec, source) from None
+
+
+def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: Sequence[str | int]) -> PartT:
+    """Check a part that stands where the study file's shape does not look: among a plug-in's options.
+
+    Args:
+        kind: What it is.
+        given: What stands there.
+        source: Where the study's parts stand.
+        loc: Where this part stands.
+
+    Raises:
+        SpecError: It is not.
+    """
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        raise _translated(error, kind, source, loc) from None
 
 
 def _parse(path: Path) -> Any:

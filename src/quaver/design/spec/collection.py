@@ -14,7 +14,9 @@ __all__ = ["BudgetSpec", "UntilSpec"]
 class BudgetSpec(Part):
     """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
 
-    calls: Annotated[int, Field(ge=1)] | None = Field(None, description="Calls of all runs together.")
+    calls: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Of all runs together; calls that made wordings count."
+    )
     tokens: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Tokens, read and written, of all runs together."
     )
