@@ -67,7 +67,12 @@ def document(folder: Path, name: str = "wordings.json") -> dict[str, Any]:
 
 def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
     model = Model()
-    before = opened(tmp_path, model).plan()
+    own = [{"name": "mine", "use": "function", "price": {"input": 1, "output": 5}}]
+    before = opened(tmp_path, model, models=own).plan()
+    (left,) = before.wordings
+    assert (left.calls, left.answer_tokens, left.made) == (4, 4 * 48, False), "48 tokens are the least room"
+    assert left.cost is not None
+    assert left.cost.low < (left.prompt_tokens + 5 * left.answer_tokens) / 1e6 <= left.cost.high
     assert model.reworded == 0
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
     assert any("have not been made yet" in note for note in before.notes)
@@ -171,6 +176,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
 def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model, budget={"calls": 6})
+    study.make_wordings()
     assert [str(one) for one in study.plan(compare=()).wordings] == [
         "4 calls of mine made wordings: 0 tokens read, 0 written, cost unknown; they count in the budget"
     ]

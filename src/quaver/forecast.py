@@ -10,12 +10,13 @@ from typing import NamedTuple
 from quaver.collect.budget import Price
 from quaver.collect.ledger import Entry
 from quaver.costs import Range, Tokens, expected_tokens
+from quaver.design.paraphrase import ToAsk
 from quaver.design.plan import Plan
 from quaver.models import Model
 from quaver.notebook import html_table
 from quaver.plan_parts import PlanPart, answer_tokens, parts_of
 
-__all__ = ["Forecast", "ModelForecast", "WordingsForecast", "forecast"]
+__all__ = ["Forecast", "ModelForecast", "WordingsForecast", "forecast", "forecast_of_wordings"]
 
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
@@ -57,14 +58,15 @@ class ModelForecast:
 
 
 class WordingsForecast(NamedTuple):
-    """What a model's calls took that made wordings: they are over when the plan is made.
+    """What a model's calls took that made wordings, or will take at least that are to make them.
 
     Attributes:
         model: Its name.
-        calls: How many there were.
-        prompt_tokens: Tokens that they read.
-        answer_tokens: Tokens that they wrote.
+        calls: How many there were, or one for each wording that is missing (a useless answer takes another).
+        prompt_tokens: Tokens that they read; where they are to be made, at four characters a token.
+        answer_tokens: Tokens that they wrote; where they are to be made, at most.
         cost: US dollars; None where the price is not known.
+        made: Whether these calls are over.
     """
 
     model: str
@@ -72,9 +74,13 @@ class WordingsForecast(NamedTuple):
     prompt_tokens: int
     answer_tokens: int
     cost: Range | None
+    made: bool = True
 
     def __str__(self) -> str:
         cost = "cost unknown" if self.cost is None else str(self.cost)
+        if not self.made:
+            tokens = f"about {self.prompt_tokens:,} tokens read, at most {self.answer_tokens:,} written"
+            return f"{self.calls:,} calls of {self.model} or more are to make wordings: {tokens}, {cost}"
         tokens = f"{self.prompt_tokens:,} tokens read, {self.answer_tokens:,} written"
         return (
             f"{self.calls:,} calls of {self.model} made wordings: {tokens}, {cost}; they count in the budget"
@@ -93,7 +99,7 @@ class Forecast:
         parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
         elsewhere: What all calls of one model would cost on others, by name.
-        wordings: What the calls took that made wordings, by model; these are not among the others.
+        wordings: What the calls take that make wordings, by model; these are not among the others.
     """
 
     items: int
@@ -224,6 +230,24 @@ def forecast(
         _elsewhere(found, compared or {}),
         tuple(_of_wordings(one, prices.get(one.model)) for one in made),
     )
+
+
+def forecast_of_wordings(
+    left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
+) -> tuple[WordingsForecast, ...]:
+    """Reckon what wordings will take that have not been made.
+
+    Args:
+        left: What is left to be asked, and of which model.
+        prices: By model; None where one is not known.
+    """
+    found = []
+    for name, one in left:
+        read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
+        tokens, price = expected_tokens(one.calls, read, 0, longest, False, {}), prices.get(name)
+        cost = None if price is None else tokens.cost(price)
+        found.append(WordingsForecast(name, one.calls, round(read), longest, cost, made=False))
+    return tuple(found)
 
 
 def _of_wordings(one: Entry, price: Price | None) -> WordingsForecast:

@@ -17,6 +17,7 @@ from quaver.collect.store import Store
 from quaver.concluding import Conclusions
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
+from quaver.design.paraphrase import ToAsk
 from quaver.design.plan import Plan
 from quaver.design.spec import StudySpec
 from quaver.design.study_file import Source
@@ -186,6 +187,11 @@ class Resolved:
                 self.plugins.one_model(asked, self.engines)
         known = {name: price_of(spec, model) for name, (spec, model) in self.plugins.beside.items()}
         return dict.fromkeys(beside) | known
+
+    def foreseen_wordings(self) -> list[tuple[str, ToAsk]]:
+        """What a study with stand-ins will ask for the wordings themselves, by the name of the model."""
+        _ = self.experiment
+        return [(self.plugins.one_model(one.model, self.engines)[0], one) for one in self.wordings.foreseen]
 
     def spent_on_wordings(self) -> list[Entry]:
         """What was spent on calls that made wordings."""

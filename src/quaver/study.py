@@ -24,7 +24,7 @@ from quaver.design.experiment import Experiment
 from quaver.design.small import write_small
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.study_file import Source, read_study
-from quaver.forecast import Forecast, forecast
+from quaver.forecast import Forecast, forecast, forecast_of_wordings
 from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
 from quaver.models import Model
 from quaver.notebook import Estimates
@@ -202,8 +202,10 @@ class Study:
         if not pilot and self.spec.annotations is None and lacks_wordings(self._resolved):
             reckoned = self._resolved.with_stand_ins()
             check(reckoned)
-            found = forecast(reckoned.plan, reckoned.models, {}, reckoned.prices, compared)
-            return replace(found, notes=(*found.notes, _STAND_INS))
+            left, made = reckoned.foreseen_wordings(), reckoned.spent_on_wordings()
+            found = forecast(reckoned.plan, reckoned.models, {}, reckoned.prices, compared, made)
+            wordings = (*found.wordings, *forecast_of_wordings(left, reckoned.prices))
+            return replace(found, notes=(*found.notes, _STAND_INS), wordings=wordings)
         self.make_wordings()
         check(self._resolved)
         if pilot:

@@ -17,7 +17,7 @@ from quaver.design import embeddings
 from quaver.design.edits import Edit
 from quaver.design.keeping import NoWork
 from quaver.design.meaning import By, compare
-from quaver.design.paraphrase import Draft, Wording, Work
+from quaver.design.paraphrase import Draft, ToAsk, Wording, Work
 from quaver.folder import StudyFolder
 from quaver.models import Model
 from quaver.records import Call, Decoding, Prompt, Request, Response
@@ -31,6 +31,7 @@ class KeptWordings:
     Attributes:
         made: What was made since ``make`` was called, in words.
         stands_in: Whether a plan is all that is wanted.
+        foreseen: What making what is missing will ask, noted where a plan is all that is wanted.
         lacking: Whether something was asked for that is not there and might not be made.
 
     Args:
@@ -50,6 +51,7 @@ class KeptWordings:
         self._afford: Callable[[Request], None] = lambda _: None
         self.made: list[str] = []
         self.lacking = self.stands_in = False
+        self.foreseen: list[ToAsk] = []
 
     def make(
         self,
@@ -70,6 +72,10 @@ class KeptWordings:
         if again and self._document.get("edits"):
             self._document["edits"] = []
             self._write()
+
+    def foresee(self, left: ToAsk) -> None:
+        """Note what making what is missing will ask."""
+        self.foreseen.append(left)
 
     def rest(self) -> None:
         """From now on, have nothing made."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from quaver.design.edits import Edit
 from quaver.design.meaning import By, compare
-from quaver.design.paraphrase import Draft, Wording, Work
+from quaver.design.paraphrase import Draft, ToAsk, Wording, Work
 from quaver.errors import SpecError
 from quaver.records import Decoding, Prompt, Response
 
@@ -20,6 +20,10 @@ class Keeper(Protocol):
     @property
     def stands_in(self) -> bool:
         """Whether a plan is all that is wanted: something as long stands in for what has not been made."""
+        ...
+
+    def foresee(self, left: ToAsk) -> None:
+        """Take note, for that plan, of what making it will ask of a model."""
         ...
 
     @property
@@ -76,6 +80,9 @@ class _NothingKept:
 
     edits: Sequence[Edit] = ()
     stands_in = False
+
+    def foresee(self, left: ToAsk) -> None:
+        """Nobody plans with it."""
 
     def wordings(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from quaver.design.variants import Ground
 from quaver.errors import ModelError, SpecError
@@ -25,6 +25,7 @@ __all__ = [
     "Draft",
     "Foreseen",
     "Paraphraser",
+    "ToAsk",
     "Wording",
     "Work",
     "check_count",
@@ -190,12 +191,32 @@ class Paraphraser(Protocol):
         ...
 
 
+class ToAsk(NamedTuple):
+    """What is left to be asked of a model for wordings, if each of its answers is one.
+
+    Attributes:
+        model: One of the study's, by name, or one given beside these.
+        calls: How often, at least.
+        characters: Of the prompt of each.
+        answer_tokens: Of the answer to each, at most.
+    """
+
+    model: str | Mapping[str, Any]
+    calls: int
+    characters: int
+    answer_tokens: int
+
+
 @runtime_checkable
 class Foreseen(Protocol):
     """A paraphraser of which it is known how many wordings it will make, before it has."""
 
     def foreseen(self, original: str) -> Sequence[Wording]:
         """As many wordings, by the names that they will have, each about as long as the original."""
+        ...
+
+    def to_ask(self, draft: Draft) -> ToAsk | None:
+        """What filling a draft up will ask of a model of Quaver's; None where it asks none."""
         ...
 
 

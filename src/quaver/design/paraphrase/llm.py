@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, stand_ins, too_few
+from quaver.design.paraphrase import TEMPERATURE, Draft, ToAsk, Wording, Work, check_count, stand_ins, too_few
 from quaver.design.paraphrase.cleaning import cleaned
 from quaver.design.paraphrase.protected import escaped
 from quaver.design.templates import check, names_in, render
@@ -82,6 +82,11 @@ class Llm:
         """``k`` wordings at each temperature."""
         return stand_ins(original, self._temperatures, self._k)
 
+    def to_ask(self, draft: Draft) -> ToAsk:
+        """A call for each wording that is not in the draft."""
+        missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
+        return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
+
     def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
         """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
@@ -94,6 +99,12 @@ class Llm:
             self._fill(temperature, group, ground, draft, work)
             chosen += draft.of(group)[: self._k]
         return chosen
+
+    def _asking(self, original: str) -> str:
+        return render(self._request, {"instruction": original}, where="request")
+
+    def _longest(self, original: str) -> int:
+        return self._max_tokens or max(48, len(original))
 
     def _fill(self, temperature: float, group: str, ground: Ground, draft: Draft, work: Work) -> None:
         most = self._tries * self._k
@@ -117,10 +128,9 @@ class Llm:
         self, temperature: float, group: str, count: int, ground: Ground, draft: Draft, work: Work
     ) -> None:
         original = ground.prompt.instruction
-        request = render(self._request, {"instruction": original}, where="request")
+        request = self._asking(original)
         prompt = Prompt((Message("user", request),), original, request)
-        tokens = self._max_tokens or max(48, len(original))
-        decoding = Decoding("paraphrase", temperature=temperature, max_tokens=tokens)
+        decoding = Decoding("paraphrase", temperature=temperature, max_tokens=self._longest(original))
         before = draft.asked.get(group, 0)
         seed = (derive(ground.seed, "llm", group) + before) % 2**31
         responses = work.ask(self._model, prompt, decoding, seed, count)

@@ -76,6 +76,9 @@ class Pegasus:
         """``k`` wordings at each temperature."""
         return stand_ins(original, self._temperatures, self._k)
 
+    def to_ask(self, draft: Draft) -> None:
+        """Nothing: it has a model of its own."""
+
     def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
         """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 

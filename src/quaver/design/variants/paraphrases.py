@@ -49,7 +49,10 @@ class Paraphrases:
             "seed": ground.seed,
         }
 
+        drafts: list[Draft] = []
+
         def fill(draft: Draft, work: Work) -> Sequence[Wording]:
+            drafts.append(draft)
             return engine.reword(ground, draft, work)
 
         blank = Draft(original, engine.exact)
@@ -60,6 +63,8 @@ class Paraphrases:
             if not (keeper.stands_in and isinstance(engine, Foreseen)):
                 raise
             wordings = engine.foreseen(original)
+            if (left := engine.to_ask(drafts[-1])) is not None:
+                keeper.foresee(left)
         first = LevelOfFactor(
             ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
         )
