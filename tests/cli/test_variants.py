@@ -67,13 +67,16 @@ def test_a_table_is_written_edited_and_taken_back(folder: Path, command: Command
     assert (edit["before"], edit["after"]) == ("Positive, or negative?", "Positive or negative?")
 
 
-def test_plan_and_run_make_what_is_missing_and_status_does_not(folder: Path, command: Command) -> None:
+def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, command: Command) -> None:
     looked = command(folder, "status", "study.yaml", *MODEL)
     assert looked.returncode == 2
     assert "have not been made yet" in looked.stderr
     planned = command(folder, "plan", "study.yaml", *MODEL)
-    assert "Making 2 wordings" in planned.stderr
+    assert planned.stderr == ""
     assert "3 items × 3 variants" in planned.stdout
+    assert "2 calls of fake or more are to make wordings" in " ".join(planned.stdout.split())
     ran = command(folder, "run", "study.yaml", *MODEL)
-    assert "Making" not in ran.stderr
+    assert "Making 2 wordings" in ran.stderr
     assert "9 of 9 are stored" in ran.stdout
+    stands = command(folder, "status", "study.yaml", *MODEL)
+    assert "calls made wordings" in stands.stdout
