@@ -50,6 +50,12 @@ def answered(log: Path) -> list[tuple[float, str, int]]:
     return [tuple(json.loads(line)) for line in log.read_text().splitlines() if line.endswith("]")]  # type: ignore[misc]
 
 
+def a_second(moments: list[float]) -> str:
+    """Answers a second in each ten seconds."""
+    tens = Counter(int((at - moments[0]) // 10) for at in moments)
+    return " ".join(f"{tens[ten] / 10:.0f}" for ten in range(max(tens) + 1))
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--run"]:
         run(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
@@ -76,14 +82,13 @@ def main() -> None:
         good = answered(folder / "log")
         again = [(prompt, seed) for at, prompt, seed in good if at > killed and (prompt, seed) in kept]
         twice = sum(count > 1 for count in Counter((prompt, seed) for _, prompt, seed in good).values())
-        begun, ended = killed - 0.5 * (killed - good[0][0]), killed
-        late = sum(begun < at <= ended for at, *_ in good) / (ended - begun)
+        first_run = a_second([at for at, *_ in good if at <= killed])
+        last_run = a_second([at for at, *_ in good if at > killed])
     print(f"  killed when {len(kept):,} were stored; then {told['done']:,} more, {told['errors']} errors")
     print(f"  stored before the kill and asked again: {len(again)} (at most 0)")
     print(f"  answered twice (under way at the kill, or given up as too late): {twice}")
-    print(
-        f"  {late:.0f} good answers/s late in the first run; the limit, less the faults, is {0.7 * rate:.0f}"
-    )
+    print(f"  the limit, less the faults, is {0.7 * rate:.0f} good answers/s; in each ten seconds came")
+    print(f"    first run: {first_run}\n    last run: {last_run}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 from quaver.errors import ModelError, RateLimited
 from quaver.models import Answered
-from quaver.models.pace import Pace
+from quaver.models.pace import Pace, Sent
 from quaver.models.served.drawer import Drawer
 from quaver.models.served.faults import Address, Passing
 from quaver.models.served.health import Health
@@ -29,7 +29,7 @@ from quaver.records import Request, Response
 
 __all__ = ["Flight", "Landed", "Part", "Send"]
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 20.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _UNREACHED = 3
 """Tries to reach a server that has not answered once."""
 
@@ -221,8 +221,7 @@ class Flight:
                     self._timer = self._loop.call_later(wait, self._pump_later)
                 break
             part = self._waiting.popleft()
-            self._pace.sent(part.tokens)
-            task = self._loop.create_task(self._try(part))
+            task = self._loop.create_task(self._try(part, self._pace.sent(part.tokens)))
             self._flying.add(task)
             task.add_done_callback(self._landed)
         self._draw()
@@ -238,21 +237,21 @@ class Flight:
         self._pump()
         self._finish()
 
-    async def _try(self, part: Part) -> None:
+    async def _try(self, part: Part, sent: Sent) -> None:
         started = time.perf_counter()
         try:
             landed = await self._send(self._connection, part)
         except Passing as fault:
-            self._fault(part, fault)
+            self._fault(part, sent, fault)
         except ModelError as error:
-            self._pace.failed(busy=False)
+            self._pace.failed(sent, busy=False)
             self._give_up(error)
         except BaseException:  # it was cancelled, or is at fault itself
-            self._pace.failed(busy=False)
+            self._pace.failed(sent, busy=False)
             raise
         else:
             share = (time.perf_counter() - started) / part.n
-            self._pace.answered(part.tokens, _used(landed.responses), landed.limits)
+            self._pace.answered(sent, _used(landed.responses), landed.limits)
             self._health.well()
             part.responses = [_finished(response, share, part.tries) for response in landed.responses]
             self._complete(part)
@@ -272,11 +271,11 @@ class Flight:
 
     # ------------------------------------------------------------------ failing
 
-    def _fault(self, part: Part, fault: Passing) -> None:
+    def _fault(self, part: Part, sent: Sent, fault: Passing) -> None:
         if fault.limited:
-            self._pace.refused(fault.wait)
+            self._pace.refused(sent, fault.wait)
         else:
-            self._pace.failed(busy=fault.busy, wait=fault.wait)
+            self._pace.failed(sent, busy=fault.busy, wait=fault.wait)
         was_ill = self._health.ill
         if pause := self._health.failed(id(part), limited=fault.limited):
             self._pace.hold(pause)
