@@ -16,7 +16,7 @@ from quaver.design.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.spreadsheet import write_csv
 
-__all__ = ["FORMATS", "export", "raw_answers"]
+__all__ = ["FORMATS", "check_ending", "export", "raw_answers"]
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
@@ -72,13 +72,7 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
         QuaverError: The file's name has another ending.
         StoreError: It cannot be written.
     """
-    if path.suffix not in FORMATS:
-        raise QuaverError(
-            "calls cannot be written in this format",
-            where=str(path),
-            expected=f"a file name that ends in {', '.join(FORMATS)}",
-            found=path.suffix or "no ending",
-        )
+    check_ending(path, FORMATS, "calls")
     rows = _Rows(experiment, annotations)
     frames = (rows.frame(chunk) for chunk in _chunks(store))
     part = path.with_name(path.name + ".part")
@@ -175,6 +169,26 @@ class _Rows:
         right = pl.when(pl.col("gold").is_not_null() & own).then(label.eq_missing(pl.col("gold")))
         read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in _READ]
         return joined.with_columns(*read, right.alias(f"{name}.correct"))
+
+
+def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
+    """See to it that a file's name says how it is to be written.
+
+    Args:
+        path: The file.
+        formats: The endings that are known.
+        what: Is to be written, in the plural.
+
+    Raises:
+        QuaverError: It has another ending.
+    """
+    if path.suffix not in formats:
+        raise QuaverError(
+            f"{what} cannot be written in this format",
+            where=str(path),
+            expected=f"a file name that ends in {', '.join(formats[:-1])} or {formats[-1]}",
+            found=path.suffix or "no ending",
+        )
 
 
 def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:

@@ -14,6 +14,7 @@ from quaver.collect.sole_writer import writing
 from quaver.comparing import compare
 from quaver.design.prompts import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.export import check_ending
 from quaver.measure.item_tables import item_stability
 from quaver.notebook import html_table
 from quaver.records import Estimate
@@ -87,13 +88,7 @@ class Worst:
             StoreError: It cannot be written.
         """
         target = Path(path)
-        if target.suffix not in _FORMATS:
-            raise QuaverError(
-                "the worst items cannot be written in this format",
-                where=str(target),
-                expected=f"a file name that ends in {' or '.join(_FORMATS)}",
-                found=target.suffix or "no ending",
-            )
+        check_ending(target, _FORMATS, "the worst items")
         with writing(target.parent):
             if target.suffix == ".json":
                 text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)

@@ -62,15 +62,21 @@ def report(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(tmp_path_factory.mktemp("hostile") / "study", **hostile_study(make).inputs())
 
 
-def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> None:
+def opened_in_silence(browser: Any, path: Path) -> Any:
+    """A page in a browser, that has said nothing and asked for nothing but itself."""
     page = browser.new_page()
     said: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(report.as_uri())
-    assert (said, asked) == ([], [report.as_uri()])
+    page.goto(path.as_uri())
+    assert (said, asked) == ([], [path.as_uri()])
+    return page
+
+
+def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> None:
+    page = opened_in_silence(browser, report)
     assert (
         page.locator("body > script").count() == 1  # the page's own, which its policy names by hash
     )
@@ -144,14 +150,7 @@ def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
 
 def test_hostile_labels_are_text_in_every_chart(browser: Any, tmp_path: Path) -> None:
     path = write_report(tmp_path, **every_chart(labels=HOSTILE[:4], resamples=20).inputs())
-    page = browser.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    assert (said, asked) == ([], [path.as_uri()])
+    page = opened_in_silence(browser, path)
     active = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"
     assert page.locator(active).count() == 0
     assert page.locator("body > script").count() == 1  # the page's own, which its policy names by hash

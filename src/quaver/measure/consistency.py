@@ -115,7 +115,7 @@ def _consistency(
     counts = cell.counts()
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     pairs = [Pairs(counts[:, s], gold, **pairing) for s in range(counts.shape[1])]
-    claim = _claim(cell, counts, gold, missing, pairing)
+    claim = _claim(cell, gold, missing, pairing)
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
     if not codes:
         why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
@@ -162,9 +162,7 @@ def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:
     return {labels[code]: float(np.mean(values)) for code, values in sorted(found.items())}
 
 
-def _claim(
-    cell: Cell, counts: Floats, gold: NDArray[np.integer[Any]], missing: Missing, pairing: dict[str, bool]
-) -> Claim:
+def _claim(cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: dict[str, bool]) -> Claim:
     excluded = dict(cell.counted) if missing == "drop" else {}
     if lost := int((gold < 0).sum()):
         excluded["item without gold"] = lost

@@ -125,7 +125,7 @@ class _Gaps:
         units, size = self._cell.units, len(self._models)
         (right, asked), (repaired, again) = map(self._counts, pair)
         accuracies = _accuracies(ratio(right, asked), ratio(repaired, again), size)
-        draws = bootstrap(_shares(accuracies, size), units, self._resampling) if asked.any() else None
+        draws = bootstrap(_shares(accuracies), units, self._resampling) if asked.any() else None
         whole = accuracies(np.ones((1, units.items)))[0] if asked.any() else np.zeros((size, 0, 3))
         kinds = [*self._models, *(_MEANS if size > 1 else ())]
         base = Claim(
@@ -202,7 +202,7 @@ def _accuracies(first: Statistic, second: Statistic, models: int) -> Statistic:
     return statistic
 
 
-def _shares(accuracies: Statistic, models: int) -> Statistic:
+def _shares(accuracies: Statistic) -> Statistic:
     """Of each variant: each model's share, the ratio of means, the mean of ratios."""
 
     def statistic(weights: Floats) -> Floats:

@@ -26,7 +26,7 @@ def flips_table(results: Results) -> Table:
         kind = one.measure.removeprefix("evaluator_flips")
         rows.setdefault(tuple(one.cell.values()), {})[kind] = one
     whole = [of[""] for of in rows.values() if "" in of and "second" in of[""].cell]
-    columns = _columns(results, whole)
+    columns = _columns(whole)
     kinds = ("_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
     made: list[Row] = []
     for of in rows.values():
@@ -50,7 +50,7 @@ def flips_table(results: Results) -> Table:
 def recovered_table(results: Results) -> Table:
     """How much of a variant's gap in accuracy the second evaluator closes."""
     some = [one for one in _of(results, "recovered_share") if one.value is not None]
-    columns = list(dict.fromkeys((*_PAIR, "variant", *_columns(results, some))))
+    columns = list(dict.fromkeys((*_PAIR, "variant", *_columns(some))))
     means = {"recovered_share": "one model"}
     made: list[Row] = []
     for one in some:
@@ -87,7 +87,7 @@ def missing_table(results: Results) -> Table:
         if one.value is not None and one.details.get("missing"):
             pairs.setdefault((kind, *map("=".join, one.cell.items())), {})[end] = one
     some = [ends["least"] for ends in pairs.values() if len(ends) == 2]
-    columns = [c for c in _columns(results, some) if c != "label"]
+    columns = [c for c in _columns(some) if c != "label"]
     made: list[Row] = []
     for (kind, *_), ends in pairs.items():
         if len(ends) < 2:
@@ -104,7 +104,7 @@ def missing_table(results: Results) -> Table:
 def parse_rates_table(results: Results) -> Table:
     """Where stated confidence could be read often enough to be measured."""
     some = [one for one in _of(results, "verbal_calibration_parse_rate") if one.value is not None]
-    columns = _columns(results, some)
+    columns = _columns(some)
     made: list[Row] = []
     for one in some:
         threshold = float(one.details.get("threshold", 0.8))
@@ -119,7 +119,7 @@ def _of(results: Results, measure: str) -> list[Estimate]:
     return [one for one in results.audit if one.measure.startswith(measure)]
 
 
-def _columns(results: Results, some: Sequence[Estimate]) -> list[str]:
+def _columns(some: Sequence[Estimate]) -> list[str]:
     """What tells the rows apart; the evaluators of a pair always."""
     always = [c for c in _PAIR if any(c in one.cell for one in some)]
     return [*always, *(c for c in varying(some) if c not in always)]

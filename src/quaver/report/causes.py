@@ -92,7 +92,7 @@ def causes(results: Results, moved: Sequence[Estimate], found: Unlike | None) ->
         "compare with another model on the same items; a stronger one that is stable speaks for this cause",
     )
     _by_items(found, data, construct, model)
-    _by_variants(results, moved, found, instruction)
+    _by_variants(moved, found, instruction)
     _by_repeats(results, instruction, model)
     _by_pairs(results, found, construct, model)
     _by_class(results, found, construct)
@@ -139,7 +139,7 @@ def _by_items(found: Unlike, data: Cause, construct: Cause, model: Cause) -> Non
         data.unknown.append(said + ", neither few nor all")
 
 
-def _by_variants(results: Results, moved: Sequence[Estimate], found: Unlike, instruction: Cause) -> None:
+def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -> None:
     top = strongest_factor(moved)
     spans = [
         m for m in moved if m.measure == "label_range" and m.cell.get("factor") == top and m.value is not None

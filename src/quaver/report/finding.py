@@ -49,7 +49,7 @@ def finding(results: Results, moved: Sequence[Estimate]) -> Finding:
     sentences: list[Markup] = []
     if asked:
         top = strongest_factor(moved) or ""
-        headline = _headline(results, moved, top, spans)
+        headline = _headline(moved, top, spans)
         sentences += _moves(results, moved, top, asked)
     elif results.annotations.is_empty():
         headline = Markup("There are no answers yet, so nothing could be measured.")
@@ -71,7 +71,7 @@ def strongest_factor(moved: Sequence[Estimate]) -> str | None:
     return max(spans, key=lambda one: one.value or 0.0).cell["factor"] if spans else None
 
 
-def _headline(results: Results, moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]) -> Markup:
+def _headline(moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]) -> Markup:
     span = spans[top].value or 0.0
     items = _item_span(moved, spans[top].cell["label"])
     parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}

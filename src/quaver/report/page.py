@@ -80,7 +80,7 @@ def write_report(
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_estimates(every, folder / "estimates.csv")
-        behind_figures = {f"figure-{figure.name}": _figure_table(figure, results) for figure in drawn}
+        behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in drawn}
         frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
         write_tables({**behind_figures, **tables}, frames, folder / "tables")
         for figure in drawn:
@@ -197,8 +197,8 @@ def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str
     return sections
 
 
-def _figure_table(figure: Figure, results: Results) -> Table:
-    return figure.table or estimates_table(figure.estimates, results)
+def _figure_table(figure: Figure) -> Table:
+    return figure.table or estimates_table(figure.estimates)
 
 
 def _shown(figure: Figure, results: Results) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _shown(figure: Figure, results: Results) -> dict[str, Any]:
         "figure": figure,
         "wide": pictures[0],
         "narrow": pictures[1],
-        "table": replace(_figure_table(figure, results), name=f"figure-{figure.name}"),
+        "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
         "warnings": _warnings(figure.estimates),
     }
 

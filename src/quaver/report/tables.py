@@ -43,12 +43,11 @@ class Table:
         return 0 < len(self.rows) <= _PRINTED
 
 
-def estimates_table(estimates: Sequence[Estimate], results: Results) -> Table:
+def estimates_table(estimates: Sequence[Estimate]) -> Table:
     """Estimates with their cells, intervals and warnings.
 
     Args:
         estimates: In any order; the first 600 are shown.
-        results: The study they are of.
     """
     columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
     if len({one.measure for one in estimates}) > 1:

@@ -18,6 +18,7 @@ from quaver.report.charts.theme import (
     fitted,
     inline,
     options,
+    panel_heading,
     text_width,
 )
 from quaver.report.plain_text import one_line
@@ -97,7 +98,9 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
         drawn.append(_column_names(columns, x, y, wide / len(columns)))
     body = alt.layer(*drawn).properties(width=wide, height=high)
     if not grid.named:
-        return body.properties(title=_heading(grid, panel, wide))
+        return body.properties(
+            title=panel_heading(grid.names.get(panel, panel), grid.headings.get(panel, ""), wide, 14)
+        )
     beside = _texts([{"x": 0, "y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
     named = [beside.properties(width=left, height=high), body]
     return alt.hconcat(*named, spacing=0, bounds="flush")
@@ -161,18 +164,4 @@ def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
         Chart(inline(rows))
         .mark_text(align="left", fontSize=11, color=INK)
         .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
-    )
-
-
-def _heading(grid: Grid, panel: str, width: float) -> Any:
-    return options(
-        text=fitted(grid.names.get(panel, panel), width, 14) or "\u00a0",
-        subtitle=fitted(grid.headings.get(panel, ""), width + 8, 10) or "\u00a0",
-        anchor="start",
-        frame="group",
-        offset=4,
-        color=INK,
-        subtitleColor=SOFT,
-        fontSize=11.5,
-        subtitleFontSize=10,
     )

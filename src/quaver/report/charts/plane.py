@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from quaver.report.charts.legend import legend, look
-from quaver.report.charts.theme import INK, SOFT, Chart, finished, fitted, inline, options
+from quaver.report.charts.theme import SOFT, Chart, finished, fitted, inline, options, panel_heading
 from quaver.report.plain_text import one_line
 
 __all__ = ["Guide", "Plane", "Spot", "axis_name", "draw"]
@@ -121,17 +121,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         )
     )
     told = ", ".join(guide.text for guide in plane.guides if guide.text)
-    heading = options(
-        text=fitted(plane.names.get(panel, panel), width, 12.5) or "\u00a0",
-        subtitle=fitted(told, width + 8, 10) or "\u00a0",
-        anchor="start",
-        frame="group",
-        offset=4,
-        color=INK,
-        subtitleColor=SOFT,
-        fontSize=11.5,
-        subtitleFontSize=10,
-    )
+    heading = panel_heading(plane.names.get(panel, panel), told, width)
     return alt.layer(*layers).properties(width=width, height=_HEIGHT, title=heading)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "fitted",
     "inline",
     "options",
+    "panel_heading",
     "text_width",
     "wrapped",
 ]
@@ -92,6 +93,28 @@ def wrapped(text: str, width: float, size: float = 11) -> list[str]:
         else:
             lines[-1] = longer
     return lines
+
+
+def panel_heading(name: str, second: str, width: float, size: float = 12.5) -> Any:
+    """What stands above one panel of several: its name, and a line below it.
+
+    Args:
+        name: The first line; an empty one takes its room all the same.
+        second: The second, likewise.
+        width: Of the panel, in pixels.
+        size: That the name is taken to be printed in.
+    """
+    return options(
+        text=fitted(name, width, size) or "\u00a0",
+        subtitle=fitted(second, width + 8, 10) or "\u00a0",
+        anchor="start",
+        frame="group",
+        offset=4,
+        color=INK,
+        subtitleColor=SOFT,
+        fontSize=11.5,
+        subtitleFontSize=10,
+    )
 
 
 def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> Any:
