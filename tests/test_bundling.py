@@ -21,10 +21,12 @@ from tests.studies import STUDY
 
 import quaver
 from quaver.archive import MANIFEST, pack
-from quaver.bundling import bundle, open_bundle, verify
+from quaver.bundled import open_bundle
+from quaver.bundling import bundle
 from quaver.comparing import compare
 from quaver.errors import QuaverError, StoreError
 from quaver.importing import import_annotations
+from quaver.verifying import verify
 
 TEXTS = [
     f"The {'mayor' if n % 2 else 'teacher'} of town {n} told us a long story about rivers." for n in range(12)

@@ -25,7 +25,7 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
-    from quaver.bundling import bundle, verify
+    from quaver.bundling import bundle
     from quaver.comparing import Comparison, compare
     from quaver.importing import Roles, import_annotations
     from quaver.measure.agreement import krippendorff_alpha
@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from quaver.measure.wordings import original_agreement, wording_stability
     from quaver.records import Estimate, Label, LabelSet
     from quaver.study import Study
+    from quaver.verifying import verify
     from quaver.worst_items import Worst, worst
 
 __version__ = version("quaver")
@@ -171,10 +172,7 @@ __all__ = [
 ]
 
 _PUBLIC = {
-    "quaver.bundling": (
-        "bundle",
-        "verify",
-    ),
+    "quaver.bundling": ("bundle",),
     "quaver.comparing": (
         "Comparison",
         "compare",
@@ -290,6 +288,7 @@ _PUBLIC = {
         "Worst",
         "worst",
     ),
+    "quaver.verifying": ("verify",),
 }
 """Names whose modules take a while to load: they are, when one of their names is first used."""
 

@@ -91,7 +91,7 @@ class Study:
             return _study(cls, spec, source, Path(folder or spec.name), functions)
         path = Path(study)
         if path.suffix == ".zip":
-            from quaver.bundling import open_bundle
+            from quaver.bundled import open_bundle
 
             return open_bundle(path, folder)
         if path.is_dir():

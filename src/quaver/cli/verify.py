@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.bundling import verify
 from quaver.cli.screen import screen
+from quaver.verifying import verify
 
 
 def command(path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE")]) -> None:

@@ -1,0 +1,121 @@
+"""Every annotation and estimate of a bundle, computed anew from the bundle alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quaver.bundled import BundledStudy, opened_bundle, read_document
+from quaver.records import Estimate
+
+__all__ = ["Verification", "verify"]
+
+_COMPARED = ("label", "status", "confidence")
+_PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of computing a bundle anew.
+
+    Attributes:
+        digest: SHA-256 of the archive, to be compared with the one that was published.
+        changed: Files that are not as they were packed.
+        differing: Annotations and estimates that come out otherwise, in words.
+        annotations: How many annotations were read anew from the stored answers.
+        withheld: How many could not be, since their answers quote an item's text that was left out.
+        estimates: How many estimates were computed anew.
+    """
+
+    digest: str
+    changed: Sequence[str]
+    differing: Sequence[str]
+    annotations: int
+    withheld: int
+    estimates: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is as it was packed, and comes out as it stands there."""
+        return not self.changed and not self.differing
+
+
+def verify(path: str | Path) -> Verification:
+    """Find what was changed in a bundle, and compute every annotation and estimate of it anew.
+
+    Args:
+        path: The archive.
+
+    Raises:
+        StoreError: It is no bundle.
+    """
+    study = opened_bundle(Path(path))
+    opened = study.opened
+    if opened.changed:
+        return Verification(opened.digest, opened.changed, (), 0, 0, 0)
+    stored = study.annotations()
+    differing: list[str] = []
+    read = 0
+    if (study.folder / "responses.db").exists():
+        withheld = study.folder / "withheld.json"
+        left = read_document(withheld) if withheld.exists() else []
+        read, differing = _reread(study, stored, left)
+        stored.write_parquet(study.folder / "annotations.parquet")
+    packed = read_document(study.folder / "estimates.json")
+    estimates = study.estimates()
+    differing += _other_estimates(packed, estimates)
+    return Verification(opened.digest, (), differing, read, int(opened["withheld"]), len(estimates))
+
+
+def _reread(
+    study: BundledStudy, stored: pl.DataFrame, withheld: Sequence[Mapping[str, Any]]
+) -> tuple[int, list[str]]:
+    """Read the stored answers with the study's evaluators, and compare."""
+    text = [pl.col(pl.Categorical).cast(pl.String)]
+    fresh, known = study.rescore().with_columns(text), stored.with_columns(text)
+    if withheld:
+        places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
+        on = [name for name in _PLACE if name != "evaluator"]
+        fresh, known = (frame.join(places, on=on, how="anti") for frame in (fresh, known))
+    columns = [*_PLACE, *_COMPARED]
+    both = known.select(columns).join(fresh.select(columns), on=_PLACE, how="full", suffix="_now")
+    lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
+    other = both.filter(
+        pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in _COMPARED)
+        & pl.col("item").is_not_null()
+        & pl.col("item_now").is_not_null()
+    )
+    told = [f"{lost.height} annotations have no counterpart among the answers"] if lost.height else []
+    told += [
+        f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
+        f"{row['label']} ({row['status']}) stands there, {row['label_now']} ({row['status_now']}) is read"
+        for row in other.head(20).iter_rows(named=True)
+    ]
+    if other.height > 20:
+        told.append(f"and {other.height - 20} more annotations")
+    return fresh.height, told
+
+
+def _other_estimates(packed: Sequence[Mapping[str, Any]], now: Sequence[Estimate]) -> list[str]:
+    if len(packed) != len(now):
+        return [f"{len(packed)} estimates stand there, {len(now)} come out"]
+    told = []
+    for one, again in zip(packed, now, strict=True):
+        same = one["measure"] == again.measure and dict(one["cell"]) == dict(again.cell)
+        same = same and one["n"] == again.n and one["reason"] == again.reason
+        same = same and all(_alike(one[end], getattr(again, end)) for end in ("value", "low", "high"))
+        if not same:
+            told.append(f"{one['measure']} {dict(one['cell'])}: {one['value']} stands there, now {again}")
+    return told
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    """Equal up to what another machine's sums may differ by."""
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)
