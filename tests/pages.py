@@ -11,32 +11,40 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
 _FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def run_page(name: str, folder: Path) -> int:
-    """Run a page in a folder; how many commands and programs it had."""
+def run_page(name: str, folder: Path, typed: Callable[[str], str | None] = lambda _: None) -> int:
+    """Run a page in a folder; how many commands and programs it had.
+
+    Args:
+        name: Of the page.
+        folder: Where it is run.
+        typed: Runs a command without a process of its own and gives what it prints; None for others.
+    """
     ran = 0
     for language, title, body in _FENCE.findall((DOCS / name).read_text(encoding="utf-8")):
         if title:
             (folder / title).parent.mkdir(parents=True, exist_ok=True)
             (folder / title).write_text(body, encoding="utf-8")
         elif language == "console":
-            ran += _console(body, folder)
+            ran += _console(body, folder, typed)
         elif language == "python":
             _printed([sys.executable, "-c", body], folder)
             ran += 1
     return ran
 
 
-def _console(body: str, folder: Path) -> int:
+def _console(body: str, folder: Path, typed: Callable[[str], str | None]) -> int:
     sessions = re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]
     for session in sessions:
         command, _, told = session.partition("\n")
-        printed = _printed(["bash", "-c", command], folder)
+        printed = typed(command)
+        printed = _printed(["bash", "-c", command], folder) if printed is None else printed
         _compare(told, printed, command)
     return len(sessions)
 

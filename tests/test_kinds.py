@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 from tests.cli.commands import here, quaver
+from tests.pages import DOCS, run_page
 
 from quaver.design.example_file import KINDS, example_file
 from quaver.study import Study
@@ -60,26 +64,48 @@ def _merged(given: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_from_an_empty_folder_to_the_report(
+def test_from_an_empty_folder_to_the_report_as_its_page_goes(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def command(*arguments: str) -> str:
-        done = here(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
+    monkeypatch.setenv("COLUMNS", "110")
+    told: dict[str, str] = {}
+
+    def typed(command: str) -> str | None:
+        if not command.startswith("quaver "):
+            return None
+        done = here(tmp_path, *shlex.split(command)[1:], monkeypatch=monkeypatch, capsys=capsys)
         assert done.returncode == 0, done.stderr
+        if command == f"quaver init {kind}":
+            cut(tmp_path / f"{kind}.yaml", kind)
+        told[command] = done.stdout
         return done.stdout
 
-    assert f"quaver run {kind}.yaml --small" in command("init", kind)
-    cut(tmp_path / f"{kind}.yaml", kind)
-    told = " ".join(command("run", f"{kind}.yaml", "--small").split())
-    assert "It shows how the study works." in told
-    assert f"{CALLS[kind]} of {CALLS[kind]} are stored" in told
-    found = [json.loads(line) for line in command("measure", f"{kind}.small.yaml", "--json").splitlines()]
+    assert run_page(f"studies/{kind}.md", tmp_path, typed) >= 4
+    ran = " ".join(told[f"quaver run {kind}.yaml --small"].split())
+    assert "It shows how the study works." in ran
+    assert f"{CALLS[kind]} of {CALLS[kind]} are stored" in ran
+    printed = typed(f"quaver measure {kind}.small.yaml --json") or ""
+    found = [json.loads(line) for line in printed.splitlines()]
     asked = Study.open(tmp_path / f"{kind}.small.yaml").spec.measures
     assert len(found) >= len(asked)
     assert all(one["value"] is not None or one["reason"] for one in found)
-    command("report", f"{kind}.small.yaml")
     report = (tmp_path / f"{kind}.small" / "report.html").read_text(encoding="utf-8")
     assert "It shows how the study works." in " ".join(report.split())
+    if kind == "mcq":  # of two items, the others lack some of the tables that their pages show
+        (tmp_path / f"{kind}.yaml").write_text(example_file(kind), encoding="utf-8")
+        page = worked().refresh(kind, tmp_path, tmp_path / "images", lambda command: typed(command) or "")
+        assert f"{CALLS[kind]:,} calls in" in " ".join(page.split())
+        assert "| T6 | 1.0 |" in page
+
+
+def worked() -> ModuleType:
+    """The program that puts a run's output into its page."""
+    spec = spec_from_file_location("worked", DOCS / "worked.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 ITEMS = 4

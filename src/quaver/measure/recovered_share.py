@@ -21,6 +21,8 @@ from quaver.records import Estimate, LabelSet
 __all__ = ["recovered_share"]
 
 _METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
+_NO_GAP = 1e-9
+"""Means of the same accuracies in another order differ in the last digit: that is no gap."""
 _UNCERTAIN = 0.05
 _MEANS = ("ratio of means", "mean of ratios")
 
@@ -220,7 +222,7 @@ def _shares(accuracies: Statistic) -> Statistic:
 def _share(values: Floats) -> Floats:
     first, repaired, others = values[..., 0], values[..., 1], values[..., 2]
     gap = others - first
-    return np.asarray(np.where(gap > 0, (repaired - first) / np.where(gap > 0, gap, 1), np.nan))
+    return np.asarray(np.where(gap > _NO_GAP, (repaired - first) / np.where(gap > _NO_GAP, gap, 1), np.nan))
 
 
 def _told(stratum: Mapping[str, str], role: str, columns: Columns) -> str:

@@ -1,0 +1,179 @@
+"""Puts a finished run's output into the page of its kind of study: ``python docs/worked.py KIND FOLDER``.
+
+``FOLDER`` is where ``quaver init KIND``, ``quaver run KIND.yaml --small`` and
+``quaver report KIND.small.yaml`` were typed. In ``docs/studies/KIND.md`` everything between
+``<!-- made: … -->`` and ``<!-- end -->`` is written anew from that run, and its figures are copied to
+``docs/images/studies/``. What can be made:
+
+- ``run``: what was run, when, by what
+- ``finding``: the report's first words
+- ``figure NAME``: a figure of the report with its caption
+- ``table NAME [COLUMN, COLUMN …] [| ROWS]``: a table of the report, or some of its columns and rows
+- ``output COMMAND [| without PATTERN]``: what a command prints there, ``…`` for lines that hold the pattern
+- ``notes``: what the study file says that the small version cannot tell
+- ``lines FILE FIRST to LAST``: a part of a file, from the line that holds FIRST to the one that holds LAST
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from textwrap import fill
+
+DOCS = Path(__file__).parent
+IMAGES = "images/studies"
+_BLOCK = re.compile(r"<!-- made: (\w+)(?: ([^\n]*))? -->\n.*?<!-- end -->", re.DOTALL)
+_FIGURE = r'<figure id="figure-{}">\s*<figcaption>(.*?)</figcaption>'
+_FINDING = re.compile(r"<h1>(.*?)</h1>.*?<section class=\"finding\"[^>]*>(.*?)</section>", re.DOTALL)
+
+
+class Run:
+    """A finished small run.
+
+    Args:
+        kind: Of study.
+        folder: Where its commands were typed.
+        images: Where its figures go.
+        typed: Runs a command there and gives what it prints.
+    """
+
+    def __init__(
+        self, kind: str, folder: Path, images: Path, typed: Callable[[str], str] | None = None
+    ) -> None:
+        self.kind, self.folder, self.images = kind, folder, images
+        self._typed = typed or self._in_a_shell
+        self.results = folder / f"{kind}.small"
+        self.report = (self.results / "report.html").read_text(encoding="utf-8")
+        self.lock = json.loads((self.results / "study.lock.json").read_text(encoding="utf-8"))
+
+    def page(self, text: str) -> str:
+        """A page with its blocks made anew."""
+        makers: dict[str, Callable[[str], str]] = {
+            "run": self._run,
+            "finding": self._finding,
+            "figure": self._figure,
+            "table": self._table,
+            "output": self._output,
+            "notes": self._notes,
+            "lines": self._lines,
+        }
+
+        def made(match: re.Match[str]) -> str:
+            what, of = match[1], match[2] or ""
+            return f"<!-- made: {f'{what} {of}'.strip()} -->\n{makers[what](of)}\n<!-- end -->"
+
+        return _BLOCK.sub(made, text)
+
+    def _in_a_shell(self, command: str) -> str:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        done = subprocess.run(
+            shlex.split(command),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"COLUMNS": "110", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", "PATH": path},
+        )
+        return done.stdout
+
+    def _run(self, _: str) -> str:
+        log = (self.results / "run.log").read_text(encoding="utf-8")
+        runs = re.findall(r"^(\S+) .*ended: .*calls in ([\d.]+) s", log, re.MULTILINE)
+        seconds = sum(float(took) for _, took in runs)
+        (model,) = self.lock["models"].values()
+        lock = sha256((self.results / "study.lock.json").read_bytes()).hexdigest()
+        study = self.lock["study"]
+        told = (
+            f"The figures and numbers on this page come from one run of `quaver run {self.kind}.yaml "
+            f"--small`, on {runs[-1][0]}: study “{study['name']}”, seed {study['seed']}, "
+            f"{self.lock['calls']:,} calls in {seconds:,.0f} s on two busy cores; `study.lock.json` has "
+            f"SHA-256 `{lock[:16]}…`. Model: `{model['file']}`, SHA-256 `{model['sha256'][:16]}…`; Quaver "
+            f"{self.lock['versions']['quaver']}, xllamacpp {model['xllamacpp']}. "
+            f"`python docs/worked.py {self.kind} FOLDER` puts another run's in their place."
+        )
+        return fill(told, 130, break_long_words=False, break_on_hyphens=False)
+
+    def _finding(self, _: str) -> str:
+        found = _FINDING.search(self.report)
+        if found is None:
+            raise SystemExit(f"no finding in {self.results}/report.html")
+        said = [_plain(one) for one in re.findall(r"<p>(.*?)</p>", found[2], re.DOTALL)]
+        return "\n>\n".join(f"> {one}" for one in (f"**{_plain(found[1])}**", *said))
+
+    def _figure(self, name: str) -> str:
+        caption = re.search(_FIGURE.format(re.escape(name)), self.report, re.DOTALL)
+        if caption is None:
+            raise SystemExit(f"no figure {name} in {self.results}/report.html")
+        title, _, rest = caption[1].partition("</b>")
+        self.images.mkdir(parents=True, exist_ok=True)
+        picture = f"{self.kind}-{name}.svg"
+        (self.images / picture).write_bytes((self.results / "figures" / f"{name}.svg").read_bytes())
+        return f"![{_plain(title)}](../{IMAGES}/{picture})\n\n*{_plain(title)}* {_plain(rest)}".rstrip()
+
+    def _table(self, of: str) -> str:
+        asked, _, rows = of.partition(" | ")
+        name, _, columns = asked.partition(" ")
+        folder = self.results / "tables"
+        if not (folder / f"{name}.md").is_file():
+            known = ", ".join(sorted(path.stem for path in folder.glob("*.md")))
+            raise SystemExit(f"no table {name}; there are {known}")
+        text = (folder / f"{name}.md").read_text(encoding="utf-8")
+        head, rule, *body = [_cells(line) for line in text.splitlines() if line]
+        wanted = [one.strip() for one in columns.split(",") if one.strip()]
+        places = [head.index(one) for one in wanted or head if one != "remarks"]
+        shown = body[: int(rows)] if rows else body
+        lines = [_row([line[at] for at in places]) for line in (head, rule, *shown)]
+        if len(shown) < len(body):
+            lines += ["", f"({len(body) - len(shown)} more rows in `tables/{name}.csv`.)"]
+        return "\n".join(lines)
+
+    def _output(self, of: str) -> str:
+        command, _, without = of.partition(" | without ")
+        printed = self._typed(command).strip().splitlines()
+        lines = ["…" if without and re.search(without, line) else line.rstrip() for line in printed]
+        kept = [line for n, line in enumerate(lines) if line != "…" or lines[n - 1] != "…"]
+        return "\n".join(["```text", *kept, "```"])
+
+    def _notes(self, _: str) -> str:
+        return "\n\n".join(f"> {note}" for note in self.lock["notes"])
+
+    def _lines(self, of: str) -> str:
+        name, _, rest = of.partition(" ")
+        first, _, last = rest.partition(" to ")
+        lines = (self.folder / name).read_text(encoding="utf-8").splitlines()
+        start = next(n for n, line in enumerate(lines) if first in line)
+        end = next(n for n, line in enumerate(lines) if n >= start and last in line)
+        return "```yaml\n" + "\n".join(lines[start : end + 1]) + "\n```"
+
+
+def _plain(markup: str) -> str:
+    """HTML as a line of Markdown text."""
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", "", markup)).split())
+    return re.sub(r"([*_<>\[\]])", r"\\\1", text)
+
+
+def _cells(line: str) -> list[str]:
+    return [one.strip() for one in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def refresh(kind: str, folder: Path, images: Path, typed: Callable[[str], str] | None = None) -> str:
+    """A kind's page with everything made anew from a finished run; its figures are written."""
+    page = DOCS / "studies" / f"{kind}.md"
+    return Run(kind, folder, images, typed).page(page.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    kind, folder = sys.argv[1], Path(sys.argv[2])
+    (DOCS / "studies" / f"{kind}.md").write_text(refresh(kind, folder, DOCS / IMAGES), encoding="utf-8")
