@@ -19,11 +19,11 @@ from quaver.measure.paired import paired_differences
 from quaver.notebook import html_table
 from quaver.plugins import Measurement
 from quaver.records import Estimate
+from quaver.sides import Sides, changed_items, in_common, made_alike, strings_of
 from quaver.study import Study
 
 __all__ = ["Comparison", "compare"]
 
-_COLUMNS = ("model", "decoding", "variant", "evaluator")
 _CONCLUDED = (*ESTIMATED, *VERDICTS)
 _RESAMPLES = 2000
 _TAIL_DRAWS = 25
@@ -96,16 +96,6 @@ def _told(one: Estimate) -> tuple[str, ...]:
     return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """Two frames, made alike: the columns in which they differ on purpose hold ``before → after``."""
-
-    before: pl.DataFrame
-    after: pl.DataFrame
-    compared: tuple[str, ...]
-    keys: tuple[str, ...]
-
-
 def compare(
     before: Study,
     after: Study | None = None,
@@ -155,11 +145,11 @@ def compare(
     if by is not None or reference is not None:
         raise QuaverError("compare two studies, or the levels of one column in one study; not both")
     told: list[str] = []
-    frames = [_strings(one) for one in (before, after)]
+    frames = [strings_of(one) for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
-    sides = _alike(frames[0], frames[1], told)
-    sides, common = _common(sides, _changed(before, after), told, "")
+    sides = made_alike(frames[0], frames[1], told)
+    sides, common = in_common(sides, changed_items(before, after), told, "")
     asked = _asked(before, after, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
@@ -183,7 +173,7 @@ def _within(
     bounds: Sequence[Bound],
     resampling: Resampling,
 ) -> Comparison:
-    frame = _strings(study)
+    frame = strings_of(study)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
         rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
@@ -211,8 +201,8 @@ def _within(
     all_sides, items = [], set[str]()
     for other in others:
         here = [frame.filter(pl.col(by) == level) for level in (first, other)]
-        sides = _alike(here[0], here[1], told, by)
-        sides, _ = _common(sides, frozenset(), told, f"{other}: ")
+        sides = made_alike(here[0], here[1], told, by)
+        sides, _ = in_common(sides, frozenset(), told, f"{other}: ")
         items.update(sides.before["item"].unique().to_list())
         all_sides.append(sides)
 
@@ -233,94 +223,6 @@ def _within(
 
 def _called(study: Study, other: Study) -> str:
     return study.spec.name if study.spec.name != other.spec.name else str(study.folder)
-
-
-# ---------------------------------------------------------------------- two frames made alike
-
-
-def _strings(study: Study) -> pl.DataFrame:
-    return study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-def _alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: str | None = None) -> _Sides:
-    """Give both sides the same levels: those that both have, or each side's only one."""
-    compared = []
-    names = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
-    own = ("item", "label", "status", "reason", "gold")
-    for name in (name for name in names if name not in own):
-        levels = [frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)]
-        if levels[0] == levels[1]:
-            continue
-        if len(levels[0]) == len(levels[1]) == 1:
-            pair = pl.lit(f"{levels[0][0]} → {levels[1][0]}").alias(name)
-            before, after = before.with_columns(pair), after.with_columns(pair)
-            if name == by or (by is None and name in _COLUMNS):
-                compared.append(name)
-            continue
-        if name not in _COLUMNS:
-            continue
-        both = [level for level in levels[0] if level in levels[1]]
-        if not both:
-            raise MeasureError(
-                f"the two have no {name} in common",
-                where="compare",
-                expected="the same names on both sides, or a single one on each",
-                found=f"{', '.join(levels[0][:5])}; and {', '.join(levels[1][:5])}",
-                fix=f"rename one side's {name}, or compare within one study: --by {name}",
-            )
-        for side, some in zip(("before", "after"), levels, strict=True):
-            only = [level for level in some if level not in both]
-            if only:
-                told.append(f"{name} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
-        before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
-    keys = tuple(name for name in _COLUMNS if name in names)
-    return _Sides(before, after, tuple(compared), keys)
-
-
-def _changed(before: Study, after: Study) -> frozenset[str]:
-    """Items that share an id, and differ in a field that both sides know."""
-    known = {item.id: item.fields for item in before.experiment.items}
-    return frozenset(
-        item.id
-        for item in after.experiment.items
-        if item.id in known
-        and any(
-            str(known[item.id][name]) != str(value)
-            for name, value in item.fields.items()
-            if name in known[item.id]
-        )
-    )
-
-
-def _common(sides: _Sides, changed: frozenset[str], told: list[str], which: str) -> tuple[_Sides, int]:
-    """The items that both sides have, cell by cell."""
-    keys = [*sides.keys, "item"]
-    frames = [frame.filter(~pl.col("item").is_in(list(changed))) for frame in (sides.before, sides.after)]
-    here = [set(frame["item"].unique().to_list()) for frame in (sides.before, sides.after)]
-    both = here[0] & here[1]
-    if not both - changed:
-        raise MeasureError(
-            "the two have no items in common",
-            where="compare",
-            expected="items of the same id and the same fields",
-            found=f"{len(both)} items of the same id and other fields"
-            if both
-            else f"{', '.join(sorted(here[0])[:3])}, …; and {', '.join(sorted(here[1])[:3])}, …",
-            fix="give the items ids of their own with items.id",
-        )
-    for side, items in zip(("before", "after"), here, strict=True):
-        if items - both:
-            told.append(f"{which}{len(items - both):,} items: only {side}")
-    if both & changed:
-        told.append(f"{which}{len(both & changed):,} items: the same id, and other fields")
-    first, second = frames
-    kept = (
-        first.join(second.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
-        second.join(first.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
-    )
-    if kept[0].is_empty():
-        raise MeasureError("no item was answered in the same cell on both sides", where="compare")
-    return replace(sides, before=kept[0], after=kept[1]), len(both - changed)
 
 
 # ------------------------------------------------------------------------------- what differs
@@ -348,7 +250,7 @@ def _asked(
     return [*asked, *before.measurements([name for name in more if name not in there])]
 
 
-def _differences(sides: _Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
+def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
     found = []
     for one in asked:
         by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
@@ -364,7 +266,7 @@ def _differences(sides: _Sides, asked: Sequence[Measurement], resampling: Resamp
     return found
 
 
-def _changes(sides: _Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
+def _changes(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
     """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
     found = {tuple(by): _counted_changes(sides, by)}
 
@@ -377,7 +279,7 @@ def _changes(sides: _Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], 
     return changed
 
 
-def _counted_changes(sides: _Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
+def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
     keys = [*by, "item"]
     marked = [
         frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
@@ -392,7 +294,7 @@ def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Cal
     return lambda: one.of(frame, **how)
 
 
-def _flips(sides: _Sides) -> pl.DataFrame:
+def _flips(sides: Sides) -> pl.DataFrame:
     shown = [name for name in sides.compared if name not in sides.keys]
     keys = [*sides.keys, *shown, "item"]
     both = _commonest(sides.before, keys, "before").join(

@@ -16,7 +16,7 @@
 
 Each says where, what was expected, what was found and what to do. Foreign errors are translated
 into these at one boundary each: the YAML and pydantic ones in ``design.study_file``, the readers' in
-``design.items``, an engine's in its file under ``models``, SQLite's in ``collect.store``.
+``design.items``, an engine's in its file under ``models``, SQLite's in ``collect.database``.
 """
 
 from __future__ import annotations

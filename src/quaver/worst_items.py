@@ -18,6 +18,7 @@ from quaver.export import check_ending
 from quaver.measure.item_tables import item_stability
 from quaver.notebook import html_table
 from quaver.records import Estimate
+from quaver.sides import strings_of
 from quaver.spreadsheet import write_csv
 from quaver.study import Study
 
@@ -154,7 +155,7 @@ def worst(
 
 def _readings(study: Study, evaluator: str | None) -> pl.DataFrame:
     """The annotations of one evaluator."""
-    frame = study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = strings_of(study)
     known = frame["evaluator"].unique(maintain_order=True).to_list()
     own = next((one.title for one in study.spec.evaluators if one.title in known), known[0] if known else "")
     wanted = evaluator or own

@@ -1,0 +1,145 @@
+"""The SQLite file under a store: opened, brought up to date, written all or nothing, also on a full disk."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.tables import CHANGES, SCHEMA, VERSION
+from quaver.errors import StoreError
+
+__all__ = ["Database"]
+
+_BALLAST = 16 * 2**20
+"""Bytes set aside beside the database: given up when the disk is full, so that what was already
+answered can still be written down."""
+
+
+class Database:
+    """A file of responses, whatever is asked of its tables.
+
+    Args:
+        path: The file; made where it is missing.
+
+    Raises:
+        StoreError: It is no store, or one of a newer Quaver, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ballast = path.with_suffix(".reserve")
+        self._has_ballast = False
+        self._reading = threading.Lock()
+        self.full: StoreError | None = None
+        """Set when the disk is full: what was answered has still been written, no more can be."""
+        with self._translated():
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA busy_timeout = 10000")
+            self._bring_up_to_date()
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._look_up = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+    def _bring_up_to_date(self) -> None:
+        """Make the tables, or those that an older Quaver made into today's."""
+        version = self._version()
+        if version > VERSION:
+            raise StoreError(
+                "these responses were stored by a newer version of Quaver",
+                where=str(self._path),
+                expected=f"format {VERSION} or older",
+                found=f"format {version}",
+                fix="update Quaver",
+            )
+        if version == VERSION:
+            return
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self._transaction():
+            version = self._version() or VERSION  # another process may have been faster
+            steps = "".join(CHANGES[step] for step in range(version, VERSION))
+            for statement in (steps + SCHEMA).split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._look_up.close()
+        self._db.close()
+        if self._has_ballast:  # another process that only looks must leave it
+            with suppress(OSError):
+                self._ballast.unlink(missing_ok=True)
+
+    def reserve(self) -> None:
+        """Set space aside for the day when the disk is full."""
+        with self._translated():
+            self._has_ballast = True
+            self._ballast.write_bytes(bytes(_BALLAST))
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query of the tables gives; it may not change them."""
+        with self._translated():
+            return self._db.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
+        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
+            yield reader
+
+    def _write_whatever_happens(self, write: Callable[[], None]) -> None:
+        """Write in one transaction; where the disk is full, into the space that was set aside."""
+        try:
+            with self._transaction():
+                write()
+        except sqlite3.OperationalError as error:
+            if "full" not in str(error) or not self._ballast.exists():
+                raise self._error(error) from error
+            self._write_into_reserve(write)
+
+    def _write_into_reserve(self, write: Callable[[], None]) -> None:
+        self._ballast.unlink()
+        try:
+            with self._transaction():
+                write()
+        except sqlite3.OperationalError as error:
+            raise self._error(error) from error
+        self.full = StoreError(
+            "the disk is full",
+            where=str(self._path.parent),
+            found="no room for more responses; all that were answered are stored",
+            fix="free some space and run again; it goes on from there",
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Exception) -> StoreError:
+        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+        fix = "free some space and run again" if full else None
+        if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+            fix = "move the file away; it is not a store of responses"
+        return StoreError(
+            "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
+        )
