@@ -37,6 +37,7 @@ class Connection:
 
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
         self._address, self._key, self._timeout = address, key, timeout
+        self._base = address.url.rstrip("/")
         limits = Connections(max_connections=most + 2, max_keepalive_connections=most + 2)
         client = openai.DefaultAioHttpClient(
             limits=limits, timeout=Timeout(None, connect=_CONNECT), follow_redirects=False
@@ -68,7 +69,8 @@ class Connection:
             Passing: It may work another time.
             ModelError: It will not.
         """
-        reply = await self._sent(self._client.post(path, cast_to=HttpResponse, body=body))
+        # A whole URL is read once, where the SDK would read a path, its base and both together.
+        reply = await self._sent(self._client.post(self._base + path, cast_to=HttpResponse, body=body))
         if isinstance(reply, Response):
             return reply
         return self._redacted(reply.content), _limits(reply.headers.raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from asyncio import AbstractEventLoop
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
@@ -18,7 +19,7 @@ class Drawer(threading.Thread):
     Args:
         requests: Drawn from here; may wait for as long as it likes.
         loop: The event loop.
-        drawn: Called there with every request.
+        drawn: Called there with requests, as they come: all that were drawn since it was called last.
         ended: Called there when there are no more, with what drawing raised, if anything.
     """
 
@@ -26,13 +27,15 @@ class Drawer(threading.Thread):
         self,
         requests: Iterable[Request],
         loop: AbstractEventLoop,
-        drawn: Callable[[Request], None],
+        drawn: Callable[[list[Request]], None],
         ended: Callable[[BaseException | None], None],
     ) -> None:
         super().__init__(name="quaver-drawer", daemon=True)
         self._requests, self._loop, self._drawn, self._ended = requests, loop, drawn, ended
         self._wanted = threading.Semaphore(0)
         self._stopped = False
+        self._ready: deque[Request] = deque()
+        self._is_told = False
 
     def want(self, requests: int) -> None:
         """Draw so many more."""
@@ -53,10 +56,17 @@ class Drawer(threading.Thread):
                     self._wanted.acquire()
                     if self._stopped:
                         return
-                    request = next(requests)
-                    self._loop.call_soon_threadsafe(self._drawn, request)
+                    self._ready.append(next(requests))
+                    if not self._is_told:  # to wake the loop for each would cost more than to send it
+                        self._is_told = True
+                        self._loop.call_soon_threadsafe(self._hand_over)
             except StopIteration:
                 pass
             except BaseException as raised:  # handed to whoever takes the answers
                 error = raised
             self._loop.call_soon_threadsafe(self._ended, error)
+
+    def _hand_over(self) -> None:
+        """On the loop."""
+        self._is_told = False  # what is drawn from here on is told of again
+        self._drawn([self._ready.popleft() for _ in range(len(self._ready))])

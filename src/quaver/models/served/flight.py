@@ -191,15 +191,16 @@ class Flight:
             self._asked_for += wanted
             self._drawer.want(wanted)
 
-    def _drawn(self, request: Request) -> None:
-        self._asked_for -= 1
-        self._unfinished += 1
-        calls = len(request.calls)
-        step = calls if self._shared else 1
-        parts = [Part(request, first, min(step, calls - first)) for first in range(0, calls, step)]
-        for part in parts:
-            part.whole = parts
-        self._waiting.extend(parts)
+    def _drawn(self, requests: list[Request]) -> None:
+        self._asked_for -= len(requests)
+        self._unfinished += len(requests)
+        for request in requests:
+            calls = len(request.calls)
+            step = calls if self._shared else 1
+            parts = [Part(request, first, min(step, calls - first)) for first in range(0, calls, step)]
+            for part in parts:
+                part.whole = parts
+            self._waiting.extend(parts)
         self._pump()
 
     def _no_more(self, error: BaseException | None) -> None:
