@@ -80,7 +80,7 @@ def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
     assert {row["first_label.correct"] for row in rows} == {"true", ""}
     wrong = quaver("export", "study.yaml", "calls.xls", *FAKE)
     assert wrong.returncode == 2
-    assert "ends in .jsonl, .csv, .parquet" in wrong.stderr
+    assert "ends in .jsonl, .csv or .parquet" in wrong.stderr
 
 
 def test_errors_are_told_by_kind(quaver: Command) -> None:
