@@ -149,8 +149,10 @@ def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
             one.filename: (one.header_offset + 30 + len(one.filename), one.compress_size)
             for one in archive.infolist()
         }
+        directory = archive.start_dir
     changed = tmp_path / "changed.zip"
-    for at in range(0, len(whole), max(1, len(whole) // 80)):
+    last = range(len(whole) - 100, len(whole), 2)  # the archive's own checksum, and how long it is
+    for at in [*range(0, len(whole), max(1, len(whole) // 80)), *last, len(whole) - 72]:
         changed.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         try:
             found = verify(changed)
@@ -160,6 +162,10 @@ def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
         inside = [n for n, (start, size) in spans.items() if start + 40 <= at < start + size - 8]
         if inside and inside[0] != MANIFEST:
             assert inside[0] in found.changed, (at, found.changed)
+        # Bytes that hold none of a file's content are named, too, with the file whose they are.
+        of = [name for name, (start, _) in spans.items() if start - 30 - len(name) <= at < directory]
+        told = " ".join(found.changed)
+        assert (of[-1] if of else "") in told or "checksum" in told, (at, told)
     changed.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     with pytest.raises(StoreError, match="not as it was packed"):
         open_bundle(changed)

@@ -136,10 +136,39 @@ def extract(path: Path, folder: Path, form: str) -> Opened:
         raise _no_bundle(path, str(error)) from None
     except OSError as error:
         raise StoreError("the bundle cannot be read", where=str(path), found=str(error)) from error
-    digest = _digest_until(path, path.stat().st_size - len(comment) - 2)
-    if comment != _MARK + digest.encode() and not changed:
-        changed = [f"{path.name} (between its files, or in the manifest)"]
+    size = path.stat().st_size - len(comment) - 2
+    digest = _digest_until(path, size)
+    seal = _MARK + digest.encode()
+    # The comment's length stands outside what the digest is of, and a wrong one is forgiven by zipfile.
+    if not changed and _after(path, size) != struct.pack("<H", len(seal)) + seal:
+        changed = [_around(path, folder, manifest, comment)]
     return Opened(manifest, changed, digest)
+
+
+def _after(path: Path, start: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(_CHUNK)
+
+
+def _around(path: Path, folder: Path, manifest: Mapping[str, Any], comment: bytes) -> str:
+    """Where an archive was changed whose files are as they were: packed anew, it has the bytes it had."""
+    again = folder / f"{path.name}.again"
+    files = {name: folder / name for name in manifest["files"]}
+    try:
+        digest = pack(again, files, {name: value for name, value in manifest.items() if name != "files"})
+        whole, changed = again.read_bytes(), path.read_bytes()
+        with zipfile.ZipFile(again) as archive:
+            starts = [
+                (member.header_offset, f"how {member.filename} is packed") for member in archive.infolist()
+            ]
+            starts.append((archive.start_dir, "its directory"))
+    finally:
+        again.unlink(missing_ok=True)
+    if comment != _MARK + digest.encode() or len(whole) != len(changed):
+        return f"{path.name} (between its files, in the manifest, or in the checksum)"
+    at = next(n for n, (one, other) in enumerate(zip(whole, changed, strict=True)) if one != other)
+    return f"{path.name} (byte {at:,}, in {[what for start, what in starts if start <= at][-1]})"
 
 
 def _no_bundle(path: Path, found: str) -> StoreError:
