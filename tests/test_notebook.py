@@ -37,6 +37,8 @@ def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:
     assert "<i>" not in shown
     assert shown.count("undefined") == 200
     assert "1 more are not shown." in shown
+    alone = Estimate("m", 0.5, cell={"<i>": "&"})._repr_html_()
+    assert alone == "<p>m (&lt;i&gt; &amp;): 0.500, 0 items</p>"
 
 
 def test_every_chart_is_an_altair_object(tmp_path: Path) -> None:

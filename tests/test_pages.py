@@ -9,7 +9,8 @@ from tests.pages import run_page
 
 
 @pytest.mark.parametrize(
-    "page", ["import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"]
+    "page",
+    ["import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md", "notebook.md"],
 )
 def test_page(page: str, tmp_path: Path) -> None:
     assert run_page(page, tmp_path) > 0

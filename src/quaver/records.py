@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
@@ -435,3 +436,7 @@ class Estimate:
             return f"{name}: undefined, {self.reason}"
         interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
         return f"{name}: {self.value:.3f}{interval}, {self.n} {self.unit}{'s' * (self.n != 1)}"
+
+    def _repr_html_(self) -> str:
+        """The same line, where a notebook shows it."""
+        return f"<p>{escape(str(self))}</p>"
