@@ -62,26 +62,49 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def test_the_worst_come_first_with_their_answers(before: Study) -> None:
     found = quaver.worst(before)
-    assert found.items["item"].to_list() == ["i5", "i7", "i3"]
-    assert found.items["why"].to_list() == ["sensitive", "sensitive", "unparsed"]
-    assert found.items["unparsed"].to_list() == [0.0, 0.0, 1.0]
-    assert found.items["right"].to_list() == pytest.approx([2 / 3, 2 / 3, 0])
-    assert found.items["text"][2] == "Text 3."
+    assert found.items["item"].to_list() == ["i3", "i5", "i7"]
+    assert found.items["why"].to_list() == ["unparsed", "sensitive", "sensitive"]
+    assert found.items["unparsed"].to_list() == [1.0, 0.0, 0.0]
+    assert found.items["right"].to_list() == pytest.approx([0, 2 / 3, 2 / 3])
+    assert found.items["text"][0] == "Text 3."
     # Two labels to one, over the two labels of the set: the entropy of a third, in bits.
-    assert found.items["sensitivity"].to_list()[:2] == pytest.approx([0.9183, 0.9183], abs=1e-4)
-    assert found.items["score"][2] == 1.0
-    first = found.answers.tail(3)
+    assert found.items["sensitivity"].to_list()[1:] == pytest.approx([0.9183, 0.9183], abs=1e-4)
+    consistency = found.items["consistency"][1]
+    assert found.items["score"].to_list() == pytest.approx(
+        [1.0, *[(0.9183 + 1 - consistency) / 2] * 2], abs=1e-4
+    )
+    first = found.answers.head(3)
     assert first["output"].to_list() == ["=HYPERLINK(1) [red]hm[/red]"] * 3
     assert first["variant"].to_list() == ["wording=original", "wording=curt", "wording=long"]
     assert quaver.worst(before, n=1).items.height == 1
     assert "<td>i3</td>" in found._repr_html_()
 
 
+def test_where_most_have_no_label_the_best_answered_come_last(tmp_path: Path) -> None:
+    """i0 is never labelled, i1 once, i2 twice and otherwise, i3 twice and alike; the others always."""
+    given = {
+        "Is this": {0: "hm", 1: "hm", 2: "positive", 3: "positive"},
+        "Positive": {0: "hm", 1: "positive", 2: "negative", 3: "positive"},
+        "Would": {0: "hm", 1: "hm", 2: "hm", 3: "hm"},
+    }
+
+    def annotate(text: str, prompt: str) -> str:
+        asked = next(answers for start, answers in given.items() if start in prompt)
+        return asked.get(int(text.rstrip(".").split()[1]), "positive")
+
+    study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
+    study.run()
+    found = quaver.worst(study)
+    assert found.items["item"].to_list() == ["i0", "i2", "i1", "i3"]
+    assert found.items["score"][0] == 1.0
+    assert found.items["score"][3] == pytest.approx(1 / 3, abs=0.1)
+
+
 def test_before_and_after_on_the_worst_and_on_the_rest(before: Study, after: Study) -> None:
     found = quaver.worst(after, against=before, resamples=200)
     assert found.counts == {"worst": 3, "rest": 9, "all": 12}
-    assert found.items["item"].to_list() == ["i5", "i7", "i3"]
-    assert found.items["unparsed_after"].to_list() == pytest.approx([0, 0, 2 / 3])
+    assert found.items["item"].to_list() == ["i3", "i5", "i7"]
+    assert found.items["unparsed_after"].to_list() == pytest.approx([2 / 3, 0, 0])
     by = {(one.cell["items"], one.measure): one for one in found.differences}
     # Of nine answers to the worst, three more are right; of 27 to the rest, one is lost.
     assert by["worst", "accuracy"].value == pytest.approx(3 / 9)
@@ -106,7 +129,7 @@ def test_written_for_spreadsheets_and_programs(before: Study, tmp_path: Path) ->
     with (tmp_path / "worst.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 9
-    assert rows[-1]["output"] == "'=HYPERLINK(1) [red]hm[/red]"
+    assert rows[0]["output"] == "'=HYPERLINK(1) [red]hm[/red]"
     found.write(tmp_path / "worst.json")
     told = json.loads((tmp_path / "worst.json").read_text(encoding="utf-8"))
     assert [len(one["answers"]) for one in told["items"]] == [3, 3, 3]
@@ -143,6 +166,6 @@ def test_on_the_terminal(
     assert "i3: unparsed, gold label positive" in shown.stdout
     assert "=HYPERLINK(1) [red]hm[/red]" in shown.stdout
     told = here(tmp_path, *given, "--json", monkeypatch=monkeypatch, capsys=capsys)
-    assert [one["item"] for one in json.loads(told.stdout)["items"]] == ["i5", "i7", "i3"]
+    assert [one["item"] for one in json.loads(told.stdout)["items"]] == ["i3", "i5", "i7"]
     said = here(tmp_path, *given, "--out", "w.csv", monkeypatch=monkeypatch, capsys=capsys)
     assert said.stdout.strip() == "Wrote w.csv"

@@ -45,7 +45,7 @@ class Measurement(NamedTuple):
     only: Mapping[str, Sequence[str]] = {}
 
     def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
-        """The estimates.
+        """The estimates; of no annotations, one that is undefined.
 
         Args:
             frame: The annotations.
@@ -55,6 +55,8 @@ class Measurement(NamedTuple):
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
         for column, values in self.only.items():
             frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(values)))
+        if frame.is_empty():
+            return [Estimate(self.measure, None, reason="no annotations")]
         found = [] if self.flagged == "without" else self._taken(frame, other)
         if self.flagged != "with":
             for one in self._taken(without_flagged(frame), other):

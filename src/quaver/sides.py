@@ -33,8 +33,17 @@ class Sides:
 
 
 def strings_of(study: Study) -> pl.DataFrame:
-    """A study's annotations, their categories as texts."""
-    return study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    """A study's annotations, their categories as texts.
+
+    Raises:
+        MeasureError: There are none.
+    """
+    frame = study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    if frame.is_empty():
+        raise MeasureError(
+            "there are no annotations", where=str(study.folder), fix="quaver run asks what was not asked yet"
+        )
+    return frame
 
 
 def made_alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: str | None = None) -> Sides:

@@ -26,8 +26,9 @@ __all__ = ["RULE", "Worst", "worst"]
 
 RULE = (
     "Listed is what is sensitive (above 0), inconsistent (consistency below 0.5) or has answers without a "
-    "label, by sensitivity + (1 − consistency) + the share of answers without a label, each the mean over "
-    "models and decodings; what is undefined counts 0."
+    "label. The score is the mean over the item’s answers: one without a label counts 1, one with a label "
+    "the mean of the item’s sensitivity and 1 − consistency (of one alone where the other is undefined), each "
+    "taken over models and decodings. So it goes from 0, labelled alike every time, to 1."
 )
 """Which items are listed, and which of them come first."""
 
@@ -183,7 +184,8 @@ def _ranked(frame: pl.DataFrame, study: Study, n: int | None) -> pl.DataFrame:
         .alias("right"),
         pl.col("label").drop_nulls().mode().sort().first().alias("mode"),
     )
-    parts = (pl.col("sensitivity").fill_null(0), 1 - pl.col("consistency").fill_null(1), pl.col("unparsed"))
+    moved = pl.mean_horizontal(pl.col("sensitivity"), 1 - pl.col("consistency")).fill_null(0)
+    score = pl.col("unparsed") + (1 - pl.col("unparsed")) * moved
     why = [
         pl.when(pl.col("unparsed") > 0).then(pl.lit("unparsed")),
         pl.when(pl.col("sensitivity") > 1e-9).then(pl.lit("sensitive")),
@@ -192,7 +194,7 @@ def _ranked(frame: pl.DataFrame, study: Study, n: int | None) -> pl.DataFrame:
     found = (
         stability.join(answers, on="item", how="left", maintain_order="left")
         .with_columns(
-            pl.sum_horizontal(parts).alias("score"),
+            score.alias("score"),
             pl.concat_str(why, separator=", ", ignore_nulls=True).alias("why"),
         )
         .select("item", "gold", "why", *_NUMBERS, "mode")

@@ -24,8 +24,8 @@ def command(
         for estimate in estimates:
             print_json(asdict(estimate))
         return
-    concluded = [one for one in estimates if one.measure.startswith("conclusion")]
-    others = [one for one in estimates if not one.measure.startswith("conclusion")]
+    concluded = [one for one in estimates if "conclusion" in one.cell]
+    others = [one for one in estimates if "conclusion" not in one.cell]
     for one in (*estimates_tables(others), *conclusion_tables(concluded)):
         screen.print(one)
         screen.print()

@@ -1,8 +1,9 @@
 """Why labels may be unstable: the probable causes, with what in a study speaks for and against each.
 
 The rules are few and stated. An answer is *unlike* where it differs from its item's commonest label
-(`unlike`). It counts as concentrated where a fifth of the items (or variants) holds at least half of the
-unlike answers; as spread where it holds at most a third. Nothing here proves a cause: it says where to look.
+or has none (`unlike`). It counts as concentrated where a fifth of the items (or variants) holds at least half
+of the unlike answers; as spread where it holds at most a third. Nothing here proves a cause: it says where to
+look.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
     factor = strongest_factor([one for one in moved if one.cell.get("factor") in results.factors])
     models = results.models[:_MOST_MODELS] or [""]
     found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]
-    found.append(_levels(results, moved))
+    found.append(_levels(results, moved, first=not any(found)))
     trends = trend_figures(results)
     along = {id(one) for trend in trends for one in trend.estimates}
     for measure, draw in _CHARTS.items():
@@ -165,7 +165,8 @@ def _conclusions(results: Results) -> list[Figure | None]:
     return found
 
 
-def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
+def _levels(results: Results, moved: Sequence[Estimate], first: bool) -> Figure | None:
+    """What each factor does to one label's share; beside the finding where nothing else is."""
     spans = [one for one in moved if one.measure == "label_range" and one.value is not None]
     spans = [one for one in spans if one.cell["factor"] != "gold"] or spans
     if not spans:
@@ -179,9 +180,9 @@ def _levels(results: Results, moved: Sequence[Estimate]) -> Figure | None:
     return Figure(
         "factors",
         "level_shares",
-        "factors",
+        "finding" if first else "factors",
         title,
-        "A dot for each level, all else averaged; the named ones are the lowest and the highest.",
+        "A dot for each level, all else averaged, on its 95 % interval; lowest and highest are named.",
         lambda **how: level_chart(results, moved, label, **how),
         [*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
         f"{title}: {'; '.join(told)}.",

@@ -47,12 +47,18 @@ def finding(results: Results, moved: Sequence[Estimate]) -> Finding:
     spans = {one.cell["factor"]: one for one in moved if one.measure == "label_range"}
     asked = {factor: one for factor, one in spans.items() if factor != "gold" and one.value is not None}
     sentences: list[Markup] = []
-    if asked:
+    given = {one.cell["label"] for one in moved if one.measure == "level_shares" and one.value}
+    if results.annotations.is_empty():
+        headline = Markup("There are no answers yet, so nothing could be measured.")
+    elif given == {NO_LABEL}:
+        headline = Markup("No label could be read from any answer, so nothing can be said of the labels.")
+    elif len(given) == 1:
+        said = Markup("Every answer has the same label, {}, whatever is asked about whichever item.")
+        headline = said.format(_named(results, *given))
+    elif asked:
         top = strongest_factor(moved) or ""
         headline = _headline(moved, top, spans)
         sentences += _moves(results, moved, top, asked)
-    elif results.annotations.is_empty():
-        headline = Markup("There are no answers yet, so nothing could be measured.")
     else:
         headline = Markup("One way of asking only: this study cannot say how much the labels depend on it.")
     sentences += _stability(results)

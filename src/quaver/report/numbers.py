@@ -78,9 +78,20 @@ def interval(estimate: Estimate) -> Markup:
 
 
 def value_and_interval(estimate: Estimate) -> Markup:
-    """The value with its interval in brackets, as HTML; the reason where there is no value."""
+    """The value with its interval in brackets, as HTML; the reason where there is no value.
+
+    A value near 0 has no more decimals than its interval.
+
+    >>> value_and_interval(Estimate("alpha", -0.00227, -0.04, 0.05)).striptags()
+    '0.00 [−0.04 to 0.05]'
+    """
     if estimate.value is None:
         return Markup("not defined ({})").format(estimate.reason or "no reason given")
-    shown = number(estimate.value, percent_measure(estimate.measure))
+    percent = percent_measure(estimate.measure)
     ends = interval(estimate)
-    return Markup("{} [{}]").format(shown, ends) if ends else shown
+    if not ends:
+        return number(estimate.value, percent)
+    coarse = not percent and max(abs(estimate.low or 0.0), abs(estimate.high or 0.0)) >= 0.005
+    rounded = round(estimate.value, 2) + 0.0 if coarse else estimate.value
+    whole, shown = repr(float(estimate.value)), printed(rounded, percent)
+    return Markup('<data value="{}">{}</data> [{}]').format(whole, shown, ends)

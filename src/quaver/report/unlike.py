@@ -1,12 +1,15 @@
 """Which items and which variants the labels move with: answers unlike their item's commonest label.
 
-Within a model and a decoding every item has a commonest label, over all variants and repeats; no label is
-one label more. An answer that has another is unlike it. Items whose answers are often unlike are hard or
-vague to the model; a variant whose answers are often unlike asks something else than the others.
+Within a model and a decoding every item has a commonest label, over all variants and repeats. An answer that
+has another is unlike it, and so is one without a label: were no label one label more, an item that is seldom
+labelled would count as well answered, and the few prompts that get a label out of it as bad ones. Items
+whose answers are often unlike are hard or vague to the model; a variant whose answers are often unlike asks
+something else than the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -24,7 +27,8 @@ class Unlike:
 
     Attributes:
         items: A row an item, the worst first: ``item``, ``gold``, ``mode`` (the commonest label of all its
-            answers), ``answers``, ``unlike`` (how many), ``share``, ``unlabelled``.
+            answers; `NO_LABEL` where none has one), ``answers``, ``unlike`` (how many), ``share``,
+            ``unlabelled``.
         variants: A row a variant, the worst first: ``variant``, ``answers``, ``unlike``, ``share``.
         models: The same a model: ``model``.
         pairs: For each two labels, how many answers had the second where the first is the commonest:
@@ -78,24 +82,29 @@ def unlike(results: Results) -> Unlike | None:
     if counted.is_empty():
         return None
     by_item = counted.group_by(*_KEYS, "label").agg(pl.col("len").sum())
-    ordered = by_item.sort([*_KEYS, "len", "label"], descending=[False, False, False, True, False])
-    modes = ordered.group_by(_KEYS, maintain_order=True).first().select(*_KEYS, mode="label")
+    modes = _commonest(by_item, _KEYS)
+    unlike_it = (pl.col("label") != pl.col("mode")) | (pl.col("label") == NO_LABEL)
     joined = counted.join(modes, on=_KEYS, nulls_equal=True).with_columns(
-        other=pl.when(pl.col("label") != pl.col("mode")).then(pl.col("len")).otherwise(0)
+        other=pl.when(unlike_it).then(pl.col("len")).otherwise(0)
     )
     found = [_rates(joined, name) for name in ("item", "variant", "model")]
     whole = by_item.group_by("item", "label").agg(pl.col("len").sum())
-    commonest = whole.sort(["item", "len", "label"], descending=[False, True, False])
-    commonest = commonest.group_by("item", maintain_order=True).first().select("item", mode="label")
     told = counted.group_by("item").agg(
         pl.col("gold").first(), unlabelled=pl.col("len").filter(pl.col("label") == NO_LABEL).sum()
     )
-    items = found[0].join(commonest, on="item", maintain_order="left")
+    items = found[0].join(_commonest(whole, ("item",)), on="item", maintain_order="left")
     items = items.join(told, on="item", maintain_order="left")
     others = joined.filter(pl.col("other") > 0).group_by("mode", "label").agg(answers=pl.col("len").sum())
     return Unlike(
         items, found[1], found[2], others.sort(["answers", "mode", "label"], descending=[True, False, False])
     )
+
+
+def _commonest(counted: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The commonest label of each part, the first by name of several; no label only where all have none."""
+    last = pl.col("label") == NO_LABEL
+    ordered = counted.sort([*keys, last, -pl.col("len").cast(pl.Int64), "label"])
+    return ordered.group_by(keys, maintain_order=True).first().select(*keys, mode="label")
 
 
 def _rates(joined: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -93,7 +93,7 @@ def worst_answers_table(results: Results, found: Unlike | None, behind: Behind |
 
 def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     """The variants whose labels are most unlike the others', with their text and how it differs."""
-    if found is None or found.variants.height < 2:
+    if found is None or found.variants.height < 2 or not found.total:
         return Table((), (), name="worst-variants")
     variants = {str(one["id"]): one for one in results.variants}
     known = {measure: _by_variant(results, measure) for measure in ("accuracy", "wording_stability")}

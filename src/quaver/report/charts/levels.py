@@ -63,6 +63,11 @@ def level_chart(
     size = {"width": width - left - 40, "height": _STEP * len(spans)}
     line = Chart(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"), y=y)
     base = Chart(inline(rows)).encode(x=x, y=y)
+    bands = (
+        base.transform_filter("isValid(datum.least) && isValid(datum.most)")
+        .mark_rule(strokeWidth=9, opacity=0.18, color=DATA[0])
+        .encode(x=alt.X("least:Q"), x2=alt.X2("most:Q"))
+    )
     dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
         color=alt.value(DATA[0]), fill=alt.Fill("fill:N", scale=None)
     )
@@ -80,7 +85,7 @@ def level_chart(
         .properties(width=left, height=size["height"])
     )
     chart = alt.hconcat(
-        headings, alt.layer(line, dots, *texts).properties(**size), spacing=10, bounds="flush"
+        headings, alt.layer(bands, line, dots, *texts).properties(**size), spacing=10, bounds="flush"
     )
     return finished(chart, width=width, title=title, subtitle=subtitle)
 
@@ -109,11 +114,16 @@ def _rows(
         names = [results.label_name(code) for code in codes] if factor == "gold" else codes
         for place, one in enumerate(levels):
             where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
-            text, where = _told(names, place, where, close=(high - low) * width < 130)
+            if (high - low) * width < 130:  # one text stands for both ends, on the side where there is room
+                text, where = _both(names, where, "low" if low + high < 1 else "high")
+            else:
+                text = names[place]
             rows.append(
                 {
                     "y": at,
                     "value": one.value,
+                    "least": one.low,
+                    "most": one.high,
                     "text": fitted(text, width / 3.5),
                     "place": where,
                     "fill": PAPER if factor == "gold" else DATA[0],
@@ -122,8 +132,5 @@ def _rows(
     return rows, spans
 
 
-def _told(names: Sequence[str], place: int, where: str, *, close: bool) -> tuple[str, str]:
-    """What is written at a dot, and how: where the ends are close, one text stands for both."""
-    if not close or where == "between":
-        return names[place], where
-    return " – ".join(dict.fromkeys((names[0], names[-1]))), where if where == "low" else "none"
+def _both(names: Sequence[str], where: str, side: str) -> tuple[str, str]:
+    return " – ".join(dict.fromkeys((names[0], names[-1]))), where if where == side else "none"

@@ -132,7 +132,7 @@ def _scale(ends: tuple[float, float]) -> Any:
 def _axis(text: str, percent: bool, length: float) -> Any:
     return options(
         title=fitted(text, length),
-        format="%" if percent else "",
+        **({"format": "%"} if percent else {}),
         tickCount=4 if length < 260 else 6,
         grid=True,
         labelFlush=True,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from quaver.records import Estimate
 from quaver.report.charts.stacks import Bar, draw
-from quaver.report.figure import Figure, cell_name, spoken
+from quaver.report.figure import Figure, cell_name, names, spoken
 from quaver.report.numbers import number, printed
 from quaver.report.results import Results, varying
 from quaver.report.tables import Table
@@ -37,7 +37,7 @@ def shift_figure(results: Results) -> Figure | None:
     bars = [_gold(results, order)] if results.gold_shares else []
     bars += [
         Bar(
-            cell_name(one, columns, results),
+            _name(one, columns, results),
             {name: float(one.details["shares"].get(name, 0.0)) for name in order},
             printed(one.value or 0.0),
         )
@@ -67,6 +67,14 @@ def shift_figure(results: Results) -> Figure | None:
     )
 
 
+def _name(one: Estimate, columns: list[str], results: Results) -> str:
+    """Its cell, each level with its factor where not all cells are of the same factors."""
+    if all(column in one.cell for column in columns):
+        return cell_name(one, columns, results)
+    told = [f"{c}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
+    return " · ".join(told) or "all answers"
+
+
 def _gold(results: Results, order: list[str]) -> Bar:
     return Bar("gold labels", {name: results.gold_shares.get(name, 0.0) for name in order}, bold=True)
 
@@ -75,7 +83,7 @@ def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
     columns = varying(some)
     rows: list[tuple[str | Markup, ...]] = []
     for one in some[:400]:
-        told: list[str | Markup] = [cell_name(one, columns, results)]
+        told: list[str | Markup] = [_name(one, columns, results)]
         told += [number(float(one.details["shares"].get(name, 0.0)), percent=True) for name in order]
         told += [number(one.value or 0.0)]
         told += ["" if end is None else number(end) for end in (one.low, one.high)]

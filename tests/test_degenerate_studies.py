@@ -1,0 +1,174 @@
+"""Studies with nothing to measure in them, through every command that measures: a reason, and never a NaN."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.conftest import browser
+from tests.studies import written
+
+import quaver
+from quaver.errors import MeasureError
+from quaver.study import Study
+
+__all__ = ["browser"]
+
+MEASURES = (
+    *("accuracy", "compliance", "f1", "inter_model", "inter_pss", "intra_pss", "label_shares", "spread"),
+    *("factor_effects", "distribution_shift", "missing_bounds", "original_agreement"),
+)
+
+
+def sensible(text: str, prompt: str) -> str:
+    return ("positive", "negative")[(7 * len(text) + len(prompt)) % 2]
+
+
+def one_label(text: str, prompt: str) -> str:
+    return "positive"
+
+
+def no_label(text: str, prompt: str) -> str:
+    return "Hm."
+
+
+def fails(text: str, prompt: str) -> str:
+    raise ValueError("no")
+
+
+def other(text: str, prompt: str) -> str:
+    """Never asked: the answers of another function do not count as its own."""
+    raise AssertionError
+
+
+def opened(
+    folder: Path,
+    answer: Callable[[str, str], str],
+    *,
+    items: int = 6,
+    variants: bool = True,
+    gold: tuple[str, ...] = ("positive", "negative"),
+) -> Study:
+    rows = [f"i{n},Text {n} {'x' * n},{gold[n % len(gold)] if gold else ''}" for n in range(items)]
+    measures: list[dict[str, Any]] = [{"use": name} for name in MEASURES]
+    measures += [{"use": name, "classes": True} for name in ("sensitivity", "consistency")]
+    few = [one if one["use"] == "missing_bounds" else {**one, "resamples": 100} for one in measures]
+    study: dict[str, Any] = {
+        "name": "Tiny",
+        "task": {"labels": ["positive", "negative"]},
+        "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
+        "prompt": {"instruction": "Which?"},
+        "models": [{"name": "fake", "use": "function"}],
+        "evaluators": ["first_label", "exact"],
+        "measures": few,
+        "conclusions": [{"name": "half", "formula": "share(positive) ~ 1", "effect": "Intercept > 0.5"}],
+    }
+    if variants:
+        study["variants"] = [{"use": "wordings", "texts": {"b": "Which is it?", "c": "Say which!"}}]
+    path = written(folder, json.dumps(study), "\n".join(["id,text,truth", *rows]) + "\n")
+    return Study.open(path, functions={"fake": answer})
+
+
+def nothing_fits(folder: Path) -> Study:
+    opened(folder, sensible).run()
+    return opened(folder, other)
+
+
+def every_call_fails(folder: Path) -> Study:
+    study = opened(folder, fails)
+    study.run()
+    return study
+
+
+def run(folder: Path, answer: Callable[[str, str], str] = sensible, **how: Any) -> Study:
+    study = opened(folder, answer, **how)
+    study.run()
+    return study
+
+
+CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
+    "one item": (
+        lambda folder: run(folder, items=1),
+        ("no variation",),
+    ),
+    "one variant": (
+        lambda folder: run(folder, variants=False),
+        ("One way of asking only", "fewer than two raters"),
+    ),
+    "one of all": (
+        lambda folder: run(folder, one_label, items=1, variants=False),
+        ("One way of asking only",),
+    ),
+    "no gold": (lambda folder: run(folder, gold=()), ("Accuracy could not be measured", "no gold")),
+    "one class": (lambda folder: run(folder, gold=("positive",)), ("Accuracy",)),
+    "one label in use": (
+        lambda folder: run(folder, one_label),
+        ("Every answer has the same label, “positive”", "no variation"),
+    ),
+    "no valid answer": (
+        lambda folder: run(folder, no_label),
+        ("No label could be read from any answer", "Inter-prompt stability could not be measured"),
+    ),
+    "every call fails": (every_call_fails, ("No label could be read from any answer", "error")),
+    "no answer": (nothing_fits, ("There are no answers yet", "no annotations")),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Study]:
+    made = CASES[request.param][0](tmp_path_factory.mktemp("degenerate"))
+    return request.param, made
+
+
+def test_every_estimate_has_a_value_or_a_reason(case: tuple[str, Study]) -> None:
+    for one in [*case[1].estimates(), *case[1].audit(), *case[1].pictured()]:
+        numbers = [number for number in (one.value, one.low, one.high) if number is not None]
+        assert all(abs(number) < 1e9 for number in numbers), one
+        assert (one.value is None) == bool(one.reason), one
+
+
+def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) -> None:
+    name, study = case
+    path = study.report()
+    page, said = browser.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    text = " ".join(page.locator("body").inner_text().split())
+    empty = page.evaluate(
+        "[...document.querySelectorAll('figure')].filter(f => [...f.querySelectorAll('svg')]"
+        ".some(s => s.querySelectorAll('path, rect, line, circle').length < 3)).map(f => f.id)"
+    )
+    page.close()
+    assert (said, empty) == ([], [])
+    whole = " ".join(
+        unescape(re.sub(r"<(style|script).*?</\1>|<[^>]+>", " ", path.read_text(), flags=re.S)).split()
+    )
+    for words in CASES[name][1]:
+        assert words in whole
+    written_out = [
+        file.read_text()
+        for file in (path.with_name("estimates.csv"), *(path.parent / "tables").glob("*.csv"))
+    ]
+    for told in (text, whole, *written_out):
+        assert re.findall(r"\b(?:NaN|nan|inf|None)\b", told) == []
+
+
+def test_the_composers_say_why_or_answer(case: tuple[str, Study]) -> None:
+    name, study = case
+    sized = str(study.sizes(0.2, "accuracy"))
+    assert "nan" not in sized
+    if name == "no answer":
+        for composed in (quaver.worst, lambda one: quaver.compare(one, one)):
+            with pytest.raises(MeasureError, match="there are no annotations"):
+                composed(study)
+        return
+    assert quaver.worst(study).items["score"].is_between(0, 1).all()
+    found = quaver.compare(study, study, resamples=100)
+    assert found.flips.is_empty()
+    assert all(one.value == 0 for one in found.differences if one.value is not None)
