@@ -27,8 +27,8 @@ __all__ = ["RULE", "Worst", "worst"]
 RULE = (
     "Listed is what is sensitive (above 0), inconsistent (consistency below 0.5) or has answers without a "
     "label. The score is the mean over the item’s answers: one without a label counts 1, one with a label "
-    "the mean of the item’s sensitivity and 1 − consistency (of one alone where the other is undefined), each "
-    "taken over models and decodings. So it goes from 0, labelled alike every time, to 1."
+    "the mean of the item’s sensitivity and 1 − consistency (of one alone where the other is undefined), "
+    "each taken over models and decodings. So it goes from 0, labelled alike every time, to 1."
 )
 """Which items are listed, and which of them come first."""
 
