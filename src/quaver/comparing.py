@@ -222,7 +222,9 @@ def _within(
 
 
 def _called(study: Study, other: Study) -> str:
-    return study.spec.name if study.spec.name != other.spec.name else str(study.folder)
+    if study.spec.name != other.spec.name:
+        return study.spec.name
+    return str(study.folder if study.folder.name else study.folder.resolve().name)
 
 
 # ------------------------------------------------------------------------------- what differs
