@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from machine import machine
 
@@ -104,11 +105,14 @@ def answers(model: Model, asked: Iterable[Request]) -> list[Response]:
     return [found[id(request)] for request in asked]
 
 
-def served(model: LlamaCpp, asked: Iterable[Request]) -> list[Response]:
-    """The same through the HTTP server that llama.cpp has, several at once."""
+def served(
+    model: LlamaCpp, asked: Iterable[Request], setting: Literal["repeatable", "fast"]
+) -> list[Response]:
+    """The same through the HTTP server that llama.cpp has: several at once, or so that it repeats itself."""
     model._load()
     url = f"{model._server.listening_address}/v1"
-    return answers(OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url), asked)
+    outside = OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url, setting=setting)
+    return answers(outside, asked)
 
 
 def agreement(ones: list[Response], others: list[Response], question: str) -> Agreement:
@@ -179,7 +183,8 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
             print(f"{name}: {time.perf_counter() - started:.0f} s, loading included", flush=True)
             model.close()
         server = LlamaCpp(model=MODEL, context=512)
-        found["llama.cpp's server"] = served(server, asked)
+        found["llama.cpp's server"] = served(server, asked, "fast")
+        found["llama.cpp's server, repeatable"] = served(server, asked, "repeatable")
         server.close()
     pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
     pairs += [("llamacpp, unpacked", "transformers")]

@@ -299,6 +299,13 @@ def test_repeats_are_not_shared_where_the_server_cannot() -> None:
         OpenAICompatible(model="m", preset="groq", repeats="shared")
 
 
+def test_only_llamacpps_server_asked_one_call_at_a_time_repeats_itself() -> None:
+    with pytest.raises(SpecError, match="can be made to repeat itself"):
+        OpenAICompatible(model="m", preset="vllm", setting="repeatable")
+    with pytest.raises(SpecError, match="one call at a time"):
+        OpenAICompatible(model="m", preset="llamacpp_server", setting="repeatable", concurrency=8)
+
+
 def test_identity_is_of_what_is_served_not_of_where() -> None:
     here = OpenAICompatible(model="m", preset="vllm")
     assert (

@@ -68,6 +68,8 @@ class OpenAICompatible:
         body: Fields that every request carries beside (``reasoning_effort: low``); null leaves one out.
         allow_downgrade: What the study does without, where the server turns out not to honour it; it is
             recorded. Anything else that it does not honour is an error.
+        setting: ``repeatable``: one call at a time, its prompt read before it is answered: llama.cpp's
+            server then does the very arithmetic of ``llamacpp`` in process. ``fast``: as the server likes.
         concurrency: Calls at once; found out by itself if left out.
         requests_per_minute: At most; found out by itself if left out.
         tokens_per_minute: At most, prompts and answers together.
@@ -100,6 +102,7 @@ class OpenAICompatible:
         supports: Supports | None = None,
         body: Mapping[str, Any] | None = None,
         allow_downgrade: Sequence[Feature] = (),
+        setting: Literal["repeatable", "fast"] = "fast",
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
@@ -116,6 +119,11 @@ class OpenAICompatible:
         self._allowed = frozenset(allow_downgrade)
         self._found: dict[str, Any] = {}
         self._timeout, self._retries, self._patience = timeout, retries, patience
+        self._is_repeatable = setting == "repeatable"
+        self._last_read: tuple[Message, ...] = ()
+        if self._is_repeatable:
+            _check_repeatable(preset, repeats, concurrency)
+            concurrency = 1
         self._pace_options = {
             "concurrency": concurrency,
             "requests_per_minute": requests_per_minute,
@@ -148,6 +156,7 @@ class OpenAICompatible:
         # "chat" was once an option's value; it stays, since what is stored is found by this.
         parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, "chat"]
         parts += [self._repeats] * (self._repeats != "independent")
+        parts += ["repeatable"] * self._is_repeatable
         parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
         return " ".join([*parts, self._version]).strip()
 
@@ -160,6 +169,7 @@ class OpenAICompatible:
             "model": self._model,
             "version": self._version,
             "repeats": self._repeats,
+            "setting": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
             "openai": version_of("openai"),
             **self._found,
@@ -204,6 +214,7 @@ class OpenAICompatible:
     def close(self) -> None:
         """Nothing is open between two runs; what was learnt of the server's limit is forgotten."""
         self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
+        self._last_read = ()
 
     # ------------------------------------------------------------------ one call
 
@@ -213,7 +224,10 @@ class OpenAICompatible:
     async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
         request = part.request
         body = body_of(server, self._model, request, first=part.first, n=part.n)
-        came = await connection.post(PLAIN if is_plain(request.prompt.messages) else CHAT, body)
+        path = PLAIN if is_plain(request.prompt.messages) else CHAT
+        came = await self._read(connection, path, body, request.prompt.messages) or await connection.post(
+            path, body
+        )
         if isinstance(came, Response):
             return Landed([came] * part.n)
         content, limits = came
@@ -227,6 +241,26 @@ class OpenAICompatible:
             wrapped=wrapped,
         )
         return Landed(responses, limits)
+
+    async def _read(
+        self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
+    ) -> Response | None:
+        """Have a prompt read, where answers are to repeat themselves: its last token is then read alone.
+
+        Returns:
+            A response where the prompt is at fault.
+        """
+        if not self._is_repeatable:
+            return None
+        body["id_slot"] = 0
+        if messages == self._last_read:
+            return None
+        self._last_read = ()
+        came = await connection.post(path, body | {"max_tokens": 0, "cache_prompt": False})
+        if isinstance(came, Response):
+            return came
+        self._last_read = messages
+        return None
 
     def _connected(self) -> AbstractAsyncContextManager[Connection]:
         from quaver.models.served.connection import Connection
@@ -264,6 +298,23 @@ def _from_environment(preset: str | None) -> str:
     """Azure gives every customer an address; its tools keep it in a variable."""
     endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "") if preset == "azure" else ""
     return f"{endpoint.rstrip('/')}/openai/v1" if endpoint else ""
+
+
+def _check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
+    if preset != "llamacpp_server":
+        raise SpecError(
+            "only llama.cpp's server can be made to repeat itself to the last bit",
+            where="setting",
+            found=f"setting: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
+            fix="leave `setting` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
+        )
+    if repeats == "shared" or concurrency not in (None, 1):
+        raise SpecError(
+            "what is to repeat itself is asked one call at a time",
+            where="setting",
+            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
+            fix="leave out `repeats` and `concurrency`, or `setting: fast`",
+        )
 
 
 def _checked_url(url: str, preset: str | None) -> str:
