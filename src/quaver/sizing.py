@@ -7,6 +7,7 @@ from math import ceil, sqrt
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.plugins import Measurement
@@ -17,10 +18,17 @@ __all__ = ["Need", "Sizing", "assumed_sizes", "checked_width", "measured_sizes"]
 _Z = 1.96
 _ALPHA = 0.8
 _SPREAD = 0.05
-_LEAST = 3
+_FEWEST_ITEMS = 10
+"""Items from which the width is reckoned: of fewer the spread is known to a factor of about two."""
+_LEAST = 4
 """Wordings or repeats from which their own spread is reckoned."""
 _LEFT_OUT = 20
 """Parts that are left out in turn, at most."""
+_RANGES = (
+    "In brackets is what it may take: the stored answers show the spread only so well (95 %, as if it were "
+    "that of a normal distribution). Each number is for one thing alone, all else being as it is in these "
+    "answers."
+)
 _SHARES = frozenset(["accuracy", "compliance", "label_shares", "strict_stability", "mode_frequency", "f1"])
 _FACETS = {"variant": "wordings", "repeat": "repeats"}
 
@@ -33,11 +41,14 @@ class Need:
         what: ``items``, ``wordings`` or ``repeats``.
         number: How many; None where it cannot be said.
         why: What this rests on, in words.
+        between: What the number may be, since the stored answers show the spread only so well; None where
+            it rests on assumptions, or is not known.
     """
 
     what: str
     number: int | None
     why: str
+    between: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,10 @@ class Sizing:
         lines = [f"A 95 % interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
         for one in self.needs:
             number = "not known" if one.number is None else f"{one.number:,}"
-            lines.append(f"  {one.what}: {number}. {one.why}")
+            ends = f" ({one.between[0]:,} to {one.between[1]:,})" if one.between else ""
+            lines.append(f"  {one.what}: {number}{ends}. {one.why}")
+        if any(one.between for one in self.needs):
+            lines.append(_RANGES)
         return "\n".join(lines)
 
 
@@ -132,7 +146,10 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
 
     Items: the interval of the stored answers, which narrows with the root of their number. Wordings and
     repeats: the jackknife's standard error, leaving one out at a time, over those that are stored, which
-    narrows alike. Each is what it takes by itself, the others being as they are.
+    narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
+    k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
+    (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 wordings or repeats, and where the answers
+    do not vary, so that the interval is a bound that says nothing of the spread.
 
     Args:
         measurement: The measure.
@@ -149,7 +166,16 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     cell = ", ".join(f"{column} {level}" for column, level in widest.cell.items()) or "the whole study"
     now = _width(widest)
     why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√items."
-    needs = [Need("items", max(2, _up(widest.n * (now / width) ** 2)), why)]
+    if widest.n < _FEWEST_ITEMS:
+        why = f"{widest.n:,} are answered ({cell}); {_FEWEST_ITEMS} or more show how they differ."
+        needs = [Need("items", None, why)]
+    elif widest.details.get("differing") == 0:
+        why = (
+            f"All {widest.n:,} are alike ({cell}), and say nothing of how items differ: ask about more first."
+        )
+        needs = [Need("items", None, why)]
+    else:
+        needs = [_reckoned("items", widest.n * (now / width) ** 2, widest.n, why, least=2)]
     needs += [_left_out(measurement, frame, widest, column, width) for column in _FACETS]
     return Sizing(measurement.measure, width, on, tuple(needs))
 
@@ -179,12 +205,21 @@ def _left_out(
         return Need(what, None, "The measure cannot be taken with some of them left out.")
     g = len(values)
     error = sqrt((g - 1) / g * float(((np.array(values) - np.mean(values)) ** 2).sum()))
-    need = max(1, _up(len(levels) * (2 * _Z * error / width) ** 2))
+    if error < 1e-9:
+        told = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
+        return Need(what, None, f"{told}, which says nothing of how {what} in general differ.")
     why = (
         f"{len(levels)} are stored; leaving them out in turn gives ± {_Z * error:.3f} over {what} in "
         f"general, which goes with 1/√{what}."
     )
-    return Need(what, need, why)
+    return _reckoned(what, len(levels) * (2 * _Z * error / width) ** 2, g, why, least=1)
+
+
+def _reckoned(what: str, number: float, seen: int, why: str, *, least: int) -> Need:
+    """A number that goes with a variance, of which ``seen`` things are known, with its range."""
+    low, high = ((seen - 1) / special.chdtri(seen - 1, above) for above in (0.025, 0.975))
+    ends = (max(least, _up(number * float(low))), max(least, _up(number * float(high))))
+    return Need(what, max(least, _up(number)), why, ends)
 
 
 def _n(number: float, why: str) -> Need:

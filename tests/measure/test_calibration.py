@@ -190,3 +190,24 @@ def test_two_evaluators_side_by_side():
     assert beside(both, ("said", "logprob"))["token"].to_list() == [0.1, 0.2]
     with pytest.raises(MeasureError, match="no annotations of that evaluator"):
         beside(both, ("said", "logit"))
+
+
+def test_a_bins_interval_counts_items_not_answers() -> None:
+    """Ten answers to each of four items, all alike: known as well as four answers are."""
+    frame = pl.DataFrame(
+        {
+            "item": [n // 10 for n in range(40)],
+            "repeat": [n % 10 for n in range(40)],
+            "label": ["a"] * 40,
+            "gold": ["a" if n < 20 else "b" for n in range(40)],
+            "confidence": [0.75] * 40,
+        }
+    )
+    (row,) = ece(frame, resamples=10)[0].details["curve"]
+    (four,) = reliability_curve([0.75] * 4, [1, 1, 0, 0])
+    assert (row["n"], row["right"]) == (40, 0.5)
+    assert [row[end] for end in ("right_low", "right_high")] == pytest.approx(
+        [four[end] for end in ("right_low", "right_high")]
+    )
+    # Wilson's interval of 2 of 4, as tables have it
+    assert [row["right_low"], row["right_high"]] == pytest.approx([0.150, 0.850], abs=5e-4)

@@ -18,6 +18,7 @@ from quaver.measure.calibration_bins import (
     brier_parts,
     calibrated_draws,
     debiased_ece,
+    right_between,
 )
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
 from quaver.measure.floor import above_floor, affordable, holding_its_value
@@ -233,7 +234,8 @@ class _Error:
         if self._name == "ece":
             residual = binned(answers, chosen, answers.right - _shares(answers, chosen)[chosen.of])
             details["debiased"] = debiased_ece(gaps.sum(0), n.sum(0), residual)
-        details |= {"answers": answers.right.size, "curve": _curve(answers, chosen)}
+        curve = _curve(answers, chosen, resampling.confidence)
+        details |= {"answers": answers.right.size, "curve": curve}
         warnings: tuple[str, ...] = ()
         if details.get("floor_high", -1.0) >= value:
             warnings = (
@@ -267,10 +269,11 @@ def _shares(answers: Graded, bins: Bins) -> Floats:
     return np.asarray(np.bincount(bins.of, answers.right, minlength=size) / np.maximum(n, 1))
 
 
-def _curve(answers: Graded, bins: Bins) -> list[dict[str, float]]:
+def _curve(answers: Graded, bins: Bins, level: float) -> list[dict[str, float]]:
     n = np.bincount(bins.of, minlength=bins.edges.size - 1)
     sums = np.bincount(bins.of, answers.confidence, minlength=n.size)
     shares = _shares(answers, bins)
+    low, high = right_between(answers, bins, level)
     return [
         {
             "low": float(bins.edges[k]),
@@ -278,6 +281,8 @@ def _curve(answers: Graded, bins: Bins) -> list[dict[str, float]]:
             "n": int(n[k]),
             "confidence": float(sums[k] / n[k]),
             "right": float(shares[k]),
+            "right_low": float(low[k]),
+            "right_high": float(high[k]),
         }
         for k in np.flatnonzero(n)
     ]
@@ -289,6 +294,7 @@ def reliability_curve(
     *,
     bins: int = 10,
     binning: Binning = "width",
+    level: float = 0.95,
 ) -> list[dict[str, float]]:
     """Mean confidence and share of right answers in each bin that holds answers.
 
@@ -297,17 +303,24 @@ def reliability_curve(
         right: 1 or True where it is right, the same shape.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"``.
+        level: Of the shares' intervals.
 
     Returns:
-        By bin: ``low`` and ``high`` (its ends), ``n``, ``confidence`` (mean) and ``right`` (share).
+        By bin: ``low`` and ``high`` (its ends), ``n``, ``confidence`` (mean), ``right`` (share), and the ends
+        of its interval, ``right_low`` and ``right_high`` (see `calibration_bins.right_between`).
 
-    >>> reliability_curve([0.75, 0.75], [1, 0], bins=2)
-    [{'low': 0.5, 'high': 1.0, 'n': 2, 'confidence': 0.75, 'right': 0.5}]
+    One right of two: (0.5 + 3.84/4 ± 1.96 √(0.125 + 3.84/16)) / (1 + 3.84/2) is 0.5 ± 0.4055:
+
+    >>> (row,) = reliability_curve([0.75, 0.75], [1, 0], bins=2)
+    >>> [row[name] for name in ("low", "high", "n", "confidence", "right")]
+    [0.5, 1.0, 2, 0.75, 0.5]
+    >>> round(row["right_low"], 4), round(row["right_high"], 4)
+    (0.0945, 0.9055)
     """
     sure, true = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
     alone = np.arange(sure.size)
     answers = Graded(alone, np.zeros_like(alone), sure, true, sure.size, {}, None)
-    return _curve(answers, assigned(sure, bins, binning))
+    return _curve(answers, assigned(sure, bins, binning), level)
 
 
 def brier(

@@ -7,14 +7,23 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats
 from quaver.measure.confidences import Graded
 from quaver.measure.encode import Ints
 
-__all__ = ["Binning", "Bins", "assigned", "binned", "brier_parts", "calibrated_draws", "debiased_ece"]
+__all__ = [
+    "Binning",
+    "Bins",
+    "assigned",
+    "binned",
+    "brier_parts",
+    "calibrated_draws",
+    "debiased_ece",
+    "right_between",
+]
 
 Binning = Literal["width", "mass"]
 """Bins of one width, or bins that hold equally many answers."""
@@ -103,6 +112,31 @@ def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
     folded = s * np.sqrt(2 / np.pi) * np.exp(-(at**2) / 2) + d * (1 - 2 * stats.norm.cdf(-at))
     corrected = np.where(s > 0, 2 * d - folded, d)
     return float((n[full] * corrected).sum() / n.sum())
+
+
+def right_between(graded: Graded, bins: Bins, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """The interval of each bin's share of right answers: Wilson's, with answers to one item taken together.
+
+    (a + z²/2m ± z √(a(1 − a)/m + z²/4m²)) / (1 + z²/m), a being the share and m how many independent answers
+    would know it as well: a(1 − a)/s², with s² = Σ_items (Σ (right − a))² / n², and no more than there are
+    answers; the number of items where all or none are right. Wilson (1927), Journal of the ASA 22, 209-212;
+    m as in Korn & Graubard (1998), Survey Methodology 24, 193-201.
+
+    Returns:
+        The low and the high ends, shape (bins,); NaN for an empty bin.
+    """
+    ones = np.ones(graded.right.size)
+    n, hits = binned(graded, bins, ones), binned(graded, bins, graded.right)
+    total = n.sum(0)
+    with np.errstate(all="ignore"):
+        share = hits.sum(0) / total
+        spread = ((hits - n * share) ** 2).sum(0) / total**2
+        m = np.where(spread > 0, np.minimum(share * (1 - share) / spread, total), (n > 0).sum(0))
+        z = float(special.ndtri(0.5 + confidence / 2))
+        middle = share + z**2 / (2 * m)
+        half = z * np.sqrt(share * (1 - share) / m + z**2 / (4 * m**2))
+        ends = [np.clip((middle + sign * half) / (1 + z**2 / m), 0, 1) for sign in (-1, 1)]
+    return ends[0], ends[1]
 
 
 def brier_parts(graded: Graded, bins: Bins) -> dict[str, float]:

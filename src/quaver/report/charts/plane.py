@@ -22,7 +22,7 @@ _HEIGHT = 200
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One point: where it is, its interval upwards, and in which panel and series it stands."""
+    """One point: where it is, its intervals upwards and across, and in which panel and series it stands."""
 
     x: float
     y: float
@@ -31,6 +31,8 @@ class Spot:
     panel: str = ""
     series: str = ""
     size: float = 38
+    left: float | None = None
+    right: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def _ends(values: Sequence[float], wanted: tuple[float, float] | None) -> tuple[
 
 
 def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any:
-    xs = [spot.x for spot in plane.spots]
+    xs = [end for spot in plane.spots for end in (spot.x, spot.left, spot.right) if end is not None]
     ys = [end for spot in plane.spots for end in (spot.y, spot.low, spot.high) if end is not None]
     levels = [guide.value for guide in plane.guides if guide.value is not None]
     x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
@@ -109,7 +111,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(spot, series) for spot in plane.spots if spot.panel == panel]
     base = Chart(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
-    layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(base, plane, _scale(y_ends))]
+    layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(base, plane, x_ends, y_ends)]
     if plane.joined:
         layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
     layers.append(
@@ -146,17 +148,27 @@ def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
         "y": spot.y,
         "low": spot.low,
         "high": spot.high,
+        "left": spot.left,
+        "right": spot.right,
         "series": place,
         "size": spot.size,
         **look(place),
     }
 
 
-def _intervals(base: Any, plane: Plane, scale: Any) -> list[Any]:
+def _intervals(
+    base: Any, plane: Plane, x_ends: tuple[float, float], y_ends: tuple[float, float]
+) -> list[Any]:
     known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    between = {"y": alt.Y("low:Q", scale=scale), "y2": alt.Y2("high:Q")}
+    between = {"y": alt.Y("low:Q", scale=_scale(y_ends)), "y2": alt.Y2("high:Q")}
     if not plane.joined:
-        return [known.mark_rule(strokeWidth=1.2).encode(**between)]
+        bars = [known.mark_rule(strokeWidth=1.2).encode(**between)]
+        if any(spot.left is not None for spot in plane.spots):
+            across = {"x": alt.X("left:Q", scale=_scale(x_ends)), "x2": alt.X2("right:Q")}
+            known = base.transform_filter("isValid(datum.left) && isValid(datum.right)")
+            level = alt.Y("y:Q", scale=_scale(y_ends))
+            bars.append(known.mark_rule(strokeWidth=1.2).encode(**across, y=level))
+        return bars
     return [known.mark_area(opacity=0.16).encode(fill=alt.Fill("ink:N", scale=None), **between)]
 
 

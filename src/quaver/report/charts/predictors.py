@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from quaver.records import Estimate
 from quaver.report.charts.plane import Plane, Spot, draw
-from quaver.report.figure import Figure
+from quaver.report.figure import BARS, Figure
 from quaver.report.numbers import number, printed
 from quaver.report.results import Results
 from quaver.report.tables import Table
@@ -34,10 +34,8 @@ def predictor_figure(results: Results) -> Figure | None:
     if not own:
         return None
     points = [*own, *_baselines(results)]
-    spots = [
-        Spot(x, y, series=_SERIES[kind], size=34 if kind in ("", "left out") else 22)
-        for kind, _, _, x, y in points[:_MOST]
-    ]
+    between = _intervals(results)
+    spots = [_spot(point, between) for point in points[:_MOST]]
     plane = Plane(
         spots,
         "sensitivity (0: never changes)",
@@ -55,11 +53,39 @@ def predictor_figure(results: Results) -> Figure | None:
         "sensitivity",
         title,
         f"{told} A good prompt is at the upper left: its labels do not move, and items of a class get the "
-        f"same.{cut}",
+        f"same.{' ' + BARS if any(spot.low is not None for spot in spots) else ''}{cut}",
         partial(draw, plane),
         found,
         f"{title}. {told}",
         table=_table(points, results),
+    )
+
+
+def _intervals(results: Results) -> dict[tuple[str, frozenset[tuple[str, str]]], Estimate]:
+    """The study's own estimates of each class, by measure and cell."""
+    return {
+        (measure, frozenset(one.cell.items())): one
+        for measure in ("sensitivity", "consistency")
+        for one in results.main(measure)
+        if "class" in one.cell and one.low is not None
+    }
+
+
+def _spot(point: _Point, between: Mapping[tuple[str, frozenset[tuple[str, str]]], Estimate]) -> Spot:
+    kind, cell, name, x, y = point
+    if kind in ("noisy", "random"):
+        return Spot(x, y, series=_SERIES[kind], size=22)
+    where = frozenset({**cell, "class": name}.items())
+    across, up = (between.get((measure, where)) for measure in ("sensitivity", "consistency"))
+    return Spot(
+        x,
+        y,
+        up.low if up else None,
+        up.high if up else None,
+        series=_SERIES[kind],
+        size=34,
+        left=across.low if across else None,
+        right=across.high if across else None,
     )
 
 

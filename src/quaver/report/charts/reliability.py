@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from quaver.records import Estimate
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
-from quaver.report.figure import Figure, cell_name, spoken
+from quaver.report.figure import BARS, Figure, cell_name, spoken
 from quaver.report.numbers import number, printed
 from quaver.report.results import Results, varying
 from quaver.report.tables import Table
@@ -16,6 +16,7 @@ from quaver.report.tables import Table
 __all__ = ["reliability_figure"]
 
 _MOST = 9
+_ENDS = ("right_low", "right_high")
 
 
 def reliability_figure(results: Results) -> Figure | None:
@@ -31,7 +32,14 @@ def reliability_figure(results: Results) -> Figure | None:
     some = every[:_MOST]
     panels = {str(at): _heading(one, columns, results) for at, one in enumerate(some)}
     spots = [
-        Spot(bin_["confidence"], bin_["right"], panel=str(at), size=_size(bin_["n"], one))
+        Spot(
+            bin_["confidence"],
+            bin_["right"],
+            bin_.get("right_low"),
+            bin_.get("right_high"),
+            panel=str(at),
+            size=_size(bin_["n"], one),
+        )
         for at, one in enumerate(some)
         for bin_ in one.details["curve"]
     ]
@@ -39,7 +47,6 @@ def reliability_figure(results: Results) -> Figure | None:
         spots,
         "confidence",
         "share right",
-        joined=True,
         x_ends=(0.0, 1.0),
         y_ends=(0.0, 1.0),
         percent="xy",
@@ -53,8 +60,8 @@ def reliability_figure(results: Results) -> Figure | None:
         "reliability",
         "accuracy",
         title,
-        "A point a bin of confidence, the larger the more answers are in it. Below the dashed line answers "
-        f"are given with more confidence than they deserve. ECE: the expected calibration error.{cut}",
+        f"A point a bin of confidence, the larger the more answers are in it. {BARS} Below the dashed line "
+        f"answers are surer than they are right. ECE: the expected calibration error.{cut}",
         partial(draw, plane),
         every,
         f"{title}. Expected calibration error: {spoken(every, results)}",
@@ -83,10 +90,11 @@ def _table(some: list[Estimate], results: Results) -> Table:
                     f"{printed(bin_['low'])} to {printed(bin_['high'])}",
                     number(bin_["confidence"]),
                     number(bin_["right"], percent=True),
+                    *(number(bin_[end], percent=True) if end in bin_ else "" for end in _ENDS),
                     f"{int(bin_['n']):,}",
                 )
             )
     left = len(some) - 60
     note = f"{left} more cells are in estimates.csv." if left > 0 else ""
-    heads = ("of", "bin", "mean confidence", "right", "answers")
-    return Table(heads, tuple(rows), frozenset({2, 3, 4}), note)
+    heads = ("of", "bin", "mean confidence", "right", "from", "to", "answers")
+    return Table(heads, tuple(rows), frozenset(range(2, 7)), note)
