@@ -21,7 +21,7 @@ def test_labels_that_follow_the_format(study: Any) -> None:
     assert "By format, the share of “Alpha” among all answers is 0 % (names) and 100 % (letters)." in text
     assert "It is 50 % for items whose gold label is “Alpha” and 50 % for “Beta”." in text
     assert "wording 3 points" in text
-    assert "it agrees with itself at α = −0.07 [−0.10 to 0.01]" in text
+    assert "the model agrees with itself at α = −0.07 [−0.10 to 0.01]" in text
     assert "Accuracy is 49 % in each of 4 conditions; always answering “Alpha” would be right in 50 %" in text
 
 

@@ -199,13 +199,14 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
 def _stability(results: Results) -> list[Markup]:
     told = []
     for measure, words in (
-        ("intra_pss", "Asked again in the same words, the model agrees with itself at α = {}."),
-        ("inter_pss", "Asked in other ways, it agrees with itself at α = {}."),
+        ("intra_pss", "Asked again in the same words, {} agrees with itself at α = {}."),
+        ("inter_pss", "Asked in other ways, {} agrees with itself at α = {}."),
     ):
         known = [one for one in results.main(measure) if one.value is not None]
         if known:
             coarsest = min(len(one.cell) for one in known)
-            told.append(Markup(words).format(_span([one for one in known if len(one.cell) == coarsest])))
+            who = "it" if told else "the model"
+            told.append(Markup(words).format(who, _span([one for one in known if len(one.cell) == coarsest])))
     if not told:
         return []
     scale = Markup("Here 1 is perfect, 0 is chance, and below {} is not safe to build on.").format(STABLE)
