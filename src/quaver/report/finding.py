@@ -197,7 +197,7 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
 
 
 def _stability(results: Results) -> list[Markup]:
-    told = []
+    told: list[Markup] = []
     for measure, words in (
         ("intra_pss", "Asked again in the same words, {} agrees with itself at α = {}."),
         ("inter_pss", "Asked in other ways, {} agrees with itself at α = {}."),
