@@ -27,8 +27,9 @@ _CALM, _CALM_CALLS, _UNSURE = 5.0, 20, 4
 """Seconds and calls without a cut, the later of both, after which the rise doubles; and how often it is
 doubled from the start after the first cut, which may have been far too deep."""
 
-_KEPT = 0.95
-"""What is left of a rate at which the server wanted to be left alone for a while."""
+_KEPT, _KEPT_AGAIN, _SOON = 0.95, 0.7, 3.0
+"""What is left of a rate at which the server wanted to be left alone for a while; the same where it was cut
+less than so many seconds before."""
 
 _IDLE, _IDLE_FOR = 2.0, 30.0
 """A rate so many times what is sent, and not cut for so many seconds, limits nothing, and is forgotten."""
@@ -73,11 +74,14 @@ class Rate:
     def hold(self, until: float, now: float) -> None:
         """Send nothing until then."""
         if until > max(self._held, now):
+            begins = now >= self._held
             self._waited += until - max(self._held, now)
             self._held = until
             self._next = max(self._next, until)
-            if not self._is_given and self.a_second < math.inf and now - self._cut_at > _LONG:
-                self._cut(now, _KEPT * self.a_second)
+            if begins and not self._is_given and self.a_second < math.inf:
+                kept = _KEPT_AGAIN if now - self._cut_at < _SOON else _KEPT
+                self._cut(now, kept * self.a_second)
+                self._begin(until)
 
     def came_back(self, sent: float, now: float, *, refused: bool) -> None:
         """A call came back.
@@ -103,12 +107,13 @@ class Rate:
 
     def _begin(self, now: float) -> None:
         self._since, self._calls, self._refused = now, 0, 0
-        self._waited = max(0.0, self._held - now)
+        self._waited = max(0.0, self._held - now)  # of what is to come
 
     def _cut(self, now: float, rate: float) -> None:
         self._doubled = _UNSURE if self.a_second == math.inf else 0
         self._cut_at, self._calm_calls = now, 0
-        self.a_second = min(self.a_second, rate)
+        # A server that counts by the minute takes nothing for a while: that is not its rate.
+        self.a_second = min(self.a_second, max(rate, self._taken.a_second(now)))
 
     def _judge(self, now: float) -> None:
         share = self._refused / self._calls
@@ -117,8 +122,7 @@ class Rate:
         taken = (self._calls - self._refused) / max(0.1, now - self._since - waited)
         if share > (_AT_FIRST if self.a_second == math.inf else _TOO_MANY):
             fewer = taken if self.a_second == math.inf else self.a_second * (1 - share)
-            # A server that counts by the minute takes nothing for a while: that is not its rate.
-            self._cut(now, max(fewer, self._taken.a_second(now)))
+            self._cut(now, fewer)
         elif self.a_second > _IDLE * taken and now - self._cut_at > _IDLE_FOR:
             self.a_second = math.inf
 
