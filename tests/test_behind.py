@@ -46,6 +46,12 @@ def test_first_answers_errors_in_brackets_and_costs(study: Study) -> None:
         (cost,) = behind.costs()
         assert (cost.model, cost.calls, cost.reused, cost.errors) == ("fake", 12, 0, 4)
         assert cost.money is not None
+        parts = behind.part_costs()
+        assert [(one.factor, one.level, one.calls) for one in parts] == [
+            ("wording", "original", 6),
+            ("wording", "b", 6),
+        ]
+        assert sum(one.money or 0 for one in parts) == pytest.approx(cost.money)
 
 
 def test_labels_alone_have_nothing_behind_them(study: Study, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from quaver.collect.store import Store
 from quaver.design.experiment import Experiment
 from quaver.design.prompts import PromptWriter
 from quaver.errors import QuaverError
-from quaver.report.behind import Cost, RawAnswer
+from quaver.report.behind import Cost, PartCost, RawAnswer
 
 __all__ = ["StoredBehind"]
 
@@ -23,6 +23,11 @@ _SQL = """
            ELSE substr(r.text, 1, {longest}) END
     FROM calls a JOIN responses r ON r.id = a.response
     WHERE a.repeat = 0 AND a.item IN ({marks}) ORDER BY a.item, a.condition"""
+
+
+_COSTS = """
+    SELECT a.condition, count(*), sum(r.prompt_tokens), sum(r.cached_tokens), sum(r.completion_tokens)
+    FROM calls a JOIN responses r ON r.id = a.response GROUP BY a.condition"""
 
 
 class StoredBehind:
@@ -86,6 +91,32 @@ class StoredBehind:
         return [
             _cost(f"{model} (wordings)" if wordings else model, some, self._prices.get(model))
             for (model, wordings), some in kinds.items()
+        ]
+
+    def part_costs(self) -> Sequence[PartCost]:
+        """The stored answers by level of each factor that has several; those taken over count as if asked."""
+        if self._store is None:
+            return ()
+        factors = {variant.id: variant.factors for variant in self._experiment.variants}
+        sums: dict[tuple[str, str], list[float | None]] = {}
+        for condition, *amounts in self._store.rows(_COSTS, []):
+            calls, read, cached, written = (float(amount or 0) for amount in amounts)
+            one = self._experiment.conditions[condition]
+            price = self._prices.get(one.model)
+            money = price.of(read, cached, written) if price else None
+            for key in (*factors[one.variant].items(), ("decoding", one.decoding), ("model", one.model)):
+                before = sums.get(key, [0.0, 0.0, 0.0, 0.0])
+                now = (calls, read, written, money)
+                sums[key] = [
+                    None if a is None or b is None else a + b for a, b in zip(before, now, strict=True)
+                ]
+        levels = Counter(factor for factor, _ in sums)
+        order = [*dict.fromkeys(name for some in factors.values() for name in some), "decoding", "model"]
+        return [
+            PartCost(factor, level, int(amounts[0] or 0), amounts[1] or 0.0, amounts[2] or 0.0, amounts[3])
+            for name in order
+            for (factor, level), amounts in sums.items()
+            if factor == name and levels[factor] > 1
         ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Behind", "Cost", "RawAnswer"]
+__all__ = ["Behind", "Cost", "PartCost", "RawAnswer"]
 
 
 class RawAnswer(NamedTuple):
@@ -42,6 +42,26 @@ class Cost(NamedTuple):
     money: float | None
 
 
+class PartCost(NamedTuple):
+    """What the answers at one level of a factor took.
+
+    Attributes:
+        factor: A factor of the variants, ``decoding`` or ``model``.
+        level: One of its levels.
+        calls: Answers.
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens written.
+        money: US dollars; None where the price of one of the models is not known.
+    """
+
+    factor: str
+    level: str
+    calls: int
+    prompt_tokens: float
+    completion_tokens: float
+    money: float | None
+
+
 class Behind(Protocol):
     """Where a report looks things up, a few items at a time."""
 
@@ -60,4 +80,8 @@ class Behind(Protocol):
 
     def costs(self) -> Sequence[Cost]:
         """What each model's answers took; nothing where nothing was asked."""
+        ...
+
+    def part_costs(self) -> Sequence[PartCost]:
+        """What the answers at each level of each factor took, of all models together."""
         ...

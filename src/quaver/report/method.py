@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import cleandoc
+from os.path import commonprefix
 from typing import Any
 
 from quaver.records import Estimate
@@ -12,6 +14,12 @@ from quaver.report.results import Results
 from quaver.report.tables import Table
 
 __all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "references", "rules"]
+
+
+_YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
+_BEFORE = re.compile(r": | as in ")
+_FEW = 4
+"""Measures that are named before a reference; the list of references has all."""
 
 
 def method_paragraph(results: Results, cost: Table) -> str:
@@ -38,7 +46,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
             else ""
         )
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
-        + (f", asked {' or '.join(map(str, repeats))} times" if repeats else "")
+        + (f", asked {_times(repeats)}" if repeats else "")
         + f", {lock.get('calls', 0):,} calls in all.",
         *lock.get("notes", ()),
         *_downgrades(lock.get("models", {})),
@@ -56,7 +64,22 @@ def method_paragraph(results: Results, cost: Table) -> str:
     edits = lock.get("wordings", {}).get("edits", ())
     if edits:
         parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
-    return " ".join([*parts, *_measured_with(results), *_taken(cost)])
+    return " ".join([*parts, *_cited(results), *_measured_with(results), *_taken(cost)])
+
+
+def _cited(results: Results) -> list[str]:
+    """Which measures follow which paper, by its authors and year, in one sentence."""
+    told = []
+    for reference, measures in references(results.estimates).items():
+        year = _YEAR.search(reference)
+        if year is None:
+            continue
+        names = measures.split(", ")
+        family = commonprefix(names).rstrip("_")
+        named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
+        authors = _BEFORE.split(reference[: year.start()])[-1]
+        told.append(f"{named} after {authors} {year.group().strip()}")
+    return [f"The measures are {'; '.join(told)}."] if told else []
 
 
 def _measured_with(results: Results) -> list[str]:
@@ -123,6 +146,10 @@ def references(estimates: Iterable[Estimate]) -> dict[str, str]:
         if one.reference:
             found.setdefault(one.reference, {})[one.measure] = None
     return {reference: ", ".join(measures) for reference, measures in found.items()}
+
+
+def _times(repeats: Sequence[int]) -> str:
+    return "once" if repeats == [1] else f"{' or '.join(map(str, repeats))} times"
 
 
 def _count(n: int, noun: str) -> str:

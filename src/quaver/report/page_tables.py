@@ -26,6 +26,7 @@ from quaver.report.tables import Table, noise_table, statuses, undefined_table
 from quaver.report.unlike import Unlike
 from quaver.report.worst_tables import (
     cost_table,
+    part_cost_table,
     worst_answers_table,
     worst_items_table,
     worst_wordings_table,
@@ -58,6 +59,7 @@ def page_tables(
         "worst-answers": answers,
         "causes": causes_table(told),
         "cost": cost_table(behind.costs() if behind else ()),
+        "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
         "noise": noise_table(results),
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from markupsafe import Markup, escape
 
-from quaver.report.behind import Behind, Cost, RawAnswer
+from quaver.report.behind import Behind, Cost, PartCost, RawAnswer
 from quaver.report.numbers import number
 from quaver.report.prompts import marked
 from quaver.report.results import NO_LABEL, Results
@@ -15,7 +15,14 @@ from quaver.report.tables import Table
 from quaver.report.unlike import Unlike, first_answers
 from quaver.shown import Change, marked_messages
 
-__all__ = ["cost_table", "worst_answers_table", "worst_items", "worst_items_table", "worst_wordings_table"]
+__all__ = [
+    "cost_table",
+    "part_cost_table",
+    "worst_answers_table",
+    "worst_items",
+    "worst_items_table",
+    "worst_wordings_table",
+]
 
 _WORST = 20
 _LONGEST = 300
@@ -175,6 +182,18 @@ def cost_table(costs: Sequence[Cost]) -> Table:
     asked = ("model", "calls", *(["taken over"] if reused else []), "errors")
     columns = (*asked, "tokens read", "of these cached", "tokens written", "US dollars")
     return Table(columns, tuple(rows), frozenset(range(1, len(columns))), "", "cost")
+
+
+def part_cost_table(costs: Sequence[PartCost]) -> Table:
+    """What each level of each factor took: in all, and a call."""
+    rows = []
+    for one in costs:
+        calls = max(1, one.calls)
+        each = (one.prompt_tokens / calls, one.completion_tokens / calls)
+        money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
+        rows.append((one.factor, one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
+    columns = ("factor", "level", "calls", "tokens read a call", "tokens written a call", "US dollars")
+    return Table(columns, tuple(rows), frozenset({2, 3, 4, 5}), "", "factor-cost")
 
 
 def _label(results: Results, code: str | None) -> str:
