@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import cleandoc
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from quaver.records import Estimate
@@ -75,7 +75,8 @@ def _cited(results: Results) -> list[str]:
         if year is None:
             continue
         names = measures.split(", ")
-        family = commonprefix(names).rstrip("_")
+        words = zip(*(name.split("_") for name in names), strict=False)
+        family = "_".join(some[0] for some in takewhile(lambda some: len(set(some)) == 1, words))
         named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
         authors = _BEFORE.split(reference[: year.start()])[-1]
         told.append(f"{named} after {authors} {year.group().strip()}")
