@@ -112,9 +112,11 @@ def _rows(
         spans.append({"y": at, "value": low, "high": high, "factor": name})
         codes = [one.cell["level"] for one in levels]
         names = [results.label_name(code) for code in codes] if factor == "gold" else codes
+        ends = [fitted(name, width / 3.5, 10.5) for name in (names[0], names[-1])]
+        apart = sum(text_width(name, 10.5) for name in ends) + 16 <= 0.55 * width * (high - low)
         for place, one in enumerate(levels):
             where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
-            if (high - low) * width < 130:  # one text stands for both ends, on the side where there is room
+            if not apart:  # one text stands for both ends, on the side where there is room
                 text, where = _both(names, where, "low" if low + high < 1 else "high")
             else:
                 text = names[place]
@@ -124,7 +126,7 @@ def _rows(
                     "value": one.value,
                     "least": one.low,
                     "most": one.high,
-                    "text": fitted(text, width / 3.5),
+                    "text": fitted(text, width / 3.5 if apart else 0.4 * width, 10.5),
                     "place": where,
                     "fill": PAPER if factor == "gold" else DATA[0],
                 }
