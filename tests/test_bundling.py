@@ -251,7 +251,7 @@ def test_links_bombs_and_doubles_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"no archive", b"PK\x03\x04", os.urandom(64), b"{}"],
+    [b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}"],
 )
 def test_what_is_no_bundle_is_one_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.zip"

@@ -11,7 +11,6 @@ from quaver.design.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.design.study_file import Source
 from quaver.errors import MeasureError
-from quaver.measure.conclusions import check_conclusion, conclusion, read_formula
 from quaver.measure.table import UnknownColumn
 from quaver.plugins import Measurement
 from quaver.records import Estimate
@@ -27,6 +26,10 @@ _BY = ("model", "decoding", "evaluator")
 
 def concluded_about(spec: StudySpec) -> set[str]:
     """The items' columns that a study's conclusions are about; none of a formula that cannot be read."""
+    if not spec.conclusions:
+        return set()
+    from quaver.measure.conclusions import read_formula  # with the statistics it needs, for few studies only
+
     found: set[str] = set()
     for one in spec.conclusions:
         try:
@@ -55,6 +58,10 @@ class Conclusions:
             MeasureError: A formula or a claim cannot be read, or names a column that does not exist.
             UnknownName: A label is not in the set.
         """
+        if not self._spec.conclusions:
+            return
+        from quaver.measure.conclusions import check_conclusion
+
         for index, one in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
                 items, categories = self._items(one.formula)
@@ -75,6 +82,8 @@ class Conclusions:
         return [Measurement(CONCLUSIONS, self._drawn, None, options)]
 
     def _drawn(self, annotations: Any, **options: Any) -> list[Estimate]:
+        from quaver.measure.conclusions import conclusion
+
         self.check()
         found = []
         for index, one in enumerate(self._spec.conclusions):
@@ -100,6 +109,8 @@ class Conclusions:
 
     def _items(self, formula: str) -> tuple[pl.DataFrame, list[str]]:
         """The items' columns that a formula names, and which of them are groups."""
+        from quaver.measure.conclusions import read_formula
+
         items = self._experiment.items
         wanted = read_formula(formula).columns
         known = [*self._groups, *dict.fromkeys(name for item in items for name in item.fields)]

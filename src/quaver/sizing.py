@@ -7,7 +7,6 @@ from math import ceil, sqrt
 
 import numpy as np
 import polars as pl
-from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.plugins import Measurement
@@ -217,6 +216,8 @@ def _left_out(
 
 def _reckoned(what: str, number: float, seen: int, why: str, *, least: int) -> Need:
     """A number that goes with a variance, of which ``seen`` things are known, with its range."""
+    from scipy import special
+
     low, high = ((seen - 1) / special.chdtri(seen - 1, above) for above in (0.025, 0.975))
     ends = (max(least, _up(number * float(low))), max(least, _up(number * float(high))))
     return Need(what, max(least, _up(number)), why, ends)

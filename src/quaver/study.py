@@ -28,7 +28,6 @@ from quaver.forecast import Forecast, forecast, forecast_of_wordings
 from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
 from quaver.models import Model
 from quaver.notebook import Estimates
-from quaver.picturing import pictured
 from quaver.plugins import Annotate, Measurement
 from quaver.prices import COMPARED, prices_of
 from quaver.resolved import Resolved
@@ -388,6 +387,8 @@ class Study:
     def pictured(self) -> Estimates:
         """What the report's charts show beyond what the file asks for (see `quaver.picturing`)."""
         frame = self.measurable()
+        from quaver.picturing import pictured
+
         return Estimates(pictured(self.measurements(None, frame), frame, self.spec.seed))
 
     def measurements(

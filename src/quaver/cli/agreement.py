@@ -11,7 +11,6 @@ import typer
 
 from quaver.cli.screen import print_json, screen
 from quaver.cli.tables import estimates_tables
-from quaver.measure.annotation_file import agreement
 
 
 class Missing(StrEnum):
@@ -48,6 +47,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Agreement in anybody's annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
+    from quaver.measure.annotation_file import agreement
+
     estimates = agreement(
         file,
         item=item,

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from quaver.bundling import bundle
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
 
 
@@ -22,6 +21,8 @@ def command(
     function: FunctionOption = None,
 ) -> None:
     """Pack a study with its answers, annotations, estimates and report into one archive with checksums."""
+    from quaver.bundling import bundle
+
     path, digest = bundle(open_study(study, function), out, texts=not without_texts)
     screen.print(f"Wrote {path}", soft_wrap=True)
     screen.print(f"SHA-256 {digest}", soft_wrap=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quaver.cli.screen import FunctionOption, open_study, print_json, screen, table
 from quaver.cli.tables import short
-from quaver.comparing import Comparison, compare
-from quaver.records import Estimate
+
+if TYPE_CHECKING:
+    from quaver.comparing import Comparison
+    from quaver.records import Estimate
 
 _MOST_FLIPS = 20
 
@@ -47,6 +49,8 @@ def command(
     function: FunctionOption = None,
 ) -> None:
     """Compare two studies, models or prompts on the same items. Exits with 1 where a bound fails."""
+    from quaver.comparing import compare
+
     found = compare(
         open_study(before, function),
         open_study(after, function) if after else None,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
 
 from quaver.cli.screen import screen, show_outcome, table, watching
 from quaver.cli.tables import numbers, short
-from quaver.records import Estimate
-from quaver.study import Study
+
+if TYPE_CHECKING:
+    from quaver.records import Estimate
+    from quaver.study import Study
 
 _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
@@ -25,6 +27,8 @@ def command(
     path = folder / "study.yaml"
     if not path.exists():
         path.write_text(_EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    from quaver.study import Study
+
     study = Study.open(path)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
     with watching(study) as watch:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quaver import registry
 from quaver.cli.screen import FunctionOption, open_study, screen, table
-from quaver.collect.noise import Noise, engine_noise, probes
+
+if TYPE_CHECKING:
+    from quaver.collect.noise import Noise
 
 
 class Setting(StrEnum):
@@ -33,6 +35,8 @@ def command(
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         found = open_study(path, function).noise(prompts)
     else:
+        from quaver.collect.noise import engine_noise, probes
+
         model = registry.load("models", "llamacpp")(model=target, setting=setting.value)
         found = {target: engine_noise(model, probes(prompts))}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]

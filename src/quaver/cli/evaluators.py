@@ -9,7 +9,6 @@ import typer
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, print_json, screen
 from quaver.cli.tables import estimates_tables, flips_tables
-from quaver.measure.evaluators import WORTH_A_WARNING
 
 
 def command(
@@ -23,6 +22,8 @@ def command(
 
     `quaver rescore STUDY --evaluator A --evaluator B` reads with others than the study's own.
     """
+    from quaver.measure.evaluators import WORTH_A_WARNING
+
     opened = open_study(study, function)
     named = {role: name for role, name in (("first", first), ("second", second)) if name is not None}
     flips = opened.measure("evaluator_flips", **named)

@@ -9,7 +9,6 @@ import typer
 
 from quaver.cli.agreement import Level
 from quaver.cli.screen import screen, table
-from quaver.importing import Roles, import_annotations
 
 
 def command(
@@ -41,6 +40,8 @@ def command(
     separator: Annotated[str | None, typer.Option(help="Between the cells, where it is no comma.")] = None,
 ) -> None:
     """Make a study of labels that exist already: promptstability's files, coders, any long table."""
+    from quaver.importing import Roles, import_annotations
+
     roles = Roles(
         item=item,
         label=label,

@@ -16,7 +16,6 @@ from quaver.cli.screen import (
     screen,
     table,
 )
-from quaver.prices import COMPARED
 
 _SHOWN = 40
 """Levels of factors that are listed."""
@@ -49,6 +48,8 @@ def command(
     opened = opened.small() if small else opened
     if pilot or width is not None:
         opened.make_wordings(watch=say_made)
+    from quaver.prices import COMPARED
+
     plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(
         f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from quaver.design.json_schema import json_schema
-
 
 def command() -> None:
     """Print the JSON Schema of the study file."""
+    from quaver.design.json_schema import json_schema
+
     print(json.dumps(json_schema(), indent=2))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console, Group
@@ -23,10 +23,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from quaver.collect.runner import Outcome, Progress
 from quaver.errors import QuaverError
-from quaver.records import Condition
-from quaver.study import Study
+
+if TYPE_CHECKING:
+    from quaver.collect.progress import Outcome, Progress
+    from quaver.records import Condition
+    from quaver.study import Study
 
 __all__ = [
     "HERE",
@@ -88,6 +90,8 @@ def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
             ) from error
         finally:
             sys.path.pop(0)
+    from quaver.study import Study
+
     return Study.open(path, functions=found)
 
 

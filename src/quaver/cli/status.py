@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,8 +18,9 @@ from quaver.cli.screen import (
     screen,
 )
 from quaver.cli.screen import table as drawn
-from quaver.costs import Range
-from quaver.standing import Standing
+
+if TYPE_CHECKING:
+    from quaver.standing import Standing
 
 _SHOWN = 30
 """Conditions that are listed."""
@@ -59,6 +60,8 @@ def _with_errors(errors: int) -> str:
 def _about(now: Standing) -> list[str]:
     lines = []
     if now.tokens:
+        from quaver.costs import Range
+
         cost = "cost unknown" if now.money is None else str(Range(now.money, now.money))
         lines.append(f"{now.tokens:,.0f} tokens were read and written ({cost}).")
     if now.wordings:

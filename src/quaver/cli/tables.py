@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 
 from quaver.cli.screen import table
-from quaver.records import Estimate
+
+if TYPE_CHECKING:
+    from quaver.records import Estimate
 
 __all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers", "short"]
 

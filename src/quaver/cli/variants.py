@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, plain, say_made, screen
-from quaver.shown import Change
-from quaver.study import Study
+
+if TYPE_CHECKING:
+    from quaver.shown import Change
+    from quaver.study import Study
 
 
 def command(
@@ -52,6 +54,8 @@ def _show(study: Study) -> None:
             screen.print(_indented(role, pieces), soft_wrap=True)
         screen.print()
     told = f"{count:,} variants, each filled in with the first item. Marked is what differs from the study "
+    from quaver.shown import Change
+
     marks = _marked([Change("gone", "gone"), Change("new", "new")])
     screen.print(Text.assemble(f"{told}file's own prompt: ", marks, "."), soft_wrap=True)
 

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import screen
-from quaver.verifying import verify
 
 
 def command(path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE")]) -> None:
     """Compute every estimate of a bundle anew, without the model. Exits with 1 where anything differs."""
+    from quaver.verifying import verify
+
     found = verify(path)
     for name in found.changed:
         screen.print(f"Changed: {name}", soft_wrap=True)

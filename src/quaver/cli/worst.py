@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
@@ -18,7 +18,9 @@ from quaver.cli.screen import (
     table,
 )
 from quaver.cli.tables import short
-from quaver.worst_items import RULE, Worst, worst
+
+if TYPE_CHECKING:
+    from quaver.worst_items import Worst
 
 _LONG = 60
 
@@ -38,6 +40,8 @@ def command(
     function: FunctionOption = None,
 ) -> None:
     """List the items to look at first, with the answers; with --against, before and after a change."""
+    from quaver.worst_items import worst
+
     found = worst(
         open_study(study, function),
         against=open_study(against, function) if against else None,
@@ -69,6 +73,8 @@ def _show(found: Worst) -> None:
             screen.print(f"  {_short(row['text'], 100)}", style="dim", soft_wrap=True)
         screen.print(_answers(found.answers.filter(pl.col("item") == row["item"])))
         screen.print()
+    from quaver.worst_items import RULE
+
     screen.print(RULE, style="dim")
     if found.before is not None:
         _show_differences(found)
