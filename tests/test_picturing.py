@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 from tests.measure.test_distributions import frame
+from tests.report.moved import movement_of
 from tests.studies import written
 
 from quaver import Study
@@ -46,6 +47,7 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     assert {one.measure for one in found} == {
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
+        *("level_shares", "label_range", "variation"),
     }
     page = study.report().read_text(encoding="utf-8")
     for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):
@@ -80,3 +82,30 @@ def test_the_noisy_predictor_lies_between_the_study_and_chance() -> None:
     by = {one.cell.get("predictor"): one.value for one in found if one.measure == "sensitivity_baseline"}
     own = asked(answers)[0].of(answers, resamples=0)[0].value
     assert own < by["noisy"] < by["random"]
+
+
+def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur() -> None:
+    lock = {
+        "study": {"seed": 1},
+        "labels": {"labels": [{"code": "a", "name": "A"}, {"code": "b", "name": "B"}]},
+        "variants": [{"factors": {"format": level}} for level in ("names", "letters")],
+        "decodings": {"greedy": {}},
+        "models": {"one": {}, "two": {}, "unheard": {}},
+        "evaluators": {"first": "", "second": ""},
+    }
+    rows = [
+        (model, layout, "greedy", f"{item}", evaluator, "a" if evaluator == "second" else "ab"[item % 2])
+        for model in ("one", "two")
+        for layout in ("names", "letters")
+        for item in range(4)
+        for evaluator in ("second", "first")
+    ]
+    columns = ["model", "format", "decoding", "item", "evaluator", "label"]
+    answers = pl.DataFrame(rows, schema=columns, orient="row")
+    found = movement_of(lock, answers)
+    assert {one.cell["factor"] for one in found} == {"format", "model", "item"}
+    assert {one.cell["level"] for one in found if one.cell["factor"] == "model" and "level" in one.cell} == {
+        *("one", "two")
+    }
+    assert {one.value for one in found if one.measure == "level_shares"} == {0.5, 0.0}
+    assert movement_of(lock, answers.clear()) == []

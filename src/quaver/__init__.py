@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from quaver.measure.missing_bounds import missing_bounds
     from quaver.measure.mixed_effects import mixed_effects
     from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
+    from quaver.measure.movement import label_movement
     from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
     from quaver.measure.rank_correlation import covariate_correlation, spearman
     from quaver.measure.readiness import readiness
@@ -139,6 +140,7 @@ __all__ = [
     "intra_pss_subsamples",
     "item_stability",
     "krippendorff_alpha",
+    "label_movement",
     "label_shares",
     "least_consistent",
     "likelihood_ratio",
@@ -237,6 +239,7 @@ _PUBLIC = {
         "likelihood_ratio",
         "mixed_logit",
     ),
+    "quaver.measure.movement": ("label_movement",),
     "quaver.measure.prompt_stability": (
         "inter_model",
         "inter_pss",

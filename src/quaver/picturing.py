@@ -8,14 +8,16 @@ from typing import Literal, cast
 
 import polars as pl
 
+from quaver.design.experiment import Experiment
 from quaver.measure import Measure
 from quaver.measure.baselines import baseline
 from quaver.measure.distributions import distributions
+from quaver.measure.movement import label_movement
 from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
 from quaver.plugins import Measurement
 from quaver.records import Estimate
 
-__all__ = ["pictured"]
+__all__ = ["moved", "pictured"]
 
 _OF = ("sensitivity", "consistency")
 _PASSED = ("by", "labels", "convention", "missing", "columns")
@@ -24,6 +26,37 @@ _MOST_ROWS = 200_000
 """Of more answers, the baselines are made from as many whole items as that."""
 
 _MATRIX = 24
+
+
+def moved(
+    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+) -> list[Estimate]:
+    """How far each factor that has several levels moves the labels, the decoding and the model among them.
+
+    Args:
+        experiment: The study's design.
+        evaluators: Its evaluators; the first one's labels are taken.
+        frame: The annotations.
+        seed: Of the bootstrap.
+    """
+    if frame.is_empty():
+        return []
+    read = pl.col("evaluator").cast(pl.String)
+    own = [name for name in evaluators if frame.select((read == name).any()).item()]
+    frame = frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
+    levels: dict[str, dict[str, None]] = {}
+    for variant in experiment.variants:
+        for factor, level in variant.factors.items():
+            levels.setdefault(factor, {})[level] = None
+    kinds = {
+        "decoding": [*experiment.decodings],
+        "model": [*dict.fromkeys(one.model for one in experiment.conditions)],
+    }
+    for name, known in kinds.items():
+        seen = set(frame[name].cast(pl.String).unique().to_list())
+        levels[name] = dict.fromkeys(level for level in known if level in seen)
+    several = {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
+    return label_movement(frame, several, labels=experiment.labels, seed=seed)
 
 
 def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:

@@ -387,9 +387,11 @@ class Study:
     def pictured(self) -> Estimates:
         """What the report's charts show beyond what the file asks for (see `quaver.picturing`)."""
         frame = self.measurable()
-        from quaver.picturing import pictured
+        from quaver.picturing import moved, pictured
 
-        return Estimates(pictured(self.measurements(None, frame), frame, self.spec.seed))
+        seed, evaluators = self.spec.seed, [one.title for one in self.spec.evaluators]
+        found = pictured(self.measurements(None, frame), frame, seed)
+        return Estimates([*found, *moved(self.experiment, evaluators, frame, seed)])
 
     def measurements(
         self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None

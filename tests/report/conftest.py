@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.report.moved import movement_of
 
 from quaver.records import ANNOTATION_COLUMNS, Estimate
+from quaver.report import Results
 
 Answer = Callable[[int, str, str, int], str | None]
 
@@ -23,8 +25,16 @@ class Study:
     estimates: list[Estimate] = field(default_factory=list)
     noise: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
+    def moved(self) -> list[Estimate]:
+        """What moves the labels of the first evaluator."""
+        return movement_of(self.lock, self.annotations)
+
+    def results(self) -> Results:
+        return Results(self.lock, self.annotations, self.estimates, audit=self.moved())
+
     def inputs(self) -> dict[str, Any]:
         return {
+            "audit": self.moved(),
             "lock": self.lock,
             "annotations": self.annotations,
             "estimates": self.estimates,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.report.moved import movement_of
 
 import quaver
 from quaver.picturing import pictured
@@ -74,7 +75,9 @@ def every_chart(
         given = {"labels": codes, "seed": SEED, "resamples": resamples, **options}
         estimates += getattr(quaver, name)(frame, **given)
         asked.append(Measurement(name, getattr(quaver, name), None, given))
-    return EveryChart(_lock(labels, variants), frame, estimates, pictured(asked, frame, SEED))
+    lock = _lock(labels, variants)
+    shown = [*pictured(asked, frame, SEED), *movement_of(lock, frame)]
+    return EveryChart(lock, frame, estimates, shown)
 
 
 def _variants() -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ import pytest
 
 from quaver.records import Estimate
 from quaver.report.causes import Cause, causes, causes_table
-from quaver.report.movement import movement
 from quaver.report.results import NO_LABEL, Results
 from quaver.report.unlike import unlike
 
@@ -19,8 +18,8 @@ def told(study: Any, **scores: float) -> dict[str, Cause]:
     """The causes by name, with some stability scores."""
     study.estimates = [one for one in study.estimates if not one.measure.endswith("_pss")]
     study.estimates += [Estimate(name, value, n=8, cell=FIRST) for name, value in scores.items()]
-    results = Results(study.lock, study.annotations, study.estimates)
-    found = causes(results, movement(results, resamples=20), unlike(results))
+    results = study.results()
+    found = causes(results, unlike(results))
     return {one.name.split()[-1]: one for one in found}
 
 

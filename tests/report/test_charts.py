@@ -10,7 +10,7 @@ import altair as alt
 import pytest
 
 from quaver.records import Estimate
-from quaver.report import Results, figures, finding_picture, movement
+from quaver.report import Results, figures, finding_picture
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg
@@ -19,7 +19,7 @@ from quaver.report.charts.theme import fitted, text_width
 
 @pytest.fixture(scope="module")
 def results(study: Any) -> Results:
-    return Results(study.lock, study.annotations, study.estimates)
+    return study.results()
 
 
 def values(chart: Any) -> set[float]:
@@ -29,7 +29,7 @@ def values(chart: Any) -> set[float]:
 
 
 def test_charts_are_altair_s(results: Results) -> None:
-    for figure in figures(results, movement(results)):
+    for figure in figures(results):
         assert isinstance(figure.draw(width=500), alt.TopLevelMixin)
 
 
@@ -72,12 +72,13 @@ def test_long_names_are_cut_to_their_room() -> None:
 
 
 def test_the_picture_of_the_finding(study: Any, results: Results, tmp_path: Path) -> None:
-    inputs = {key: value for key, value in study.inputs().items() if key != "noise"}
+    inputs = {key: value for key, value in study.inputs().items() if key not in ("noise", "audit")}
+    inputs["further"] = study.moved()
     told = finding_picture(tmp_path / "images" / "finding", **inputs)
     assert told is not None
     assert told.startswith("The labels follow the format, not the items.")
     assert {path.name for path in (tmp_path / "images").iterdir()} == {"finding.svg", "finding.png"}
-    empty = inputs | {"estimates": []}
+    empty = inputs | {"estimates": [], "further": []}
     assert finding_picture(tmp_path / "none", **empty) is None
 
 
@@ -95,6 +96,6 @@ def test_estimates_of_unlike_cells_are_headed_by_what_they_hold_fixed(results: R
 
 def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
     labelled = [one for one in results.estimates if one.cell.get("label") != "no label"]
-    figure = figures(Results(results.lock, results.annotations, labelled), [])[0]
+    figure = figures(Results(results.lock, results.annotations, labelled))[0]
     assert "among the answers with a label" in figure.subtitle
-    assert "among all answers" in figures(results, [])[0].subtitle
+    assert "among all answers" in figures(results)[0].subtitle

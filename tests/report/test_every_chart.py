@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.report.every_chart import ITEMS, EveryChart, every_chart
 
-from quaver.report import Results, figures, movement, write_report
+from quaver.report import Results, figures, write_report
 from quaver.report.charts.svg import unchecked
 
 NAMES = {
@@ -38,7 +38,7 @@ def results(every: EveryChart) -> Results:
 
 @pytest.fixture(scope="module")
 def drawn(results: Results) -> dict[str, Any]:
-    return {one.name: one for one in figures(results, movement(results))}
+    return {one.name: one for one in figures(results)}
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChar
         for n in range(40)
         if not one.measure.startswith(("label_shares", "accuracy", "factor"))
     ]
-    some = figures(Results(every.lock, every.annotations, many, audit=every.audit), [])
+    some = figures(Results(every.lock, every.annotations, many, audit=every.audit))
     assert sum("drawn" in one.subtitle for one in some) >= 6
     for one in some:
         assert len(rows(one)) < 4000

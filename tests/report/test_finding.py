@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from quaver.records import Estimate
-from quaver.report import Results, finding, movement
+from quaver.report import finding
 
 
 def said(study: Any) -> str:
-    results = Results(study.lock, study.annotations, study.estimates)
-    return str(finding(results, movement(results))).replace("\u00a0", " ")
+    return str(finding(study.results())).replace("\u00a0", " ")
 
 
 def test_labels_that_follow_the_format(study: Any) -> None:

@@ -1,6 +1,6 @@
 """estimates -> tables, charts, one HTML file.
 
-`page.write_report` puts it together: `movement` says what moves the labels, `finding` says it in words,
+`page.write_report` puts it together: `finding` says in words what was found,
 `figures` chooses the charts (`charts`, a family a file), `tables` and `method` what stands beside them.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 from quaver.report.figure import Figure
 from quaver.report.figures import figures
 from quaver.report.finding import Finding, finding
-from quaver.report.movement import movement
 from quaver.report.page import finding_picture, write_report
 from quaver.report.results import Results
 
@@ -20,6 +19,5 @@ __all__ = [
     "figures",
     "finding",
     "finding_picture",
-    "movement",
     "write_report",
 ]

@@ -58,12 +58,11 @@ def unstable(results: Results) -> list[Estimate]:
     return [one for one in known if one.value is not None and one.value < STABLE]
 
 
-def causes(results: Results, moved: Sequence[Estimate], found: Unlike | None) -> list[Cause]:
+def causes(results: Results, found: Unlike | None) -> list[Cause]:
     """The probable causes of low stability, the one that most speaks for first.
 
     Args:
         results: The study.
-        moved: What `movement` found in it.
         found: What `unlike` found in it.
 
     Returns:
@@ -93,7 +92,7 @@ def causes(results: Results, moved: Sequence[Estimate], found: Unlike | None) ->
         "compare with another model on the same items; a stronger one that is stable speaks for this cause",
     )
     _by_items(found, data, construct, model)
-    _by_variants(moved, found, instruction)
+    _by_variants(results.moved, found, instruction)
     _by_repeats(results, instruction, model)
     _by_pairs(results, found, construct, model)
     _by_class(results, found, construct)

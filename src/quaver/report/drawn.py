@@ -9,7 +9,6 @@ import polars as pl
 
 from quaver.records import Estimate
 from quaver.report.figures import figures
-from quaver.report.movement import movement
 from quaver.report.results import Results
 
 __all__ = ["charts"]
@@ -37,6 +36,5 @@ def charts(
     """
     results = Results(lock, annotations, estimates, audit=further)
     return {
-        one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle)
-        for one in figures(results, movement(results))
+        one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle) for one in figures(results)
     }

@@ -36,13 +36,13 @@ from quaver.report.results import NO_LABEL, Results
 __all__ = ["figures"]
 
 
-def figures(results: Results, moved: Sequence[Estimate]) -> list[Figure]:
+def figures(results: Results) -> list[Figure]:
     """The figures of a study: those of known measures, then one for each other measure.
 
     Args:
         results: The study.
-        moved: What `movement` found in it.
     """
+    moved = results.moved
     factor = strongest_factor([one for one in moved if one.cell.get("factor") in results.factors])
     models = results.models[:_MOST_MODELS] or [""]
     found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]

@@ -37,13 +37,13 @@ class Finding:
         return "\n".join(part.striptags() for part in (self.headline, *self.sentences))
 
 
-def finding(results: Results, moved: Sequence[Estimate]) -> Finding:
+def finding(results: Results) -> Finding:
     """Say what was found.
 
     Args:
         results: The study.
-        moved: What `movement` found in it.
     """
+    moved = results.moved
     spans = {one.cell["factor"]: one for one in moved if one.measure == "label_range"}
     asked = {factor: one for factor, one in spans.items() if factor != "gold" and one.value is not None}
     sentences: list[Markup] = []

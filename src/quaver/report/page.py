@@ -26,7 +26,6 @@ from quaver.report.figure import Figure
 from quaver.report.figures import figures
 from quaver.report.finding import STABLE, finding
 from quaver.report.method import measured, method_paragraph, noise_in_words, references, rules
-from quaver.report.movement import movement
 from quaver.report.page_tables import estimates_frame, page_tables, summary_frame
 from quaver.report.plain_text import slug, visible
 from quaver.report.prompts import shown_prompts
@@ -71,12 +70,11 @@ def write_report(
         StoreError: The files cannot be written.
     """
     results = Results(lock, annotations, estimates, noise, audit)
-    moved = movement(results)
-    drawn = figures(results, moved)
+    drawn = figures(results)
     found = unlike(results)
-    told = causes(results, moved, found)
+    told = causes(results, found)
     tables = page_tables(results, found, told, behind)
-    every = [*results.estimates, *moved, *_further(results)]
+    every = [*results.estimates, *_further(results)]
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_estimates(every, folder / "estimates.csv")
@@ -87,9 +85,7 @@ def write_report(
             _write_figure(figure, folder / "figures")
         path = folder / "report.html"
         part = path.with_name("report.html.part")
-        part.write_text(
-            _page(results, moved, drawn, told, tables), encoding="utf-8", errors="backslashreplace"
-        )
+        part.write_text(_page(results, drawn, told, tables), encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except OSError as error:
         raise StoreError(
@@ -107,6 +103,7 @@ def finding_picture(
     lock: Mapping[str, Any],
     annotations: pl.DataFrame,
     estimates: Sequence[Estimate],
+    further: Sequence[Estimate] = (),
     width: int = 760,
 ) -> str | None:
     """Write the report's first chart as a picture to show elsewhere, with the finding as its title.
@@ -116,17 +113,17 @@ def finding_picture(
         lock: The document of ``study.lock.json``.
         annotations: The annotation frame.
         estimates: Label shares among them.
+        further: Estimates that only charts show, those of what moves the labels among them.
         width: In pixels; the PNG has half as many again.
 
     Returns:
         What it shows, in words; None where there is nothing to draw.
     """
-    results = Results(lock, annotations, estimates)
-    moved = movement(results)
-    first = next((one for one in figures(results, moved) if one.name == "finding"), None)
+    results = Results(lock, annotations, estimates, audit=further)
+    first = next((one for one in figures(results) if one.name == "finding"), None)
     if first is None:
         return None
-    title = finding(results, moved).headline.striptags()
+    title = finding(results).headline.striptags()
     chart = first.draw(width=width, title=title, subtitle=f"{results.name}. {first.subtitle}").to_dict()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
@@ -144,7 +141,6 @@ def _write_figure(figure: Figure, folder: Path) -> None:
 
 def _page(
     results: Results,
-    moved: Sequence[Estimate],
     drawn: Sequence[Figure],
     told: Sequence[Cause],
     tables: Mapping[str, Table],
@@ -161,15 +157,15 @@ def _page(
     text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
-        finding=finding(results, moved),
+        finding=finding(results),
         figures=_by_section(drawn, results),
         tables=tables,
         causes=told,
         flips_warnings=_warnings([one for one in results.audit if one.measure == "evaluator_flips"]),
         noise_in_words=noise_in_words(results),
         method=method_paragraph(results, tables["cost"]),
-        measured=measured([*results.estimates, *moved, *results.audit]),
-        references=references([*results.estimates, *moved, *results.audit]),
+        measured=measured([*results.estimates, *results.audit]),
+        references=references([*results.estimates, *results.audit]),
         rules=rules(results),
         stable=STABLE,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),

@@ -18,6 +18,7 @@ NO_LABEL = "no label"
 """How an answer without a label appears among label shares."""
 
 
+_MOVEMENT = ("level_shares", "label_range", "variation")
 _FIRST = ("model", "decoding", "evaluator", "variant")
 
 
@@ -171,6 +172,11 @@ class Results:
             if one.measure == measure
         }
         return list(found.values())
+
+    @cached_property
+    def moved(self) -> list[Estimate]:
+        """What moves the labels: ``level_shares``, ``label_range`` and ``variation``, of each factor."""
+        return [one for measure in _MOVEMENT for one in self.anywhere(measure)]
 
     def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
         """Estimates in the design's order of what their cells hold; what it does not know stays as it was."""

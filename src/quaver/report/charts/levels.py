@@ -40,7 +40,7 @@ def level_chart(
 
     Args:
         results: The study.
-        moved: What `movement` found.
+        moved: What moves the labels.
         label: The label's code.
         width: Of the whole, in pixels.
         title: Its title; none where the page says it.

@@ -97,7 +97,7 @@ def label_share_chart(
 
     Args:
         results: The study.
-        moved: What `movement` found; its level shares stand in for variants that are too many to draw.
+        moved: What moves the labels: level shares stand in for variants that are too many to draw.
         factor: The factor whose levels group the rows: the one that moves the labels most.
         model: Only this model's; by default the study's first.
         width: Of the whole, in pixels.

@@ -7,18 +7,18 @@ items: by their gold label, and one by one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from quaver.records import Estimate
-from quaver.report.results import NO_LABEL, Results
+from quaver.measure import Frame
+from quaver.measure.bootstrap import Floats
+from quaver.measure.table import MISSING, UnknownColumn, frame_of
+from quaver.records import Estimate, LabelSet
 
-__all__ = ["adjusted_tau", "movement"]
-
-Floats = NDArray[np.float64]
+__all__ = ["adjusted_tau", "label_movement"]
 
 _RESAMPLES = 1000
 _CHUNK = 100
@@ -35,63 +35,89 @@ class _Counts:
     counts: Floats
 
 
-def movement(results: Results, resamples: int = _RESAMPLES) -> list[Estimate]:
-    """How far each factor moves the labels, from the first evaluator's annotations.
+def label_movement(
+    annotations: Frame,
+    factors: Mapping[str, Sequence[str]],
+    *,
+    labels: LabelSet,
+    resamples: int = _RESAMPLES,
+    seed: int = 0,
+) -> list[Estimate]:
+    """How far each factor moves the labels, and how far the items do.
 
     Answers without a label count as a label of their own. Measures: ``level_shares`` (the share of a
     label at a level; cell: ``factor``, ``level``, ``label``), ``label_range`` (for each factor the
     largest minus the smallest share of the label that moves most; cell: ``factor``, ``label``) and
-    ``variation`` (cell: ``factor``). Factors are those of the variants that have several levels,
-    ``decoding`` and ``model`` where there are several, and, for the items, ``gold`` and ``item``.
+    ``variation`` (`adjusted_tau`; cell: ``factor``). The items are told of by ``gold``, where two gold
+    labels occur, and one by one as ``item``.
 
     Args:
-        results: The study.
+        annotations: A row an annotation, of one evaluator: ``item``, ``label``, a column for each factor,
+            and ``gold`` where it is known.
+        factors: The levels of each factor, in the order to tell them in.
+        labels: The label set.
         resamples: Bootstrap resamples of items for the intervals.
+        seed: Root seed of the bootstrap.
 
     Returns:
-        The estimates; none where no factor varies or there are no annotations.
+        The estimates; none where there are no annotations.
+
+    Raises:
+        MeasureError: A column is missing.
+
+    Two items, each asked in two formats; both are a by letters, and one of them by names:
+
+    >>> from quaver.records import Label
+    >>> layouts = ["letters", "names", "letters", "names"]
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "format": layouts, "label": list("aaab")})
+    >>> codes = LabelSet((Label("a", "A"), Label("b", "B")))
+    >>> found = label_movement(frame, {"format": ["letters", "names"]}, labels=codes)
+    >>> [(e.cell["level"], e.value) for e in found if e.measure == "level_shares" and e.cell["label"] == "a"]
+    [('letters', 1.0), ('names', 0.5)]
+    >>> [e.value for e in found if e.measure == "label_range"]
+    [0.5]
     """
-    frame = _frame(results)
-    if frame.is_empty():
+    given = frame_of(annotations)
+    if given.is_empty():
         return []
-    labels = [*results.label_names, NO_LABEL]
+    known = list(labels.codes)
+    frame = _text(given, factors, known)
+    factors = {**factors, "gold": _gold(frame, known)}
+    names = [*known, MISSING]
     found: list[Estimate] = []
-    for factor, levels in _factors(results, frame).items():
-        counted = _count(frame, factor, levels, labels)
-        found += _shares(counted, resamples, results.seed)
-        found.append(_variation(factor, counted.counts.sum(0), counted.counts.shape[0]))
+    for factor, levels in factors.items():
+        if len(levels) > 1:
+            counted = _count(frame, factor, list(levels), names)
+            found += _shares(counted, resamples, seed)
+            found.append(_variation(factor, counted.counts.sum(0), counted.counts.shape[0]))
     by_item = frame.group_by("item").agg(
-        (pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(labels)
+        (pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(names)
     )
     found.append(_variation("item", by_item.drop("item").to_numpy().astype(float), by_item.height))
     return found
 
 
-def _frame(results: Results) -> pl.DataFrame:
-    """The first evaluator's answers as text, unanswered ones labelled as such."""
-    frame = results.annotations
-    if frame.is_empty() or "label" not in frame.columns:
-        return pl.DataFrame()
-    if results.evaluators and "evaluator" in frame.columns:
-        frame = frame.filter(pl.col("evaluator").cast(pl.String) == results.evaluators[0])
-    known = [*results.label_names]
+def _text(frame: pl.DataFrame, factors: Mapping[str, Sequence[str]], known: Sequence[str]) -> pl.DataFrame:
+    """The columns that are needed, as text; unanswered rows labelled as such."""
+    for column in ("item", "label", *factors):
+        if column not in frame.columns:
+            raise UnknownColumn(
+                column, frame.columns, where="factors" if column in factors else "annotations"
+            )
     label = pl.col("label").cast(pl.String)
-    wanted = ["item", *(c for c in (*results.factors, "decoding", "model", "gold") if c in frame.columns)]
+    wanted = ["item", *factors, *(["gold"] if "gold" in frame.columns else [])]
     return frame.select(
         *(pl.col(column).cast(pl.String) for column in dict.fromkeys(wanted)),
-        pl.when(label.is_in(known)).then(label).otherwise(pl.lit(NO_LABEL)).alias("label"),
+        pl.when(label.is_in(known)).then(label).otherwise(pl.lit(MISSING)).alias("label"),
     )
 
 
-def _factors(results: Results, frame: pl.DataFrame) -> dict[str, list[str]]:
-    factors = {name: levels for name, levels in results.factors.items() if name in frame.columns}
-    for name in ("decoding", "model", "gold"):
-        if name in frame.columns:
-            order = [*results.label_names] if name == "gold" else results.order(name)
-            seen = set(frame[name].drop_nulls().unique().to_list())
-            if len(seen) > 1:
-                factors[name] = [level for level in order if level in seen]
-    return factors
+def _gold(frame: pl.DataFrame, known: Sequence[str]) -> list[str]:
+    """The gold labels that occur."""
+    if "gold" not in frame.columns:
+        return []
+    seen = set(frame["gold"].drop_nulls().unique().to_list())
+    return [label for label in known if label in seen]
 
 
 def _count(frame: pl.DataFrame, factor: str, levels: list[str], labels: list[str]) -> _Counts:

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quaver.report import Results, movement
-from quaver.report.movement import adjusted_tau
+from quaver import label_movement
+from quaver.errors import MeasureError
+from quaver.measure.movement import adjusted_tau
+from quaver.records import Estimate, Label, LabelSet
+
+LABELS = LabelSet((Label("a", "Alpha"), Label("b", "Beta")))
+FACTORS = {"wording": ("plain", "polite"), "format": ("names", "letters")}
 
 
-def results(study: Any) -> Results:
-    return Results(study.lock, study.annotations, study.estimates)
+@pytest.fixture(scope="module")
+def found() -> list[Estimate]:
+    """Names gives b always, letters a always, and one answer has no label."""
+    rows = [
+        (f"{item}", wording, layout, "b" if layout == "names" else "a", "ab"[item % 2])
+        for item, wording, layout, _ in product(range(8), *FACTORS.values(), range(2))
+    ]
+    rows[0] = ("0", "plain", "names", None, "a")
+    frame = pl.DataFrame(rows, schema=["item", "wording", "format", "label", "gold"], orient="row")
+    return label_movement(frame, FACTORS, labels=LABELS, seed=7)
 
 
-def by_cell(study: Any, measure: str) -> dict[tuple[str, ...], Any]:
-    return {tuple(e.cell.values()): e for e in movement(results(study)) if e.measure == measure}
+def by_cell(found: list[Estimate], measure: str) -> dict[tuple[str, ...], Estimate]:
+    return {tuple(e.cell.values()): e for e in found if e.measure == measure}
 
 
-def test_shares_by_level(study: Any) -> None:
+def test_shares_by_level(found: list[Estimate]) -> None:
     # names: 8 items × 2 wordings × 2 repeats = 32 answers, one of them without a label
-    shares = by_cell(study, "level_shares")
+    shares = by_cell(found, "level_shares")
     assert shares["format", "names", "b"].value == pytest.approx(31 / 32)
     assert shares["format", "names", "no label"].value == pytest.approx(1 / 32)
     assert shares["format", "letters", "a"].value == 1.0
@@ -33,20 +48,14 @@ def test_shares_by_level(study: Any) -> None:
     assert shares["gold", "b", "b"].value == pytest.approx(16 / 32)
 
 
-def test_the_range_is_that_of_the_label_that_moves_most(study: Any) -> None:
-    ranges = by_cell(study, "label_range")
+def test_the_range_is_that_of_the_label_that_moves_most(found: list[Estimate]) -> None:
+    ranges = by_cell(found, "label_range")
     assert ranges["format", "a"].value == 1.0
     assert ranges["wording", "b"].value == pytest.approx(1 / 32)
-    assert not any(cell[0] == "decoding" for cell in ranges)  # there is only one
 
 
-def test_the_first_evaluator_alone_counts(make: Any) -> None:
-    one, two = (make(evaluators=names) for names in (("first_label",), ("first_label", "exact")))
-    assert movement(results(one)) == movement(results(two))
-
-
-def test_intervals_hold_the_value_and_never_have_no_width(study: Any) -> None:
-    for estimate in movement(results(study)):
+def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate]) -> None:
+    for estimate in found:
         if estimate.low is not None:
             assert estimate.low <= estimate.value <= estimate.high
             assert estimate.low < estimate.high
@@ -54,11 +63,16 @@ def test_intervals_hold_the_value_and_never_have_no_width(study: Any) -> None:
             assert estimate.warnings == ("the bootstrap does not vary, so there is no interval",)
 
 
-def test_variation(study: Any) -> None:
-    variation = by_cell(study, "variation")
+def test_variation(found: list[Estimate]) -> None:
+    variation = by_cell(found, "variation")
     assert variation[("format",)].value > 0.9
     assert abs(variation[("wording",)].value) < 0.05
     assert variation[("item",)].value < 0.05
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with pytest.raises(MeasureError, match="wording"):
+        label_movement(pl.DataFrame({"item": [1], "label": ["a"]}), FACTORS, labels=LABELS)
 
 
 def test_adjusted_tau_by_hand() -> None:
