@@ -300,7 +300,8 @@ class Response:
         error: What went wrong, where ``finish`` is ``error`` or ``content_filter``.
         thinking: What a reasoning model returned apart from its answer.
         tokens: The answer's tokens with their log-probabilities, where these were asked for.
-        prompt_tokens: Tokens of the prompt.
+        prompt_tokens: Tokens of the prompt. Of answers that a server over HTTP drew together the first has
+            them, and the others none: they were read, and are paid, once.
         cached_tokens: How many of these the engine did not need to read again.
         completion_tokens: Tokens that were written: the answer's and, where the model thinks, its thinking's.
         latency: Seconds from sending to the answer, shared evenly by a request's calls.

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quaver.collect.budget import Price
-from quaver.collect.ledger import Entry, changed, configurations, errors_by_kind, ledger, pace, spent
+from quaver.collect.ledger import (
+    Entry,
+    changed,
+    configurations,
+    done_without,
+    errors_by_kind,
+    ledger,
+    pace,
+    spent,
+)
 from quaver.collect.store import Store
 from quaver.records import Condition
 
@@ -48,6 +57,7 @@ class Standing:
         rate: Calls a second in the last minute; 0 where nobody collects.
         ended: How the collection in rounds ended, where there was one.
         wordings: Calls that made wordings; their tokens and money are among the others.
+        done_without: A sentence for each thing that a server did not honour and the study did without.
     """
 
     total: int
@@ -64,6 +74,7 @@ class Standing:
     rate: float
     ended: str | None = None
     wordings: int = 0
+    done_without: Sequence[str] = ()
 
     @property
     def left(self) -> float | None:
@@ -125,4 +136,5 @@ def standing(
         rate,
         ended,
         sum(one.calls for one in made),
+        done_without(store) if store else (),
     )

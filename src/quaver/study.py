@@ -481,7 +481,7 @@ class Study:
         now, rounds = self.standing(), self._files.read_rounds()
         return {
             "reused": dict(now.reused),
-            "changed": list(now.configurations_changed),
+            "warnings": [*now.configurations_changed, *now.done_without],
             "rounds": rounds_in_words(**rounds) if rounds and self.spec.until else "",
             "answered": now.answered,
             "total": now.total,

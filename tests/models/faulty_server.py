@@ -64,6 +64,7 @@ class Faulty:
         seed: Of the faults.
         dies_after: It ends itself after so many calls; never where it is 0.
         always: A status and body that it answers everything with.
+        page: What it answers instead of a list of its models.
         key: What it must be shown.
         log: File that gets a line for every good answer.
     """
@@ -81,12 +82,13 @@ class Faulty:
         seed: int = 0,
         dies_after: int = 0,
         always: tuple[int, dict[str, Any]] | None = None,
+        page: str = "",
         key: str = "",
         log: Path | None = None,
     ) -> None:
         self.faults, self.kinds, self.rate, self.burst = faults, tuple(kinds), rate, burst
         self.latency, self.stall, self.retry_after = latency, stall, retry_after
-        self.dies_after, self.always, self.key = dies_after, always, key
+        self.dies_after, self.always, self.page, self.key = dies_after, always, page, key
         self.log = log.open("a", buffering=1) if log else None
         self.draw = random.Random(seed)
         self.bodies: deque[dict[str, Any]] = deque(maxlen=1000)
@@ -106,6 +108,8 @@ class Faulty:
     async def models(self, request: web.Request) -> web.Response:
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             return web.json_response({"error": {"message": f"bad key {self.key}"}}, status=401)
+        if self.page:
+            return web.Response(text=self.page, content_type="text/html")
         return web.json_response({"data": [{"id": "m"}]})
 
     async def complete(self, request: web.Request) -> web.StreamResponse:

@@ -14,6 +14,7 @@ from tests.models.llama_server import NAME, base_url
 from tests.models.requests import TEXTS, ask, one, request
 from tests.models.serving import free_port, serving
 
+from quaver.collect.budget import Price, written
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
 from quaver.models import Needs
 from quaver.models.openai_compatible import OpenAICompatible
@@ -138,6 +139,25 @@ def test_thinking_in_parts_of_the_content() -> None:
     ]
     response = read(replied(content=parts))
     assert (response.text, response.thinking) == ("yes", "hm")
+
+
+def test_answers_drawn_together_share_what_their_request_took() -> None:
+    choices = [
+        {"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in enumerate("ba")
+    ]
+    details = {"prompt_tokens_details": {"cached_tokens": 16}}
+    usage = {"prompt_tokens": 20, "completion_tokens": 7, **details}
+    reply = json.dumps({"choices": choices[::-1], "usage": usage}).encode()
+    first, second = read_reply(reply, n=2, logprobs=0)
+    assert (first.text, second.text) == ("b", "a"), "in the order of their numbers, not as they came"
+    assert [(one.prompt_tokens, one.cached_tokens) for one in (first, second)] == [(20, 16), (0, 0)]
+    assert first.completion_tokens is None
+    assert first.raw == second.raw == {"completion_tokens_of_request": 7, "answers_of_request": 2}
+    price = Price(input=1e6, output=1e6, cached=1e5)
+    took = [
+        price.of(one.prompt_tokens or 0, one.cached_tokens or 0, written(one, 2)) for one in (first, second)
+    ]
+    assert sum(took) == pytest.approx(4 + 16 * 0.1 + 7), "what the service asks for the request"
 
 
 def test_how_an_answer_ended() -> None:
@@ -274,6 +294,33 @@ def test_a_server_that_is_not_there_is_named_with_how_to_start_it() -> None:
         assert "vllm serve some/model" in str(caught.value)
 
 
+def test_a_web_page_is_told_from_a_server_at_once() -> None:
+    with serving(page="<!doctype html><p>Log in</p>") as (url, server):
+        with pytest.raises(Unavailable, match="a web page") as caught:
+            model(url).probe(Needs())
+        assert server.seen == 0
+    assert "base_url" in str(caught.value)
+
+
+def test_where_a_server_sends_to_is_told_without_what_may_be_secret() -> None:
+    told = str(failure(307, {}, location="https://gate.example.org/v1/chat/completions?token=secret"))
+    assert "https://gate.example.org/v1" in told
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    "body", [{"api_key": "secret"}, {"extra": {"note": "sk-secretsecret"}}, {"user": "hunter2-secret"}]
+)
+def test_a_key_among_the_fields_of_the_body_is_refused(
+    body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "hunter2-secret")
+    with pytest.raises(SpecError, match="does not go into the study file") as caught:
+        OpenAICompatible(model="m", preset="vllm", body=body)
+    assert "secret" not in str(caught.value)
+    OpenAICompatible(model="m", preset="vllm", body={"prompt_cache_key": "a", "stop_token_ids": [1]})
+
+
 @pytest.mark.parametrize("url", ["http://me:secret@host/v1", "http://host/v1?key=secret"])
 def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(SpecError) as caught:
@@ -380,6 +427,10 @@ def test_or_where_the_study_allows_it_a_downgrade_that_is_recorded(tmp_path: Pat
         facts = read_again.lock()["models"]["s"]
         assert facts["honoured"] == {"choice": False}
         assert "asked for one of" in facts["downgrades"]["choice"]
+        (told,) = read_again.standing().done_without
+        assert "s did not honour choice" in told
+        assert "8 answers" in told
+    assert "does not honour choice" in (study.folder / "run.log").read_text()
 
 
 def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from quaver.collect.progress import Outcome, Progress, kind_of
-from quaver.collect.secrets import without_keys
 from quaver.models import Answered
 from quaver.records import Call, Condition, Response
+from quaver.secrets import without_keys
 
 __all__ = ["Journal"]
 
@@ -64,6 +64,9 @@ class Journal:
         self._line(
             f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
         )
+        for name, facts in models.items():
+            for feature, reason in (facts.get("downgrades") or {}).items():
+                self._line(f"the server of {name} does not honour {feature} ({reason}); it is asked without")
         self._event("started", calls=progress.total, stored=progress.before, models=models)
 
     def reused(self, folders: Mapping[str, int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,17 @@ from quaver.collect.progress import kind_of
 from quaver.collect.store import Store
 from quaver.collect.tables import WRITTEN
 
-__all__ = ["Configuration", "Entry", "changed", "configurations", "errors_by_kind", "ledger", "pace", "spent"]
+__all__ = [
+    "Configuration",
+    "Entry",
+    "changed",
+    "configurations",
+    "done_without",
+    "errors_by_kind",
+    "ledger",
+    "pace",
+    "spent",
+]
 
 _LATELY = 60.0
 """Seconds that count as now."""
@@ -137,6 +148,23 @@ def changed(found: Sequence[Configuration]) -> list[str]:
         + "; ".join(f"{_named(one)} ({one.calls:,} answers from {_day(one.first)})" for one in several)
         for model, several in by_model.items()
         if len(several) > 1
+    ]
+
+
+def done_without(store: Store) -> list[str]:
+    """One sentence for each thing that a server did not honour and answers were asked for without."""
+    sql = """SELECT s.model, s.provenance, count(*) FROM calls a JOIN responses r ON r.id = a.response
+        JOIN sources s ON s.id = r.source GROUP BY s.id ORDER BY s.id"""
+    reasons: dict[tuple[str, str], str] = {}
+    answers: Counter[tuple[str, str]] = Counter()
+    for model, provenance, calls in store.rows(sql):
+        for feature, reason in (json.loads(provenance).get("downgrades") or {}).items():
+            reasons.setdefault((model, feature), reason)
+            answers[model, feature] += calls
+    return [
+        f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
+        "were asked for without"
+        for (model, feature), reason in reasons.items()
     ]
 
 

@@ -18,7 +18,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from quaver.collect.database import Database
-from quaver.collect.secrets import without_keys
 from quaver.collect.tables import (
     COLUMNS,
     INSERT,
@@ -30,6 +29,7 @@ from quaver.collect.tables import (
 )
 from quaver.models import Answered
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
+from quaver.secrets import without_keys
 
 __all__ = ["Adopted", "Counts", "Store"]
 

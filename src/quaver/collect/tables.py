@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from quaver.collect.secrets import without_keys
 from quaver.records import Message, Response, Token
+from quaver.secrets import without_keys
 
 __all__ = [
     "CHANGES",

@@ -9,13 +9,11 @@ distribution, before temperature and any cut.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
@@ -27,6 +25,13 @@ from quaver.models.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.faults import Address
 from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.options import (
+    check_repeatable,
+    checked_body,
+    checked_url,
+    checked_variable,
+    is_here,
+)
 from quaver.models.served.reply import read_reply
 from quaver.records import Message, Request, Response
 
@@ -111,18 +116,18 @@ class OpenAICompatible:
         patience: PositiveFloat = 300.0,
     ) -> None:
         self._model, self._preset, self._version = model, preset, version
-        self._repeats, self._body = repeats, dict(body or {})
+        self._repeats, self._body = repeats, checked_body(body or {})
         server = _server(preset, supports or {}, self._body)
-        url = _checked_url(base_url or _from_environment(preset) or server.base_url, preset)
-        self._key = _checked_variable(key) or server.key
-        self._kind = replace(server, base_url=url, local=server.local or _is_here(url))
+        url = checked_url(base_url or _from_environment(preset) or server.base_url, preset)
+        self._key = checked_variable(key) or server.key
+        self._kind = replace(server, base_url=url, local=server.local or is_here(url))
         self._allowed = frozenset(allow_downgrade)
         self._found: dict[str, Any] = {}
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self._is_repeatable = setting == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
-            _check_repeatable(preset, repeats, concurrency)
+            check_repeatable(preset, repeats, concurrency)
             concurrency = 1
         self._pace_options = {
             "concurrency": concurrency,
@@ -298,63 +303,3 @@ def _from_environment(preset: str | None) -> str:
     """Azure gives every customer an address; its tools keep it in a variable."""
     endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "") if preset == "azure" else ""
     return f"{endpoint.rstrip('/')}/openai/v1" if endpoint else ""
-
-
-def _check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
-    if preset != "llamacpp_server":
-        raise SpecError(
-            "only llama.cpp's server can be made to repeat itself to the last bit",
-            where="setting",
-            found=f"setting: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
-            fix="leave `setting` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
-        )
-    if repeats == "shared" or concurrency not in (None, 1):
-        raise SpecError(
-            "what is to repeat itself is asked one call at a time",
-            where="setting",
-            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
-            fix="leave out `repeats` and `concurrency`, or `setting: fast`",
-        )
-
-
-def _checked_url(url: str, preset: str | None) -> str:
-    if not url:
-        azure = preset == "azure"
-        raise SpecError(
-            "nothing says where the server is",
-            where="base_url",
-            expected="`base_url: https://RESOURCE.openai.azure.com/openai/v1`, or AZURE_OPENAI_ENDPOINT set"
-            if azure
-            else f"`base_url:`, or `preset:` with one of {', '.join(PRESETS)}",
-        )
-    parts = urlsplit(url)
-    if parts.username or parts.password or parts.query:
-        raise SpecError(
-            "the address holds more than an address",
-            where="base_url",
-            expected="no name, password or query in it: the study file is kept beside the answers",
-            fix="put the key into an environment variable and name that with `key:`",
-        )
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SpecError(
-            "this is no address",
-            where="base_url",
-            expected="such as http://localhost:8000/v1",
-            found=url[:120],
-        )
-    return url.rstrip("/")
-
-
-def _checked_variable(name: str | None) -> str:
-    if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-        raise SpecError(
-            "`key:` names an environment variable, and is never the key itself",
-            where="key",
-            expected="capitals, digits and underscores, such as OPENAI_API_KEY",
-            fix="if this was a key, change it: the file may have been seen",
-        )
-    return name or ""
-
-
-def _is_here(url: str) -> bool:
-    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

@@ -49,7 +49,6 @@ def method_paragraph(results: Results, cost: Table) -> str:
         + (f", asked {_times(repeats)}" if repeats else "")
         + f", {lock.get('calls', 0):,} calls in all.",
         *lock.get("notes", ()),
-        *_downgrades(lock.get("models", {})),
         f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
         + (
             f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."
@@ -119,16 +118,7 @@ def _collected(told: Mapping[str, Any]) -> list[str]:
     missing = told.get("total", 0) - told.get("answered", 0)
     if missing > 0 and not told.get("rounds"):
         parts.append(f"{missing:,} calls of the design are not answered (yet).")
-    return parts + [f"Warning: {change}." for change in told.get("changed", ())]
-
-
-def _downgrades(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What servers did not honour, and the study did without."""
-    return [
-        f"The server of {name} did not honour {feature} ({reason}); it was asked without."
-        for name, facts in models.items()
-        for feature, reason in (facts.get("downgrades") or {}).items()
-    ]
+    return parts + [f"Warning: {one}." for one in told.get("warnings", ())]
 
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:

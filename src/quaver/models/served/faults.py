@@ -79,6 +79,16 @@ class Address:
             else "check `base_url:` and the network; run again, and it goes on from there",
         )
 
+    def page(self) -> Unavailable:
+        """The error where a page for people is what answers there."""
+        return Unavailable(
+            "what answers there is a web page, not a model's server",
+            where=self.url,
+            found=f"HTML at {self.url}/models",
+            fix="correct `base_url:` (most addresses end in /v1); a page that asks to log in means that a "
+            "key or a network is missing",
+        )
+
 
 def read_failure(
     status: int, headers: Mapping[str, str], content: bytes, address: Address
@@ -108,6 +118,8 @@ def read_failure(
         return Passing(told, limited=True, wait=retry_after(headers))
     if status >= 500 or status in _PASSING:
         return Passing(told, busy=status in (503, 529), wait=retry_after(headers))
+    if 300 <= status < 400:
+        return _sends_elsewhere(status, headers.get("location", ""), address)
     return _refusal(status, message, address)
 
 
@@ -144,16 +156,25 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
             found=found,
             fix="add credit and run again; it goes on from there",
         )
-    if 300 <= status < 400:
-        return ModelError(
-            "the server sends elsewhere", where=address.url, found=found, fix="check `base_url:`"
-        )
     return ModelError(
         "the server refuses what is asked",
         where=address.url,
         found=found,
         fix="change what it names in the decoding, or give the field another value with `body:` (null "
         "leaves it out)",
+    )
+
+
+def _sends_elsewhere(status: int, location: str, address: Address) -> ModelError:
+    """Nothing is sent on: a key is for the server that the study names."""
+    # What stands in a query or before an @ may be secret.
+    where = location.partition("?")[0][:200]
+    where = "" if "@" in where else where
+    return ModelError(
+        "the server sends elsewhere",
+        where=address.url,
+        found=f"HTTP {status}" + (f", to {where}" if where else ""),
+        fix="if that is where the model is, give its address as `base_url:`, up to and with /v1",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import AbstractAsyncContextManager, suppress
@@ -36,6 +37,12 @@ _SCHEMA = {
     "required": ["zq7"],
     "additionalProperties": False,
 }
+_PAGE = re.compile(rb"\s*<(!doctype|html)", re.IGNORECASE)
+"""How a page for people begins."""
+
+_THINKING = 2048
+"""Tokens for an answer whose first ones all went into thinking."""
+
 _QUESTION = "Tell me in a few words what you did yesterday, and who was there."
 
 Arriving = Callable[["Connection", Preset, Part], Awaitable[Landed]]
@@ -147,12 +154,13 @@ class _Probe:
     async def _reach(self) -> None:
         for left in range(_TRIES - 1, -1, -1):
             try:
-                await self._connection.get("/models")
+                if _PAGE.match(await self._connection.get("/models")):
+                    raise self._address.page()
             except Passing as fault:
                 if (fault.unreached and left < 2) or not left:
                     raise self._address.silent(fault.reason) from None
                 await asyncio.sleep(fault.wait if fault.wait is not None else 0.3)
-            except MissingKey:
+            except (MissingKey, Unavailable):
                 raise
             except ModelError as error:
                 if "key" in error.problem:
@@ -174,17 +182,19 @@ class _Probe:
     # ------------------------------------------------------------------ what is tried
 
     async def _choice(self) -> str:
-        (response,) = await self._ask(Decoding("", max_tokens=24, constraint="labels"), choices=_CHOICES)
-        if response.text in _CHOICES:
+        decoding = Decoding("", max_tokens=24, constraint="labels")
+        (response,) = await self._ask(decoding, choices=_CHOICES, spoken=True)
+        if response.text.strip() in _CHOICES:
             return ""
-        return f"asked for one of {_CHOICES}, it answers {response.text[:60]!r}"
+        return f"asked for one of {_CHOICES}, it answers {_told(response)}"
 
     async def _schema(self) -> str:
-        (response,) = await self._ask(Decoding("", max_tokens=40), schema=json.dumps(_SCHEMA))
+        decoding = Decoding("", max_tokens=40)
+        (response,) = await self._ask(decoding, schema=json.dumps(_SCHEMA), spoken=True)
         with suppress(ValueError, TypeError, AttributeError):
             if json.loads(response.text).get("zq7") in ("kd", "pf"):
                 return ""
-        return f"asked for an object of a schema, it answers {response.text[:60]!r}"
+        return f"asked for an object of a schema, it answers {_told(response)}"
 
     async def _logprobs(self) -> str:
         wanted = self._needs.logprobs
@@ -196,7 +206,7 @@ class _Probe:
 
     async def _seed(self) -> str:
         decoding = Decoding("", temperature=1.0, max_tokens=24)
-        texts = [(await self._ask(decoding, seed=seed))[0].text for seed in (7, 7, 8, 9)]
+        texts = [_drawn((await self._ask(decoding, seed=seed))[0]) for seed in (7, 7, 8, 9)]
         if texts[0] != texts[1]:
             return "the same seed draws another answer"
         return "another seed draws the same answer" if len(set(texts)) == 1 else ""
@@ -204,7 +214,7 @@ class _Probe:
     async def _n(self) -> str:
         wanted = self._needs.repeats
         responses = await self._ask(Decoding("", temperature=1.0, max_tokens=24), n=wanted)
-        alike = len({response.text for response in responses}) == 1
+        alike = len({_drawn(response) for response in responses}) == 1
         return f"{wanted} answers to one request are all the same" if alike else ""
 
     async def _ask(
@@ -215,17 +225,40 @@ class _Probe:
         schema: str = "",
         seed: int = 7,
         n: int = 1,
+        spoken: bool = False,
+    ) -> list[Response]:
+        """Answers; where thinking took all the room, those to a second try that has more of it.
+
+        Args:
+            decoding: How.
+            choices: Held to one of these.
+            schema: Held to this.
+            seed: Drawn with this.
+            n: How many.
+            spoken: Whether thinking is not enough.
+        """
+        responses = await self._sent(decoding, choices, schema, seed, n)
+        if any(_is_cut_short(response, spoken) for response in responses):
+            responses = await self._sent(replace(decoding, max_tokens=_THINKING), choices, schema, seed, n)
+        return responses
+
+    async def _sent(
+        self, decoding: Decoding, choices: tuple[str, ...], schema: str, seed: int, n: int
     ) -> list[Response]:
         messages = (Message("user", _QUESTION),)
         calls = tuple(Call(bytes(16), 0, 0, repeat) for repeat in range(n))
         request = Request("", Prompt(messages, _QUESTION, ""), decoding, choices, seed, calls, schema=schema)
         for left in range(_TRIES - 1, -1, -1):
             try:
-                return (await self._arriving(self._connection, self._server, Part(request, 0, n))).responses
+                landed = await self._arriving(self._connection, self._server, Part(request, 0, n))
             except Passing as fault:
                 if not left:
                     raise ModelError("the server does not answer", found=fault.reason) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
+            else:
+                if told := landed.responses[0].error:
+                    raise ModelError("the server does not answer", found=told)
+                return landed.responses
         raise AssertionError
 
     def _dishonoured(self, name: str, lack: str) -> ModelError:
@@ -237,6 +270,21 @@ class _Probe:
             found=lack,
             fix=f"{instead}; or do without, which is recorded: `allow_downgrade: [{name}]` beside the model",
         )
+
+
+def _is_cut_short(response: Response, spoken: bool) -> bool:
+    said = response.text.strip() or (response.thinking and not spoken)
+    return response.finish == "length" and not said
+
+
+def _drawn(response: Response) -> str:
+    return f"{response.thinking or ''}{response.text}"
+
+
+def _told(response: Response) -> str:
+    if response.text or response.finish != "length":
+        return repr(response.text[:60])
+    return f"nothing, and thinks for more than {_THINKING:,} tokens"
 
 
 _ASKED = {

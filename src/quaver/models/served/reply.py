@@ -47,8 +47,8 @@ def read_reply(
         response = replace(
             response,
             text=response.text.removeprefix(begun),
-            prompt_tokens=prompt,
-            cached_tokens=cached if not responses else prompt,  # one reading serves them all
+            prompt_tokens=prompt if not responses else prompt and 0,  # it was read, and is paid, once
+            cached_tokens=cached if not responses else cached and 0,
             completion_tokens=written if n == 1 else None,
             thinking_tokens=thought if n == 1 else None,
             raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
@@ -65,7 +65,8 @@ def _parsed(content: bytes) -> dict[str, Any]:
     try:
         reply = json.loads(content)
     except ValueError:
-        raise Passing("the reply is not JSON") from None
+        begins = content[:60].decode("utf-8", "replace")
+        raise Passing(f"the reply is not JSON: {begins!r}") from None
     if not isinstance(reply, dict):
         raise Passing("the reply is not an object")
     error = reply.get("error")

@@ -1,0 +1,75 @@
+"""What is tried on a server: models that think first, and those that only seem to do what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from quaver.errors import ModelError
+from quaver.models import Needs
+from quaver.models.presets import PRESETS, Preset
+from quaver.models.served.connection import Connection
+from quaver.models.served.faults import Address
+from quaver.models.served.flight import Landed, Part
+from quaver.models.served.probe import Found, tried
+from quaver.records import Response
+
+CHOICE = Needs(constraint=True)
+
+
+class Listed:
+    """A connection to a server that lists its models."""
+
+    async def get(self, path: str) -> bytes:
+        return b"{}"
+
+
+def probed(answer: Callable[[Part], Response], needs: Needs, *allowed: str) -> Found:
+    async def arriving(connection: Connection, server: Preset, part: Part) -> Landed:
+        return Landed([answer(part)] * part.n)
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[Connection]:
+        yield cast(Any, Listed())
+
+    return tried(PRESETS["vllm"], needs, connected, Address("http://x/v1", "m"), arriving, allowed)
+
+
+def thinks(tokens: int, says: Callable[[Part], str]) -> Callable[[Part], Response]:
+    """A model that thinks for so many tokens before it says something."""
+
+    def answer(part: Part) -> Response:
+        thought = "hm " * min(tokens, part.request.decoding.max_tokens)
+        if part.request.decoding.max_tokens <= tokens:
+            return Response("", finish="length", thinking=thought)
+        return Response(says(part), thinking=thought)
+
+    return answer
+
+
+def test_a_model_that_thinks_first_is_given_room_to_answer() -> None:
+    assert probed(thinks(500, lambda part: part.request.choices[0]), CHOICE).facts["honoured"] == {
+        "choice": True
+    }
+    with pytest.raises(ModelError, match="it answers 'something'"):
+        probed(thinks(500, lambda part: "something"), CHOICE)
+    with pytest.raises(ModelError, match="thinks for more than 2,048 tokens"):
+        probed(thinks(5000, lambda part: part.request.choices[0]), CHOICE)
+
+
+def test_thinking_shows_whether_seeds_are_heeded() -> None:
+    def answer(part: Part) -> Response:
+        assert part.request.decoding.max_tokens < 100, "no room is needed for that"
+        return Response("", finish="length", thinking=f"hm {part.request.seed}")
+
+    assert probed(answer, Needs(seed=True)).downgrades == {}
+
+
+def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:
+    found = probed(
+        lambda part: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE, "choice"
+    )
+    assert found.downgrades == {"choice": "it answers context overflow: 9 > 8"}
