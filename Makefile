@@ -40,8 +40,9 @@ $(HEAVY)/ready: heavy.lock installer.lock pyproject.toml
 demo: setup
 	$(BIN)/quaver demo
 
+# Two at a time, a file as a whole: what a file's tests share is made once.
 test: setup browser
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy
