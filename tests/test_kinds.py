@@ -117,6 +117,8 @@ FULL: dict[str, tuple[Callable[[int], str], int]] = {
 }
 """What a made-up model answers the n-th time, and how many calls there are of each model."""
 
+OTHER = {"Clinton": "Dole", "Dole": "Clinton"}
+
 
 @pytest.mark.parametrize("kind", FULL)
 def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path: Path) -> None:
@@ -128,7 +130,8 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
         asked += 1
         if "into other words" in prompt:
             return f"Clinton or Dole, which of the two is chosen by this voter of number {asked}?"
-        return answer(asked * asked // 3)
+        label = answer(asked * asked // 3)
+        return label if len(text) % 2 else OTHER.get(label, label)  # items differ: agreement is defined
 
     study: dict[str, Any] = YAML(typ="safe").load(example_file(kind))
     study["items"]["sample"] = ITEMS

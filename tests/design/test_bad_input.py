@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.studies import ITEMS, STUDY, resolved, written
 
+from quaver.design.keeping import NotMade
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 
@@ -339,7 +340,7 @@ STUDIES = {
     ),
     "wordings that are not made yet": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake}]\n",
-        SpecError,
+        NotMade,
         "study.yaml:12: variants[0]: wordings that a model makes have not been made yet",
         "`quaver variants STUDY` makes them",
     ),
