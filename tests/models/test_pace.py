@@ -179,3 +179,66 @@ def test_a_busy_server_is_asked_less_at_once_and_more_again_later() -> None:
     for sent in [pace.sent(1) for _ in range(before)]:
         pace.failed(sent, busy=True)
     assert pace.window <= before / 2 + 1
+
+
+def refused_often(pace: Pace, clock: Clock) -> None:
+    """A server refuses every other call for three seconds, and a rate is found."""
+    for number in range(120):
+        sent = pace.sent(1)
+        clock.now += 0.025
+        if number % 2:
+            pace.answered(sent, 1, None)
+        else:
+            pace.refused(sent, None)
+    assert pace.rate < math.inf
+
+
+def test_who_may_come_back_at_once_is_not_told_that_calls_are_too_many() -> None:
+    clock = Clock()
+    pace = Pace(clock=clock)
+    for number in range(400):
+        sent = pace.sent(1)
+        clock.now += 0.025
+        if number % 2:
+            pace.answered(sent, 1, None)
+        else:
+            pace.refused(sent, 0.0)
+    assert pace.rate == math.inf
+
+
+def test_refusals_of_what_was_sent_before_a_cut_do_not_cut_again() -> None:
+    clock = Clock()
+    pace = Pace(concurrency=100, clock=clock)
+    late = [pace.sent(1) for _ in range(80)]
+    refused_often(pace, clock)
+    before = pace.rate
+    for sent in late:
+        clock.now += 0.025
+        pace.refused(sent, None)
+    assert pace.rate >= before
+
+
+def test_a_rate_that_limits_nothing_is_forgotten() -> None:
+    clock = Clock()
+    pace = Pace(concurrency=4, clock=clock)
+    refused_often(pace, clock)
+    for _ in range(2000):
+        clock.now += 0.05
+        pace.answered(pace.sent(1), 1, None)
+    assert pace.rate == math.inf
+
+
+def test_a_rate_that_the_study_gives_is_kept_whatever_is_refused() -> None:
+    clock = Clock()
+    pace = Pace(requests_per_minute=600, clock=clock)
+    refused_often(pace, clock)
+    assert pace.rate == 10
+
+
+def test_calls_that_stall_do_not_make_fewer_at_once_look_better() -> None:
+    clock = Clock()
+    pace = Pace(clock=clock)
+    taken, most = simulated(pace, clock, 60, latency=0.1, slots=64, faults=0.2)
+    late = sum(at > 30 for at in taken) / 30
+    assert most >= 50
+    assert late >= 0.75 * 64 / 0.1
