@@ -75,6 +75,6 @@ def measure(name: str) -> str:
     found = registry.load("measures", name)
     return (
         f"# {name}\n\nIn a study file: `measures: [{name}]`, with options `{{use: {name}, by: […]}}`; "
-        f"at the prompt: `quaver measure STUDY --name {name}`.\n\n"
+        f"at the prompt: `quaver measure STUDY {name}`.\n\n"
         f"::: {found.__module__}.{found.__qualname__}\n"
     )
