@@ -307,6 +307,37 @@ READERS = {
 }
 
 
+@pytest.mark.parametrize("name", ["study.lock.json", "wordings.json", "rounds.json", "noise.json"])
+@pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
+def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    (tmp_path / name).write_bytes(damage.encode("utf-8", "surrogatepass"))
+    with pytest.raises(StoreError, match=f"{name}: this file of the study's folder is damaged"):
+        Study.open(path).report()
+
+
+def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path: Path) -> None:
+    study = opened(written(tmp_path))
+    study.run()
+    before = study.annotations()
+    (tmp_path / "annotations.parquet").write_text("damaged")
+    assert study.annotations().equals(before)
+
+
+def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> None:
+    study = opened(written(tmp_path))
+    study.run()
+    with pytest.raises(SpecError, match=r"measure\.by"):
+        study.measure("accuracy", by="model")
+    with pytest.raises(QuaverError, match="nothing to read the answers with"):
+        study.rescore([])
+    with pytest.raises(QuaverError, match="not a number of prompts"):
+        study.noise(0)
+
+
 @pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)
 def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(
     tmp_path: Path, line: str, start: str, guess: str

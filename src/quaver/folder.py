@@ -12,8 +12,16 @@ import polars as pl
 
 from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
+from quaver.errors import StoreError
 
 __all__ = ["StudyFolder"]
+
+_INSTEAD = {
+    "noise.json": "move it away; quaver doctor measures the noise again",
+    "rounds.json": "put back a copy of it; without it the rounds are counted from the start",
+    "wordings.json": "put back a copy of it; without it the wordings are made, and paid, once more",
+}
+"""What to do where a file is damaged that a run does not write anew."""
 
 
 class StudyFolder:
@@ -137,4 +145,27 @@ class StudyFolder:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """A file of the folder; empty where there is none.
+
+    Raises:
+        StoreError: It is not what Quaver wrote.
+    """
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(document, dict):
+        raise _damaged(path, type(document).__name__)
+    return document
+
+
+def _damaged(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "this file of the study's folder is damaged",
+        where=str(path),
+        expected="a JSON object, as Quaver wrote it",
+        found=found,
+        fix=_INSTEAD.get(path.name, "move it away; the next run writes it anew"),
+    )

@@ -15,6 +15,7 @@ from quaver.collect.progress import Outcome, Progress
 from quaver.collect.sole_writer import sole_writer
 from quaver.collecting import Collecting, reused_folders
 from quaver.design.spec import UntilSpec
+from quaver.errors import QuaverError
 from quaver.measuring import asked_until, measurement
 from quaver.models import Probed
 from quaver.models.fit import needs_of
@@ -149,7 +150,15 @@ def _run_in_rounds(
 
 
 def measured_noise(study: Resolved, prompts: int) -> dict[str, list[Noise]]:
-    """The engines' own noise by model, measured on some of the study's prompts, spread over it."""
+    """The engines' own noise by model, measured on some of the study's prompts, spread over it.
+
+    Raises:
+        QuaverError: It is no number of prompts.
+    """
+    if prompts < 1:
+        raise QuaverError(
+            "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)
+        )
     first = next(iter(study.spec.decoding))
     step = max(1, study.plan.survey.prompts // prompts)
 

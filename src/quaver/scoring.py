@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from quaver.collect.store import Store
-from quaver.errors import StoreError
+from quaver.errors import QuaverError, StoreError
 from quaver.resolved import Resolved
 from quaver.score.annotate import Annotator, annotate
 
@@ -27,7 +27,15 @@ def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.Data
     Raises:
         StoreError: Nothing is stored yet.
         UnknownName: No evaluator of that name is registered.
+        QuaverError: No evaluator is named at all.
     """
+    if evaluators is not None and not evaluators:
+        raise QuaverError(
+            "there is nothing to read the answers with",
+            where="evaluators",
+            expected="one name or more, or None for the study's own",
+            found="none",
+        )
     experiment = study.experiment
     annotator = Annotator(
         conditions=experiment.conditions,
@@ -45,14 +53,19 @@ def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.Data
 
 
 def kept_annotations(study: Resolved) -> pl.DataFrame | None:
-    """The frame as it is kept; None where answers came in or the study changed since.
+    """The frame as it is kept; None where it cannot be read, or answers came in or the study changed since.
 
     Raises:
         StoreError: Nothing is stored yet.
     """
     with study.answers() as store:
         fresh = store.noted("annotations") == _mark(study, store)
-    return pl.read_parquet(study.files.annotations) if fresh and study.files.annotations.exists() else None
+    if not fresh:
+        return None
+    try:
+        return pl.read_parquet(study.files.annotations)
+    except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
+        return None
 
 
 def _readable(study: Resolved, of: Mapping[str, str]) -> Mapping[str, str]:

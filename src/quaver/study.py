@@ -23,7 +23,7 @@ from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment
 from quaver.design.small import write_small
 from quaver.design.spec import MeasureSpec, StudySpec
-from quaver.design.study_file import Source, read_study
+from quaver.design.study_file import Source, read_part, read_study
 from quaver.forecast import Forecast, forecast, forecast_of_wordings
 from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
 from quaver.models import Model
@@ -275,6 +275,9 @@ class Study:
 
         Args:
             prompts: How many, spread over the study. Each is asked about eight times of each model.
+
+        Raises:
+            QuaverError: It is no number of prompts.
         """
         found = measured_noise(self._resolved, prompts)
         self._files.write_noise({name: [asdict(row) for row in rows] for name, rows in found.items()})
@@ -364,10 +367,11 @@ class Study:
 
         Raises:
             UnknownName: No measure, column or evaluator of that name exists.
+            SpecError: The measure has no such option, or not with this value.
             MeasureError: The annotations do not allow it.
         """
         frame = self.measurable()
-        asked = MeasureSpec(use=name, **options)
+        asked = read_part(MeasureSpec, {**options, "use": name}, Source(None, {}), ("measure",))
         return Estimates(measurement(self._resolved, asked, frame).of(frame))
 
     def estimates(self, names: Sequence[str] | None = None) -> Estimates:

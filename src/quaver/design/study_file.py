@@ -281,7 +281,7 @@ def _translated(
         return SpecError(
             f"unknown key {name!r}{more}",
             where=source.where(*loc),
-            expected=f"one of {', '.join(sorted(known))}" if known else None,
+            expected=f"one of {', '.join(sorted(set(known)))}" if known else None,
             found=name,
             fix=f"did you mean {guess!r}?" if guess else "remove it",
         )
