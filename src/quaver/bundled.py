@@ -72,7 +72,11 @@ class Packed(Resolved):
             StoreError: There is none.
         """
         if not self.files.responses.exists():
-            raise StoreError("this bundle has annotations, and no answers", where=str(self.folder))
+            raise StoreError(
+                "this bundle has annotations, and no answers",
+                where=str(self.folder),
+                fix="measure, report or compare it; that needs no answers",
+            )
         with self.files.store() as store:
             yield store
 

@@ -43,7 +43,13 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
     """
     target = Path(path) if path else study.folder.resolve().with_suffix(".quaver.zip")
     if isinstance(study, BundledStudy):
-        raise StoreError("this is a bundle already", where=str(target))
+        raise StoreError(
+            "this is a bundle already",
+            where=str(study.folder),
+            expected="a study",
+            found="an opened bundle",
+            fix="copy the archive as it is",
+        )
     study.rescore()
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
         folder = Path(made)

@@ -134,16 +134,18 @@ def compare(
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.
-
-    >>> read_bound("accuracy < 0", "if", ["accuracy"]).text
-    'accuracy < 0'
     """
     resampling = Resampling(confidence, resamples)
     bounds = _bounds(fail_if, fail_unless)
     if after is None:
         return _within(before, by, reference, measures, bounds, resampling)
     if by is not None or reference is not None:
-        raise QuaverError("compare two studies, or the levels of one column in one study; not both")
+        raise QuaverError(
+            "compare two studies, or the levels of one column in one study; not both",
+            where="--by" if by is not None else "--reference",
+            found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
+            fix="leave out the second study, or the column",
+        )
     told: list[str] = []
     frames = [strings_of(one) for one in (before, after)]
     if items is not None:
@@ -185,7 +187,11 @@ def _within(
     ]
     if by is None:
         raise QuaverError(
-            "there is one study to compare", expected="another one, or --by", fix="--by model, for instance"
+            "there is one study to compare",
+            where="compare",
+            expected="another one, or --by",
+            found=study.spec.name,
+            fix="--by model, for instance",
         )
     if by not in columns:
         raise UnknownName("column", by, columns, where="--by")
@@ -195,7 +201,9 @@ def _within(
     first = reference or (levels[0] if levels else "")
     others = [level for level in levels if level != first]
     if not others:
-        raise MeasureError(f"there is one {by} only", where="--by", found=first or "none")
+        raise MeasureError(
+            f"there is one {by} only", where="--by", expected="two levels or more", found=first or "none"
+        )
     asked = _asked(study, study, measures, bounds)
     told: list[str] = []
     all_sides, items = [], set[str]()

@@ -111,6 +111,8 @@ class ImportedStudy(Study):
         raise StoreError(
             "annotations that exist already have no engine whose noise could be measured",
             where=str(self.folder),
+            expected="a study with models",
+            found="labels",
         )
 
     def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:

@@ -160,7 +160,9 @@ def import_annotations(
         )
     rows = read_rows(path, encoding, separator)
     if not rows:
-        raise ItemError("there are no annotations", where=str(path))
+        raise ItemError(
+            "there are no annotations", where=str(path), expected="a header and rows", found="no row"
+        )
     table = _Table(path, rows)
     told = _roles(table, given)
     found = list(labels) or _labels(table, told, unlabelled)

@@ -143,5 +143,11 @@ def in_common(sides: Sides, changed: frozenset[str], told: list[str], which: str
         second.join(first.select(keys).unique(), on=keys, how="semi", maintain_order="left"),
     )
     if kept[0].is_empty():
-        raise MeasureError("no item was answered in the same cell on both sides", where="compare")
+        raise MeasureError(
+            "no item was answered in the same cell on both sides",
+            where="compare",
+            expected=f"the same items for the same {', '.join(sides.keys)}",
+            found=f"{len(both):,} items in common, none of them in a common cell",
+            fix="run both studies to their end",
+        )
     return replace(sides, before=kept[0], after=kept[1]), len(both - changed)

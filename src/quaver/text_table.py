@@ -81,7 +81,9 @@ def _by_text(rows: Sequence[Row], known: dict[tuple[str, str], Editable]) -> dic
                 "text", " ".join(key), [" ".join(one) for one in known], where=f"{row.where}: id"
             )
         if key in found:
-            raise SpecError(f"{key[0]} ({key[1]}) is there twice", where=row.where)
+            raise SpecError(
+                f"{key[0]} ({key[1]}) is there twice", where=row.where, fix="remove one of the rows"
+            )
         found[key] = row
     return found
 

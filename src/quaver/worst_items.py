@@ -134,7 +134,13 @@ def worst(
     earlier = _readings(against, evaluator)
     both = [*set(now["item"]) & set(earlier["item"])]
     if not both:
-        raise MeasureError("the two have no items in common", where="against")
+        raise MeasureError(
+            "the two have no items in common",
+            where="against",
+            expected="items of the same id",
+            found=f"{', '.join(sorted(set(now['item']))[:3])}, …; and "
+            f"{', '.join(sorted(set(earlier['item']))[:3])}, …",
+        )
     items = _ranked(earlier.filter(pl.col("item").is_in(both)), against, n)
     after = _ranked(now.filter(pl.col("item").is_in(both)), study, None)
     after = after.select("item", *(pl.col(name).name.suffix("_after") for name in (*_NUMBERS, "mode")))

@@ -63,7 +63,12 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
     assert asked is not None
     rows = read_rows(source.home / asked.source, asked.encoding, asked.separator)
     if not rows:
-        raise ItemError("there are no annotations", where=source.where("annotations", "source"))
+        raise ItemError(
+            "there are no annotations",
+            where=source.where("annotations", "source"),
+            expected="a header and rows",
+            found=f"no row in {asked.source}",
+        )
     _check_columns(asked, rows[0], source)
     labels = spec.task.label_set()
     given = list(_given(asked, rows))

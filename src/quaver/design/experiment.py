@@ -256,6 +256,8 @@ def _check_answers(variant: Variant, source: Source) -> None:
             raise SpecError(
                 f"the label {code!r} would be answered with nothing",
                 where=_of_variant(variant, source, "answers"),
+                expected="a text",
+                found=repr(answer),
             )
         other = codes_by_answer.setdefault(answer.strip().casefold(), code)
         if other != code:

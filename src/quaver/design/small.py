@@ -34,7 +34,13 @@ def write_small(source: Source) -> Path:
     """
     path = source.path
     if path is None:
-        raise SpecError("only a study file has a small version", found="a study that was given as a mapping")
+        raise SpecError(
+            "only a study file has a small version",
+            where="small",
+            expected="a YAML file",
+            found="a study that was given as a mapping",
+            fix="write it to a file, and open that",
+        )
     yaml = YAML(typ="rt")
     yaml.width = 110
     document = yaml.load(path.read_text(encoding="utf-8-sig"))

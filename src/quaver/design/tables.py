@@ -78,7 +78,12 @@ def read_rows(
             fix="name its encoding in the study file, for example `encoding: cp1252` under items",
         ) from None
     except LookupError:
-        raise ItemError(f"there is no encoding {encoding!r}", where="items.encoding") from None
+        raise ItemError(
+            f"there is no encoding {encoding!r}",
+            where="items.encoding",
+            expected="an encoding that Python knows: utf-8, cp1252, utf-16",
+            found=encoding,
+        ) from None
     except OSError as error:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
 
@@ -127,7 +132,12 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
             )
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
-            raise ItemError(f"two columns are named {twice!r}", where=f"{path.name}:1")
+            raise ItemError(
+                f"two columns are named {twice!r}",
+                where=f"{path.name}:1",
+                expected="a name of its own for each column",
+                fix="rename one of them in the file",
+            )
         for cells in reader:
             if not cells:  # an empty line
                 continue

@@ -173,6 +173,7 @@ class GPT4All:
         if "tokenizer.chat_template" not in fields:
             raise ModelError(
                 f"{self._path.name} has no chat template",
+                expected="a model that was tuned to chat",
                 fix="ask a base model in plain text: `frame: plain` under prompt",
             )
         words = fields["tokenizer.ggml.tokens"]

@@ -282,6 +282,7 @@ class Transformers:
         if not self._tokenizer.chat_template:
             raise ModelError(
                 f"{self._checkpoint.name} has no chat template",
+                expected="a model that was tuned to chat",
                 fix="ask a base model in plain text: `frame: plain` under prompt",
             )
         turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]

@@ -83,7 +83,12 @@ class File:
                     fix="give it another name",
                 )
         if not draft.wordings:
-            raise SpecError("the file holds no other wording than the original", where=str(path))
+            raise SpecError(
+                "the file holds no other wording than the original",
+                where=str(path),
+                expected=f"wordings in {self._column!r}",
+                found=f"{len(rows):,} rows",
+            )
         return draft.wordings
 
     def _lines(self, path: Path) -> list[Row]:

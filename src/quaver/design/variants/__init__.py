@@ -107,10 +107,15 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
     for factor, levels in factors.items():
         names = [level.name for level in levels]
         if not names:
-            raise SpecError("this factor has no level", where=f"factor {factor}")
+            raise SpecError("this factor has no level", where=f"factor {factor}", expected="one or more")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise SpecError(f"two levels are named {twice!r}", where=f"factor {factor}")
+            raise SpecError(
+                f"two levels are named {twice!r}",
+                where=f"factor {factor}",
+                expected="a name of its own for each level",
+                found=", ".join(names[:8]),
+            )
     _check_columns(factors)
     variants: list[Variant] = []
     for combination in product(*factors.values()):

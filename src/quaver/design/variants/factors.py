@@ -185,7 +185,7 @@ def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
             raise SpecError(f"the factor {name!r} has no level", where=where, expected="two levels or more")
         for level in one.levels:
             if one.levels.count(level) > 1:
-                raise SpecError(f"the level {level!r} is given twice", where=where)
+                raise SpecError(f"the level {level!r} is given twice", where=where, fix="remove one of them")
         for other, levels in one.only.items():
             if other not in before:
                 raise UnknownName(

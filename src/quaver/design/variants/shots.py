@@ -63,9 +63,19 @@ class Shots:
         self._draws, self._place, self._reply = draws, place, reply
         self._written = examples
         if draws < 1 or any(one < 0 for one in self._k or ()):
-            raise SpecError("less than no example", expected="k of 0 or more, draws of 1 or more")
+            raise SpecError(
+                "less than no example",
+                where="shots",
+                expected="k of 0 or more, draws of 1 or more",
+                found=f"k {k}, draws {draws}",
+            )
         if draws > 1 and examples is not None:
-            raise SpecError("examples that are written here are not drawn", fix="leave draws or examples out")
+            raise SpecError(
+                "examples that are written here are not drawn",
+                where="shots: draws",
+                found=f"{draws} draws, and {len(examples)} examples",
+                fix="leave draws or examples out",
+            )
 
     def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
         """The prompt with each number of examples, of every draw.

@@ -253,7 +253,12 @@ class _Probe:
                 landed = await self._arriving(self._connection, self._server, Part(request, 0, n))
             except Passing as fault:
                 if not left:
-                    raise ModelError("the server does not answer", found=fault.reason) from None
+                    raise ModelError(
+                        "the server does not answer",
+                        where=self._address.url,
+                        found=fault.reason,
+                        fix="see whether it runs at this address, and what its own log says",
+                    ) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
                 if told := landed.responses[0].error:
