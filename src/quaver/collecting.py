@@ -166,7 +166,8 @@ class Collecting:
         Raises:
             SpecError: That is more than it allows.
         """
-        used = spent(ledger(self._store), self._prices) if progress.before else Spent()
+        caps = self._caps.tokens is not None or self._caps.money is not None
+        used = spent(ledger(self._store), self._prices, reckoned=caps) if progress.before else Spent()
         if self._retry_errors:  # an error that is asked again does not count twice
             used = used._replace(calls=min(used.calls, progress.before))
         made = spent(self._made, self._prices)

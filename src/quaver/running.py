@@ -96,11 +96,15 @@ def run(
             made=study.spent_on_wordings(),
             retry_errors=retry_errors,
         )
-        if study.spec.until is None or requests is not None:
-            outcome = collecting.ask(most=requests)
-        else:
-            document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
-            outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable, document)
+        try:
+            if study.spec.until is None or requests is not None:
+                outcome = collecting.ask(most=requests)
+            else:
+                document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
+                outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable, document)
+        except QuaverError as error:
+            journal.broken_off(error)
+            raise
         journal.ended(outcome)
     return outcome
 

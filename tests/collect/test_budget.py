@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.collect.fakes import Fake, echo, fake, opened, request, run
 
 from quaver.collect.budget import Budget, Gate, Price, Spent
+from quaver.collect.ledger import ledger, spent
 from quaver.collect.runner import Progress, collect
 from quaver.models import Answered
 from quaver.records import Request, Response
@@ -72,8 +73,9 @@ def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is() -> 
     budget.settle(failed, [Response("", finish="error", error="gone")])
     assert budget.spent == Spent(2, 0, 0)
     budget.settle(silent, [Response("yes")])
-    assert budget.spent.tokens == pytest.approx(7 / 3 + 8 + 8)
-    assert budget.spent.money == pytest.approx(7 / 3 + 8 + 16)
+    prompt, answer = len('[["user", "text 1"]]') / 3, len("yes") / 3
+    assert budget.spent.tokens == pytest.approx(prompt + answer)
+    assert budget.spent.money == pytest.approx(prompt + 2 * answer)
 
 
 def test_what_costs_nothing_finds_room_when_the_money_is_spent() -> None:
@@ -146,3 +148,13 @@ def test_two_models_share_a_budget(tmp_path: Path) -> None:
     )
     assert outcome.ended == "tokens"
     assert 500 - 2 * 19 <= outcome.tokens <= 500
+
+
+def test_what_came_without_a_count_of_tokens_counts_alike_in_this_run_and_the_next(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=3)
+    silent = fake(lambda asked, call: Response("so é\n" * 6, thinking="h" * 3))
+    outcome = run(store, silent, map(request, range(2)), tokens=1000)
+    length = len('[["user", "text 0"]]') + 30 + 3
+    assert outcome.tokens == pytest.approx(2 * length / 3)
+    assert spent(ledger(store), {}, reckoned=True).tokens == pytest.approx(outcome.tokens)
+    assert spent(ledger(store), {}).tokens == 0, "it is no count"

@@ -110,9 +110,11 @@ def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) 
         document = whole.spec.model_dump(mode="json", exclude_unset=True)
         options = {"model": "m", "patience": 1.0, "retries": 50}
         document["models"].append({"name": "bad", "use": "openai_compatible", "base_url": bad, **options})
-        with pytest.raises(ModelError, match="does not answer"):
+        with pytest.raises(ModelError, match="does not answer") as caught:
             Study.open(document, folder=tmp_path / "study").run()
     check(tmp_path, 200)
+    assert "given up: bad; 200 of 400 calls are stored" in str(caught.value)
+    assert "ended with an error" in (tmp_path / "study" / "run.log").read_text()
 
 
 def test_errors_are_asked_again_on_request(tmp_path: Path) -> None:

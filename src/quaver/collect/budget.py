@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal, NamedTuple
 
+from quaver.collect.tables import written_prompt
 from quaver.records import Request, Response
 
-__all__ = ["Budget", "Gate", "Price", "Spent", "Stop", "written"]
+__all__ = ["TOKENS_A_CHARACTER", "Budget", "Gate", "Price", "Spent", "Stop", "written"]
 
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""
 
-_TOKENS_A_CHARACTER = 1 / 3
-"""More than in English; what the model reports takes its place."""
+TOKENS_A_CHARACTER = 1 / 3
+"""More than in English; what the model reports takes its place, and what reports nothing is reckoned so."""
 
 _TOKENS_A_MESSAGE = 8
 """What a chat template puts around a message."""
@@ -136,12 +137,11 @@ class Budget:
     def settle(self, request: Request, responses: Sequence[Response]) -> None:
         """Put what a request took in the place of what was expected of it."""
         with self._lock:
-            reserved = _NOTHING
             if self._reckons:
                 reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
                 self._reserved_tokens -= reserved.tokens
                 self._reserved_money -= reserved.money
-            tokens, money = self._took(request, responses, reserved)
+            tokens, money = self._took(request, responses)
             self._spent_tokens += tokens
             self._spent_money += money
 
@@ -169,13 +169,16 @@ class Budget:
             self.stopped = short
         return short is None
 
-    def _took(self, request: Request, responses: Sequence[Response], reserved: Spent) -> tuple[float, float]:
+    def _took(self, request: Request, responses: Sequence[Response]) -> tuple[float, float]:
         """Tokens and money."""
-        prompt = cached = unknown = 0
-        completion = 0.0
+        prompt = completion = 0.0
+        cached = 0
         for one in responses:
             if one.prompt_tokens is None and one.completion_tokens is None:
-                unknown += one.finish != "error"  # what failed is not charged; what says nothing is
+                # What failed is not charged; what says nothing is.
+                if self._reckons and one.finish != "error":
+                    prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
+                    completion += (len(one.text) + len(one.thinking or "")) * TOKENS_A_CHARACTER
                 continue
             new = written(one, len(responses))
             prompt += one.prompt_tokens or 0
@@ -183,12 +186,10 @@ class Budget:
             completion += new
             if self._reckons:
                 self._expectation(request).learn(request, one.prompt_tokens or 0, new)
-        share = unknown / len(responses) if unknown else 0.0
-        tokens, money = share * reserved.tokens, share * reserved.money
-        if prompt or completion:
-            tokens += prompt + completion
-            money += self._prices.get(request.model, _FREE).of(prompt, cached, completion)
-        return tokens, money
+        if not (prompt or completion):
+            return 0.0, 0.0
+        money = self._prices.get(request.model, _FREE).of(prompt, cached, completion)
+        return prompt + completion, money
 
     def _expectation(self, request: Request) -> _Expected:
         kind = (request.model, request.decoding.max_tokens)
@@ -216,7 +217,7 @@ class _Expected:
     def prompt(self, request: Request) -> float:
         if self._n >= _ENOUGH and self._read:
             return _characters(request) * self._read / self._characters
-        return _characters(request) * _TOKENS_A_CHARACTER + _TOKENS_A_MESSAGE * len(request.prompt.messages)
+        return _characters(request) * TOKENS_A_CHARACTER + _TOKENS_A_MESSAGE * len(request.prompt.messages)
 
     @property
     def completion(self) -> float:

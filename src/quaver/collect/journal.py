@@ -36,8 +36,8 @@ class Journal:
     The events are ``started`` (calls, stored, models), ``reused`` (calls, by folder), ``round`` (number,
     items, variants, repeats, width), ``stored`` (done, total, errors, tokens, money, rate), ``error`` (one
     call's: model, variant, decoding, item, repeat, kind, error), ``fingerprint`` (a model answers from
-    another configuration), ``given_up`` (a model that is of no use) and ``ended`` (how, done, missing). Each
-    has a ``time``, in seconds since 1970.
+    another configuration), ``given_up`` (a model that is of no use) and ``ended`` (how, done, missing; where
+    how is ``error``, the error instead). Each has a ``time``, in seconds since 1970.
     """
 
     def __init__(
@@ -126,6 +126,11 @@ class Journal:
             tokens=round(outcome.tokens),
             money=round(outcome.money, 6),
         )
+
+    def broken_off(self, error: Exception) -> None:
+        """A run is over before its time: a model is of no use, or nothing can be written."""
+        self._line(f"ended with an error: {error}")
+        self._event("ended", how="error", error=str(error))
 
     def _error(self, model: str, call: Call, response: Response) -> None:
         kind = kind_of(response.error)

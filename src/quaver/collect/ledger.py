@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from quaver.collect.budget import Price, Spent
+from quaver.collect.budget import TOKENS_A_CHARACTER, Price, Spent
 from quaver.collect.progress import kind_of
 from quaver.collect.store import Store
 from quaver.collect.tables import WRITTEN
@@ -46,6 +46,8 @@ class Entry(NamedTuple):
         thinking_tokens: How many of these were thinking.
         first: When the first one came, in seconds since 1970.
         last: When the last one came.
+        reckoned_prompt: Tokens read for answers that came without any count, by their length.
+        reckoned_completion: Tokens written, likewise.
         wordings: Whether they made wordings and are no answers.
     """
 
@@ -62,6 +64,8 @@ class Entry(NamedTuple):
     thinking_tokens: float
     first: float
     last: float
+    reckoned_prompt: float = 0.0
+    reckoned_completion: float = 0.0
     wordings: bool = False
 
 
@@ -87,10 +91,15 @@ class Configuration(NamedTuple):
 
 def ledger(store: Store) -> list[Entry]:
     """Everything that is stored, added up in one pass."""
+    uncounted = f"""total(CASE
+        WHEN r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error' THEN
+        ({{}}) * {TOKENS_A_CHARACTER} END)"""
     sql = f"""
         SELECT ifnull(s.model, ''), s.reused, r.served_model, r.fingerprint, a.response IS NOT NULL AS placed,
                count(*), total(r.finish = 'error'), total(r.prompt_tokens), total(r.cached_tokens),
-               total({WRITTEN}), total(r.thinking_tokens), min(r.received), max(r.received)
+               total({WRITTEN}), total(r.thinking_tokens), min(r.received), max(r.received),
+               {uncounted.format("(SELECT length(messages) FROM prompts WHERE id = r.prompt)")},
+               {uncounted.format("length(r.text) + ifnull(length(r.thinking), 0)")}
         FROM responses r LEFT JOIN calls a ON a.response = r.id LEFT JOIN sources s ON s.id = r.source
         GROUP BY s.model, s.reused, r.served_model, r.fingerprint, placed ORDER BY min(r.received)"""
     return [
@@ -99,12 +108,13 @@ def ledger(store: Store) -> list[Entry]:
     ]
 
 
-def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None]) -> Spent:
+def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, reckoned: bool = False) -> Spent:
     """What the stored responses took, those apart that were taken from other studies.
 
     Args:
         entries: The ledger.
         prices: By model; one that is not known counts as nothing.
+        reckoned: Count what came without a count of tokens by its length, as a budget does.
 
     Returns:
         Calls of the study as it stands and those that made wordings, and all tokens and money, also of
@@ -115,9 +125,12 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None]) -> Spent
         if one.reused is not None:
             continue
         calls += one.calls if one.placed or one.wordings else 0
-        tokens += one.prompt_tokens + one.completion_tokens
+        read, wrote = one.prompt_tokens, one.completion_tokens
+        if reckoned:
+            read, wrote = read + one.reckoned_prompt, wrote + one.reckoned_completion
+        tokens += read + wrote
         price = prices.get(one.model)
-        money += price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens) if price else 0.0
+        money += price.of(read, one.cached_tokens, wrote) if price else 0.0
     return Spent(calls, tokens, money)
 
 

@@ -156,12 +156,11 @@ def _ask(
 
 
 def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception | None:
-    """The first failure; where it was a model's, with what is stored and which others failed too."""
+    """The first failure; where it was a model's, with which were given up and what is stored."""
     first = next(iter(failures.values()), None)
     if isinstance(first, ModelError):
-        also = [name for name in failures if name][1:]
-        told = f"{progress.before + progress.done:,} of {progress.total:,} calls are stored"
-        told += f"; given up as well: {', '.join(also)}" if also else ""
+        told = f"given up: {', '.join(name for name in failures if name)}"
+        told += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
         first.fix = f"{first.fix}; {told}" if first.fix else told
     return first
 
