@@ -11,6 +11,7 @@ from quaver.collect.ledger import (
     Entry,
     changed,
     configurations,
+    cut_in_thought,
     done_without,
     errors_by_kind,
     ledger,
@@ -58,6 +59,7 @@ class Standing:
         ended: How the collection in rounds ended, where there was one.
         wordings: Calls that made wordings; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
+        cut_in_thought: A sentence for each model whose thinking left no room for answers.
     """
 
     total: int
@@ -75,6 +77,12 @@ class Standing:
     ended: str | None = None
     wordings: int = 0
     done_without: Sequence[str] = ()
+    cut_in_thought: Sequence[str] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before its answers are trusted, a sentence each."""
+        return [*self.configurations_changed, *self.done_without, *self.cut_in_thought]
 
     @property
     def left(self) -> float | None:
@@ -137,4 +145,5 @@ def standing(
         ended,
         sum(one.calls for one in made),
         done_without(store) if store else (),
+        cut_in_thought(entries),
     )

@@ -485,7 +485,7 @@ class Study:
         now, rounds = self.standing(), self._files.read_rounds()
         return {
             "reused": dict(now.reused),
-            "warnings": [*now.configurations_changed, *now.done_without],
+            "warnings": now.warnings,
             "rounds": rounds_in_words(**rounds) if rounds and self.spec.until else "",
             "answered": now.answered,
             "total": now.total,

@@ -8,7 +8,7 @@ import pytest
 from tests.collect.fakes import fake, opened, request, run
 
 from quaver.collect.budget import Price, Spent
-from quaver.collect.ledger import changed, configurations, errors_by_kind, ledger, pace, spent
+from quaver.collect.ledger import changed, configurations, cut_in_thought, errors_by_kind, ledger, pace, spent
 from quaver.records import Call, Request, Response
 
 
@@ -53,6 +53,15 @@ def test_errors_by_kind(tmp_path: Path) -> None:
     store = opened(tmp_path, items=5, repeats=3)
     run(store, fake(served), [request(4, (0, 1, 2))])
     assert errors_by_kind(store) == {"HTTP 503": 3}
+
+
+def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
+    said = ["", " ", "<think>so", "<think>so</think>A", "A"]
+    store = opened(tmp_path, items=5)
+    run(store, fake(lambda asked, call: Response(said[call.item], finish="length")), map(request, range(5)))
+    (told,) = cut_in_thought(ledger(store))
+    assert told.startswith("3 answers of m ended before they began")
+    assert "`max_tokens`" in told
 
 
 def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:

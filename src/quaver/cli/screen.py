@@ -235,7 +235,7 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
     now = study.standing()
     if now.unplaced:
         say(f"{now.unplaced:,} stored answers fit no call of the study as it is now; they are kept.")
-    for told in (*now.configurations_changed, *now.done_without):
+    for told in now.warnings:
         say(f"Warning: {told}.")
     if outcome.ended == "narrow":
         say(

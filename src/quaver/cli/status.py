@@ -76,7 +76,7 @@ def _about(now: Standing) -> list[str]:
         lines.append(
             f"Process {now.process} is collecting: {pace if now.rate else 'nothing came in lately'}."
         )
-    return [*lines, *(f"Warning: {told}." for told in (*now.configurations_changed, *now.done_without))]
+    return [*lines, *(f"Warning: {told}." for told in now.warnings)]
 
 
 def _say(line: str) -> None:

@@ -18,12 +18,15 @@ __all__ = [
     "Entry",
     "changed",
     "configurations",
+    "cut_in_thought",
     "done_without",
     "errors_by_kind",
     "ledger",
     "pace",
     "spent",
 ]
+
+_SPEECHLESS = "(trim(r.text) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
 
 _LATELY = 60.0
 """Seconds that count as now."""
@@ -48,6 +51,7 @@ class Entry(NamedTuple):
         last: When the last one came.
         reckoned_prompt: Tokens read for answers that came without any count, by their length.
         reckoned_completion: Tokens written, likewise.
+        speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
         wordings: Whether they made wordings and are no answers.
     """
 
@@ -66,6 +70,7 @@ class Entry(NamedTuple):
     last: float
     reckoned_prompt: float = 0.0
     reckoned_completion: float = 0.0
+    speechless: float = 0.0
     wordings: bool = False
 
 
@@ -99,7 +104,8 @@ def ledger(store: Store) -> list[Entry]:
                count(*), total(r.finish = 'error'), total(r.prompt_tokens), total(r.cached_tokens),
                total({WRITTEN}), total(r.thinking_tokens), min(r.received), max(r.received),
                {uncounted.format("(SELECT length(messages) FROM prompts WHERE id = r.prompt)")},
-               {uncounted.format("length(r.text) + ifnull(length(r.thinking), 0)")}
+               {uncounted.format("length(r.text) + ifnull(length(r.thinking), 0)")},
+               total(r.finish = 'length' AND {_SPEECHLESS})
         FROM responses r LEFT JOIN calls a ON a.response = r.id LEFT JOIN sources s ON s.id = r.source
         GROUP BY s.model, s.reused, r.served_model, r.fingerprint, placed ORDER BY min(r.received)"""
     return [
@@ -178,6 +184,19 @@ def done_without(store: Store) -> list[str]:
         f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
         "were asked for without"
         for (model, feature), reason in reasons.items()
+    ]
+
+
+def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
+    """One sentence for each model whose thinking took all that it was allowed to write."""
+    found: Counter[str] = Counter()
+    for one in entries:
+        found[one.model] += int(one.speechless) if one.placed else 0
+    return [
+        f"{count:,} answers of {model} ended before they began: it thinks first, and `max_tokens` was spent; "
+        "raise it"
+        for model, count in found.items()
+        if count
     ]
 
 
