@@ -155,6 +155,9 @@ def test_latex_holds_no_command_of_a_text(made: tuple[Path, list[str]]) -> None:
         plain = [LATEX.sub("", line) for line in rows]
         assert len({line.count("&") for line in plain}) == 1
         assert [line for line in plain if set(line) & set("\\%#_~^`\x1b\u202e")] == []
+        assert [
+            line for line in plain if set(line) & set("␛␀␡⟨⟩\u200b")
+        ] == []  # signs that pdfLaTeX knows not
         assert [line for line in plain if line.replace("$-$", "").count("$") % 2] == []
 
 

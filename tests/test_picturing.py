@@ -47,14 +47,16 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     assert {one.measure for one in found} == {
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
-        *("level_shares", "label_range", "variation"),
+        *("level_shares", "label_range", "variation", "sensitivity", "consistency"),
     }
     page = study.report().read_text(encoding="utf-8")
     for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):
         assert f'id="figure-{name}"' in page
         assert name in study.charts()
     with (tmp_path / "estimates.csv").open(encoding="utf-8", newline="") as file:
-        table = [row for row in csv.DictReader(file) if row["measure"] in {one.measure for one in found}]
+        rows = [row for row in csv.DictReader(file) if row["measure"] in {one.measure for one in found}]
+    # Sensitivity and consistency over all items are the file's own.
+    table = [row for row in rows if row["measure"] not in ("sensitivity", "consistency") or row["class"]]
     assert [row["value"] for row in table] == ["" if e.value is None else repr(e.value) for e in found]
     for row, one in zip(table, found, strict=True):
         assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
@@ -66,6 +68,17 @@ def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
     labels = LabelSet(tuple(Label(code, code) for code in "abcd"))
     given = {"labels": labels, "by": (), "seed": 1, **options}
     return [Measurement(one.__name__, one, None, given) for one in (sensitivity, consistency)]
+
+
+def test_classes_have_intervals_though_nobody_asked_for_them() -> None:
+    answers = frame().with_columns(evaluator=pl.lit("e"))
+    found = [
+        one for one in pictured(asked(answers), answers, 0) if one.measure in ("sensitivity", "consistency")
+    ]
+    assert [one.cell["class"] for one in found] == [*"abcd", *"abcd"]
+    assert all(one.low <= one.value <= one.high for one in found)
+    also = pictured(asked(answers, classes=True), answers, 0)  # the file's own are not made twice
+    assert not [one for one in also if one.measure in ("sensitivity", "consistency")]
 
 
 def test_nothing_is_pictured_where_nothing_was_asked_or_answered() -> None:

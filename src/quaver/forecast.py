@@ -127,12 +127,15 @@ class Forecast:
         known = [model.seconds for model in self.models]
         return None if None in known else max((s for s in known if s is not None), default=0.0)
 
+    @property
+    def size(self) -> str:
+        """Items × variants × decodings, in words."""
+        counts = (("item", self.items), ("variant", self.variants), ("decoding", self.decodings))
+        return " × ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts)
+
     def __str__(self) -> str:
         """The plan, a line a model."""
-        lines = [
-            f"{self.items:,} items × {self.variants:,} variants × {self.decodings:,} decodings: "
-            f"{self.calls:,} calls, {self.stored:,} answered"
-        ]
+        lines = [f"{self.size}: {self.calls:,} calls, {self.stored:,} answered"]
         for one in self.models:
             time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
             cost = "cost unknown" if one.cost is None else str(one.cost)

@@ -68,9 +68,9 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
         seed: Of the sample of items for the baselines.
 
     Returns:
-        The distributions over items and pairs; sensitivity and consistency of the noisy and the random
-        predictor (``sensitivity_baseline`` and ``consistency_baseline``, with ``predictor`` in the cell);
-        and the correlation of the two.
+        The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
+        the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
+        ``predictor`` in the cell); and the correlation of the two.
     """
     if frame.is_empty():
         return []
@@ -82,6 +82,7 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     few = _sample(frame, seed)
     found: list[Estimate] = []
     for one in asked:
+        found += _classes(one, frame)
         found += _spread(one, frame)
         found += _predictors(one, few)
     pair = [[e for one in asked if one.measure == name for e in _plain(one, frame)] for name in _OF]
@@ -92,6 +93,13 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
 
 def _plain(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
     return one.of(frame, resamples=0)
+
+
+def _classes(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """Each class's own estimate, with its interval, where the study's file does not ask for these."""
+    if one.options.get("classes"):
+        return []
+    return [found for found in one.of(frame, classes=True) if "class" in found.cell]
 
 
 def _spread(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:

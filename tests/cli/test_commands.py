@@ -49,7 +49,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 def test_the_whole_way(folder: Path) -> None:
     planned = quaver(folder, "plan", "study.yaml", *SAME)
     assert planned.returncode == 0, planned.stderr
-    assert "3 items × 1 variants × 1 decodings: 6 calls, 0 of them answered." in planned.stdout
+    assert "3 items × 1 variant × 1 decoding: 6 calls, 0 of them answered." in planned.stdout
     ran = quaver(folder, "run", "study.yaml", *SAME)
     assert ran.returncode == 0, ran.stderr
     assert "6 answers collected" in ran.stdout

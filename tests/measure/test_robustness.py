@@ -83,6 +83,12 @@ def test_a_true_spread_is_told_from_noise():
     assert not found.warnings
 
 
+def test_no_interval_of_a_spread_ends_above_one():
+    right = np.arange(8)[:, None] < np.array([0, 1, 7, 8])
+    low, high = spread(study(right), resamples=99)[0].details["corrected_interval"]
+    assert 0 < low < high == 1
+
+
 def test_permutations_keep_each_items_answers_and_what_was_not_asked():
     rng = np.random.default_rng(3)
     present = rng.random((6, 5)) < 0.7

@@ -39,6 +39,16 @@ def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
     assert values(label_share_chart(results, factor="format")) == {one.value for one in shown} | {0.5}
 
 
+def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
+    cell = {"model": "tiny", "evaluator": "exact"}
+    other = [Estimate("ece", 0.2, 0.1, 0.3, n=8, cell=cell), Estimate("accuracy", 0.7, n=8, cell=cell)]
+    some = {
+        one.measure: one for one in figures(Results(study.lock, study.annotations, study.estimates + other))
+    }
+    assert list(some["ece"].estimates) == other[:1]
+    assert other[1] not in some["accuracy"].estimates  # the first evaluator's stand for themselves
+
+
 def test_references_are_drawn(results: Results) -> None:
     assert 0.8 in values(stability_chart(results.main("inter_pss"), results))
     assert values(accuracy_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}

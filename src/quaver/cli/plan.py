@@ -51,10 +51,7 @@ def command(
     from quaver.prices import COMPARED
 
     plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
-    screen.print(
-        f"{plan.items:,} items × {plan.variants:,} variants × {plan.decodings:,} decodings: "
-        f"{plan.calls:,} calls, {plan.stored:,} of them answered.",
-    )
+    screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
     rows = [
         (
             model.model,

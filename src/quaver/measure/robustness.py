@@ -223,7 +223,8 @@ def corrected_spread(
 
     The interval turns the exact interval of a noncentral χ²'s parameter into the same scale: with
     x = (variants − 1)·F, its ends are spread × √(λ / x) for the λ at which x is the upper or lower quantile.
-    It is 0 to 0 where the accuracies lie closer together than noise leaves them in all but a share ``tail``.
+    It is 0 to 0 where the accuracies lie closer together than noise leaves them in all but a share ``tail``,
+    and ends at 1: no accuracies lie further apart.
 
     Args:
         right: Right answers, shape (items, variants).
@@ -255,7 +256,7 @@ def corrected_spread(
     if not np.isfinite(noise):
         return Corrected(0.0, Interval(0.0, wide))
     x, freedom = (accuracy.size - 1) * between / noise, accuracy.size - 1
-    ends = [wide * np.sqrt(_noncentrality(x, freedom, share) / x) for share in (1 - tail, tail)]
+    ends = [min(1.0, wide * np.sqrt(_noncentrality(x, freedom, share) / x)) for share in (1 - tail, tail)]
     return Corrected(float(shrunk), Interval(float(ends[0]), float(ends[1])))
 
 

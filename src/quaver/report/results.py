@@ -161,8 +161,8 @@ class Results:
         ]
 
     def main(self, measure: str) -> list[Estimate]:
-        """A measure's estimates from the first evaluator's labels."""
-        return self.of(measure, self.evaluators[0] if self.evaluators else None)
+        """A measure's estimates from the first evaluator's labels; where it has none, from any other's."""
+        return self.of(measure, self.evaluators[0] if self.evaluators else None) or self.of(measure)
 
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates, asked for or not, the same cell once; of any evaluator."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup, escape
@@ -109,7 +111,7 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     for row in found.variants.head(_WORST).iter_rows(named=True):
         variant = variants.get(row["variant"], {})
         more = [known[measure].get(row["variant"], "—") for measure in extra]
-        text = _cut(str(variant.get("instruction", "")))
+        text = _cut(_asked(variant))
         share = number(row["share"], percent=True)
         cells = (results.variant_name(row["variant"]), share, f"{row['answers']:,}", *more)
         rows.append((*cells, text, _differences(results, variant)))
@@ -125,6 +127,30 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     left = found.variants.height - _WORST
     note = f"{left:,} more variants are in annotations.parquet." if left > 0 else ""
     return Table(columns, tuple(rows), frozenset(range(1, 3 + len(extra))), note, "worst-variants")
+
+
+_FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+
+
+def _asked(variant: Mapping[str, Any]) -> str:
+    """What a variant asks, as the first item was asked it; without an instruction, the last message.
+
+    The lock has the instruction as a template; the text that it became stands between the same words in the
+    example.
+    """
+    messages = [str(content) for _, content in variant.get("example", ())]
+    instruction = str(variant.get("instruction", "")).strip()
+    known = _FILLED.split(instruction)
+    if not instruction:
+        return messages[-1] if messages else ""
+    for content in reversed(messages) if len(known) > 1 else ():
+        start = at = content.find(known[0])
+        for part in known:
+            at = content.find(part, at) + len(part) if part in content[max(at, 0) :] and at >= 0 else -1
+        if at >= 0:
+            line = content.find("\n", at)  # what it ends with was filled in
+            return content[start : at if known[-1] else line if line >= 0 else None]
+    return instruction
 
 
 def _by_variant(results: Results, measure: str) -> dict[str, Markup]:

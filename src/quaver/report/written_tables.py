@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
@@ -138,6 +139,8 @@ _LATEX = {
     "—": "---",
     "…": r"\ldots{}",
     "\u00a0": "~",
+    "⟨": r"\textless{}",
+    "⟩": r"\textgreater{}",
     **{sign: "\\" + sign for sign in "&%$#_"},
 }
 _MARKDOWN = {
@@ -176,9 +179,24 @@ def latex(table: Table) -> str:
 
 
 def _latex_row(row: Sequence[str]) -> str:
-    cells = ["".join(_LATEX.get(sign, sign) for sign in _line(cell)) for cell in row]
+    cells = ["".join(map(_latex_sign, _line(cell))) for cell in row]
     guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""  # an argument to the row above
     return guard + " & ".join(cells) + r" \\"
+
+
+def _latex_sign(sign: str) -> str:
+    r"""A sign as pdfLaTeX knows it: what is neither a letter nor punctuation goes by its number, in ASCII.
+
+    >>> _latex_sign("␛"), _latex_sign("é")
+    ('\\textless{}U+001B\\textgreater{}', 'é')
+    """
+    if sign in _LATEX or sign.isascii():
+        return _LATEX.get(sign, sign)
+    code = ord(sign)
+    if unicodedata.category(sign)[0] not in "CS" and code < 0x10000:
+        return sign
+    stood_for = code - 0x2400 if 0x2400 <= code < 0x2420 else 0x7F if sign == "␡" else code
+    return rf"\textless{{}}U+{stood_for:04X}\textgreater{{}}"
 
 
 def markdown(table: Table) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from quaver.report.charts.forest import Forest, Mark, draw
-from quaver.report.figure import Figure, cell_name, spoken
+from quaver.report.figure import BARS, Figure, cell_name, spoken
 from quaver.report.numbers import number
 from quaver.report.results import Results, varying
 from quaver.report.tables import Table
@@ -17,6 +17,7 @@ _SERIES = {
     "ece_raw": "raw: probability in the whole vocabulary",
     "ece_normalised": "normalised over the labels",
 }
+_SHIFT = "how far they lie apart"
 
 
 def calibration_shift_figure(results: Results) -> Figure | None:
@@ -35,7 +36,11 @@ def calibration_shift_figure(results: Results) -> Figure | None:
         for one in some
         for key, name in _SERIES.items()
     ]
-    top = max(mark.value for mark in marks)
+    marks += [
+        Mark(one.value or 0.0, one.low, one.high, row=cell_name(one, columns, results), series=_SHIFT)
+        for one in some
+    ]
+    top = max(end for mark in marks for end in (mark.value, mark.high or 0.0))
     title = "How far normalising token confidence moves the calibration error"
     cut = f" The {_MOST} largest shifts of {len(every)} are drawn." if len(every) > _MOST else ""
     rows = tuple(
@@ -53,7 +58,7 @@ def calibration_shift_figure(results: Results) -> Figure | None:
         "ece_shift",
         "accuracy",
         title,
-        f"Expected calibration error by each; the table has the shifts with their intervals.{cut}",
+        f"Expected calibration error by each, and how far they lie apart. {BARS}{cut}",
         partial(draw, Forest(marks, "expected calibration error", domain=(0.0, max(0.1, top)))),
         every,
         f"{title}. Shifts: {spoken(every, results)}",

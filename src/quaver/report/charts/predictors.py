@@ -66,7 +66,7 @@ def _intervals(results: Results) -> dict[tuple[str, frozenset[tuple[str, str]]],
     return {
         (measure, frozenset(one.cell.items())): one
         for measure in ("sensitivity", "consistency")
-        for one in results.main(measure)
+        for one in results.anywhere(measure)
         if "class" in one.cell and one.low is not None
     }
 

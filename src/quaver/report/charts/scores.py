@@ -136,7 +136,7 @@ def _mark(
             continue
         if column == "variant":
             value = results.variant_name(value, without=factor if grouped else None)
-        elif column == "label":
+        elif column in ("label", "class"):
             value = results.label_name(value)
         names.append(value)
     group = f"{factor}: {level}" if grouped else apart.get(frozenset(one.cell), "")

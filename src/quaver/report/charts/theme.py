@@ -95,6 +95,10 @@ def wrapped(text: str, width: float, size: float = 11) -> list[str]:
     return lines
 
 
+_SURE = 0.9
+"""Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
+
+
 def panel_heading(name: str, second: str, width: float, size: float = 12.5) -> Any:
     """What stands above one panel of several: its name, and a line below it.
 
@@ -129,8 +133,8 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
     if title:
         chart = chart.properties(
             title=options(
-                text=wrapped(title, width, 14),
-                subtitle=wrapped(subtitle, width, 11.5) if subtitle else [],
+                text=wrapped(title, _SURE * width, 14),
+                subtitle=wrapped(subtitle, _SURE * width, 11.5) if subtitle else [],
                 anchor="start",
                 frame="bounds",
                 fontSize=14,
