@@ -50,6 +50,18 @@ STUDIES = {
         "study.yaml:14: decoding.hot.temprature: unknown key",
         "did you mean 'temperature'?",
     ),
+    "settings of no decoding": (
+        STUDY + "decoding:\n  temperature: 0.7\n",
+        SpecError,
+        "study.yaml:13: decoding.temperature: 'temperature' stands below no name",
+        "`greedy: {temperature: …}`",
+    ),
+    "unknown key of an option": (
+        changed("use: function", "use: openai_compatible, preset: vllm, model: m, supports: {choise: none}"),
+        SpecError,
+        "study.yaml:11: models[0].supports.choise: unknown key 'choise'",
+        "did you mean 'choice'?",
+    ),
     "unknown option of a plug-in": (
         STUDY + "variants:\n  - use: wordings\n    text: {plain: Is it?}\n",
         SpecError,

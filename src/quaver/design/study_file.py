@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from typing_extensions import is_typeddict
 
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, SpecError, nearest
@@ -332,8 +333,12 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    found = _models_in(_field(model, loc))
-    return list(found[0].model_fields) if found else []
+    annotation = _field(model, loc)
+    found = _models_in(annotation)
+    if found:
+        return list(found[0].model_fields)
+    parts = (annotation, *getattr(annotation, "__args__", ()))
+    return next((list(part.__annotations__) for part in parts if is_typeddict(part)), [])
 
 
 def _described(model: type[BaseModel], loc: Sequence[str | int]) -> str | None:

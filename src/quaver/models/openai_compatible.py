@@ -15,7 +15,7 @@ from dataclasses import replace
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, PositiveFloat, PositiveInt
+from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from quaver.errors import MissingKey, SpecError, UnknownName
@@ -112,7 +112,7 @@ class OpenAICompatible:
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
         timeout: PositiveFloat = 120.0,
-        retries: int = 6,
+        retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
     ) -> None:
         self._model, self._preset, self._version = model, preset, version

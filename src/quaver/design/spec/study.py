@@ -120,6 +120,8 @@ class StudySpec(Part):
         found: dict[Any, Any] = {}
         for name, settings in given.items():
             if not isinstance(settings, dict):
+                if name in DecodingSpec.model_fields:
+                    raise PlacedError(f"{name!r} stands below no name, such as `greedy: {{{name}: …}}`", name)
                 found[name] = settings
                 continue
             grid = grid_of(name, settings)
