@@ -16,6 +16,7 @@ from rich.console import Console
 from tests.cli.commands import FUNCTIONS, environment, here, quaver
 from tests.studies import ITEMS, STUDY, written
 
+from quaver import __version__
 from quaver.cli.screen import duration, plain, table
 
 SAME = ("--function", "fake=functions:same")
@@ -95,6 +96,11 @@ def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Com
 def test_the_schema_is_json(command: Command) -> None:
     schema = json.loads(command(Path.cwd(), "schema").stdout)
     assert schema["properties"]["repeats"]["minimum"] == 1
+
+
+def test_the_version_is_told(command: Command) -> None:
+    told = command("--version")
+    assert (told.returncode, told.stdout.strip()) == (0, f"quaver {__version__}")
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:

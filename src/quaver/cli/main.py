@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -27,14 +29,20 @@ from quaver.cli import (
     verify,
     worst,
 )
-from quaver.cli.screen import errors
+from quaver.cli.screen import errors, screen
 from quaver.errors import QuaverError
 
 __all__ = ["app", "main"]
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        screen.print(f"quaver {version('quaver')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="quaver",
-    help="Measures how far the labels that a language model gives to texts can be trusted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,6 +70,16 @@ for command in (
     schema,
 ):
     app.command(name=command.__name__.rpartition(".")[2].strip("_"))(command.command)
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Say the version, and end."),
+    ] = False,
+) -> None:
+    """Measures how far the labels that a language model gives to texts can be trusted."""
 
 
 def main() -> None:
