@@ -56,12 +56,6 @@ STUDIES = {
         "study.yaml:13: decoding.temperature: 'temperature' stands below no name",
         "`greedy: {temperature: …}`",
     ),
-    "unknown key of an option": (
-        changed("use: function", "use: openai_compatible, preset: vllm, model: m, supports: {choise: none}"),
-        SpecError,
-        "study.yaml:11: models[0].supports.choise: unknown key 'choise'",
-        "did you mean 'choice'?",
-    ),
     "unknown option of a plug-in": (
         STUDY + "variants:\n  - use: wordings\n    text: {plain: Is it?}\n",
         SpecError,

@@ -334,6 +334,12 @@ def test_a_key_in_the_study_file_is_refused_without_repeating_it() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_a_misspelt_key_of_what_a_server_supports_suggests_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="did you mean 'choice'") as caught:
+        _study(tmp_path, "http://x/v1", supports={"choise": "none"}).plan()
+    assert "models[0].supports.choise" in str(caught.value)
+
+
 def test_no_address_and_no_preset() -> None:
     with pytest.raises(SpecError, match="nothing says where the server is"):
         OpenAICompatible(model="m")
