@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,22 @@ from quaver.cli.screen import (
     table,
 )
 
+if TYPE_CHECKING:
+    from quaver.forecast import Forecast
+
 _SHOWN = 40
 """Levels of factors that are listed."""
+
+_HEADS = (
+    "model",
+    "calls",
+    "prompts",
+    "prompt tokens",
+    "read once",
+    "answers, at most",
+    "time left",
+    "cost left",
+)
 
 
 def command(
@@ -52,6 +66,24 @@ def command(
 
     plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
+    _show_models(plan)
+    _show_parts(plan)
+    for one in plan.wordings:
+        screen.print(f"{one}.")
+    for note in plan.notes:
+        screen.print(note)
+    _show_costs_elsewhere(plan)
+    if not all(model.counted for model in plan.models):
+        screen.print("Tokens are reckoned at four characters each where a model cannot count them.")
+    if plan.seconds is None:
+        screen.print(
+            "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
+        )
+    if width is not None:
+        screen.print(str(opened.sizes(width, measure)))
+
+
+def _show_models(plan: Forecast) -> None:
     rows = [
         (
             model.model,
@@ -65,37 +97,24 @@ def command(
         )
         for model in plan.models
     ]
-    heads = (
-        "model",
-        "calls",
-        "prompts",
-        "prompt tokens",
-        "read once",
-        "answers, at most",
-        "time left",
-        "cost left",
-    )
-    screen.print(table(heads, rows))
-    if plan.parts:
-        shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
-        screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
-        if len(plan.parts) > _SHOWN:
-            screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
-    for one in plan.wordings:
-        screen.print(f"{one}.")
-    for note in plan.notes:
-        screen.print(note)
-    if plan.elsewhere:
-        measured = max(model.whole.measured for model in plan.models)
-        rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
-        costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
-        title = f"All calls of one model would cost on others, at their list prices, with answers {rests}:"
-        screen.print(table(("model", "cost"), costs, title))
-    if not all(model.counted for model in plan.models):
-        screen.print("Tokens are reckoned at four characters each where a model cannot count them.")
-    if plan.seconds is None:
-        screen.print(
-            "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
-        )
-    if width is not None:
-        screen.print(str(opened.sizes(width, measure)))
+    screen.print(table(_HEADS, rows))
+
+
+def _show_parts(plan: Forecast) -> None:
+    """What each level of each factor takes, as far as they are listed."""
+    if not plan.parts:
+        return
+    shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
+    screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
+    if len(plan.parts) > _SHOWN:
+        screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
+
+
+def _show_costs_elsewhere(plan: Forecast) -> None:
+    if not plan.elsewhere:
+        return
+    measured = max(model.whole.measured for model in plan.models)
+    rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
+    costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
+    title = f"All calls of one model would cost on others, at their list prices, with answers {rests}:"
+    screen.print(table(("model", "cost"), costs, title))
