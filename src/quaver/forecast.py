@@ -224,14 +224,14 @@ def forecast(
             )
         )
     return Forecast(
-        len(experiment.items),
-        len(experiment.variants),
-        len(experiment.decodings),
-        tuple(found),
-        parts_of(plan, rates),
-        tuple(experiment.notes),
-        _elsewhere(found, compared or {}),
-        tuple(_of_wordings(one, prices.get(one.model)) for one in made),
+        items=len(experiment.items),
+        variants=len(experiment.variants),
+        decodings=len(experiment.decodings),
+        models=tuple(found),
+        parts=parts_of(plan, rates),
+        notes=tuple(experiment.notes),
+        elsewhere=_elsewhere(found, compared or {}),
+        wordings=tuple(_of_wordings(one, prices.get(one.model)) for one in made),
     )
 
 

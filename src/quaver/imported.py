@@ -100,7 +100,20 @@ class ImportedStudy(Study):
     def standing(self) -> Standing:
         """Every annotation is there, and nothing was spent."""
         height = self._frame.height
-        return Standing(height, height, 0, Counter(), 0, {}, 0.0, 0.0, (), (), None, 0.0)
+        return Standing(
+            total=height,
+            answered=height,
+            errors=0,
+            by_kind=Counter(),
+            unplaced=0,
+            reused={},
+            tokens=0.0,
+            money=0.0,
+            conditions=(),
+            configurations_changed=(),
+            process=None,
+            rate=0.0,
+        )
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Not to be had.
