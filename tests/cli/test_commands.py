@@ -98,8 +98,8 @@ def test_the_schema_is_json(command: Command) -> None:
     assert schema["properties"]["repeats"]["minimum"] == 1
 
 
-def test_the_version_is_told(command: Command) -> None:
-    told = command("--version")
+def test_the_version_is_told(tmp_path: Path, command: Command) -> None:
+    told = command(tmp_path, "--version")
     assert (told.returncode, told.stdout.strip()) == (0, f"quaver {__version__}")
 
 
