@@ -10,6 +10,7 @@ from quaver.report.unlike import unlike
 from quaver.report.worst_tables import worst_wordings_table
 
 MESSAGES = [["system", "Answer."], ["user", "Text: {{ odd }} text.\nIs it A or B, then?\nAnswer:"]]
+LAYOUT = "Text: {{ text }}\n{{ instruction }}\n{{ postfix }}\nAnswer:"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,7 @@ MESSAGES = [["system", "Answer."], ["user", "Text: {{ odd }} text.\nIs it A or B
         ("Is it A or B, then?", "Is it A or B, then?"),
         ("Is it {{ answers | join(' or ') }}, then?", "Is it A or B, then?"),
         ("Is it {% for a in answers %}{{ a }}{% endfor %}", "Is it A or B, then?"),
+        ("Text: {{ odd }}", "Text: {{ odd }} text.\nIs it A or B, then?"),
         ("", MESSAGES[1][1]),
         ("Was it {{ answer }}?", "Was it {{ answer }}?"),  # not in the prompt as it was asked
     ],
@@ -25,7 +27,7 @@ MESSAGES = [["system", "Answer."], ["user", "Text: {{ odd }} text.\nIs it A or B
 def test_a_wording_is_shown_as_it_was_asked(make: Any, instruction: str, asked: str) -> None:
     study = make()
     for variant in study.lock["variants"]:
-        variant |= {"instruction": instruction, "example": MESSAGES}
+        variant |= {"instruction": instruction, "example": MESSAGES, "layout": LAYOUT}
     results = study.results()
     table = worst_wordings_table(results, unlike(results))
     assert {row[table.columns.index("what it asks")] for row in table.rows} == {asked}

@@ -148,9 +148,17 @@ def _asked(variant: Mapping[str, Any]) -> str:
         for part in known:
             at = content.find(part, at) + len(part) if part in content[max(at, 0) :] and at >= 0 else -1
         if at >= 0:
-            line = content.find("\n", at)  # what it ends with was filled in
-            return content[start : at if known[-1] else line if line >= 0 else None]
+            return content[start : at if known[-1] else _next(variant, content, at)].rstrip()
     return instruction
+
+
+def _next(variant: Mapping[str, Any], content: str, at: int) -> int:
+    """Where an instruction ends whose last words were filled in: where what the prompt has after it begins."""
+    _, _, after = str(variant.get("layout", "")).partition("instruction")
+    told = (_FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2]))
+    first = (next((one.strip() for one in parts if one.strip()), "") for parts in told)
+    ends = [content.find(one, at) for one in first if one]
+    return min((end for end in ends if end >= 0), default=len(content))
 
 
 def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
