@@ -153,7 +153,7 @@ def _asked(variant: Mapping[str, Any]) -> str:
 
 
 def _next(variant: Mapping[str, Any], content: str, at: int) -> int:
-    """Where an instruction ends whose last words were filled in: where what the prompt has after it begins."""
+    """Where an instruction ends whose last words were filled in: where what comes after it begins."""
     _, _, after = str(variant.get("layout", "")).partition("instruction")
     told = (_FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2]))
     first = (next((one.strip() for one in parts if one.strip()), "") for parts in told)
