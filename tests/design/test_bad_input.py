@@ -134,6 +134,18 @@ STUDIES = {
         "study.yaml:12: repeats",
         "greater than or equal to 1",
     ),
+    "a greedy decoding that cuts the distribution": (
+        STUDY + "decoding: {greedy: {temperature: 0, top_p: 0.5}}\n",
+        SpecError,
+        "study.yaml:12: decoding.greedy.top_p: temperature 0 takes the likeliest token",
+        "raise the temperature",
+    ),
+    "a stop inside an answer": (
+        STUDY + "decoding: {greedy: {stop: [eg]}}\n",
+        SpecError,
+        "study.yaml:12: decoding.greedy.stop[0]: an answer that is asked for could never be given whole",
+        "leave it out",
+    ),
     "zero repeats of a decoding": (
         STUDY + "decoding: {greedy: {repeats: 0}}\n",
         SpecError,

@@ -26,7 +26,9 @@ from quaver.records import Request
 __all__ = ["Outcome", "Progress", "collect"]
 
 _GROUP = 500
-_PAUSE = 0.5
+_SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
+"""Seconds between two writes, at least and at most; times as long as the last one took, in between. What is
+not written is lost to a kill, and to write each answer alone would cost more than to ask."""
 _BUNDLE = 64
 """Responses that a fast worker passes on together, and the seconds that it holds them at most."""
 _HOLD = 0.05
@@ -239,7 +241,7 @@ class _Writer:
         self._budget, self._watch, self.journal = budget, watch, journal
         self._group: list[tuple[Answered, str]] = []
         self._size = 0
-        self.due = 0.0
+        self._took = 0.0
         self.wait()
 
     @property
@@ -255,11 +257,13 @@ class _Writer:
         return self._size >= _GROUP or time.monotonic() >= self.due
 
     def wait(self) -> None:
-        self.due = time.monotonic() + _PAUSE
+        self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
 
     def flush(self) -> None:
         if self._group:
+            began = time.monotonic()
             self._store.write([(one, self._sources[model]) for one, model in self._group])
+            self._took = time.monotonic() - began
             stored, self._group, self._size = self._group, [], 0
             for answered, model in stored:
                 self._feeds[model].stored(*answered)

@@ -103,13 +103,25 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Source) 
 def check_constraints(
     spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Source
 ) -> None:
-    """Find a prompt that asks for scores where the decoding allows labels alone.
+    """Find a prompt whose answers its decoding cannot give.
 
     Raises:
-        SpecError: There is one.
+        SpecError: Scores are asked for where labels alone may be written, or an answer that is asked for
+            holds what ends every answer.
     """
+    known = {variant.id: variant for variant in variants}
     scores = {variant.id for variant in variants if variant.output == "score"}
     for one in conditions:
+        answers = known[one.variant].answers.values()
+        for at, stop in enumerate(spec.decoding[one.decoding].stop):
+            if cut := next((answer for answer in answers if stop in answer), None):
+                raise SpecError(
+                    "an answer that is asked for could never be given whole",
+                    where=source.where("decoding", one.decoding, "stop", at),
+                    expected="no `stop` that stands inside an answer",
+                    found=f"stop: {stop!r}, answer: {cut!r}",
+                    fix="leave it out, or give the label another answer (prompt.answers)",
+                )
         if one.variant in scores and spec.decoding[one.decoding].constraint == "labels":
             raise SpecError(
                 "a score is asked for where nothing but a label can be written",

@@ -137,6 +137,16 @@ class StudySpec(Part):
     def _some_decoding(cls, decoding: dict[str, DecodingSpec]) -> dict[str, DecodingSpec]:
         if not decoding:
             raise ValueError("no decoding is given")
+        for name, one in decoding.items():
+            cuts = {"top_p": one.top_p < 1, "top_k": one.top_k > 0, "min_p": one.min_p > 0}
+            cut = next((setting for setting, is_set in cuts.items() if is_set), None)
+            if cut and not one.temperature and not one.grid:  # in a grid, a point may have it in vain
+                raise PlacedError(
+                    f"temperature 0 takes the likeliest token, whatever {cut} leaves: raise the temperature, "
+                    f"or leave {cut} out",
+                    name,
+                    cut,
+                )
         return decoding
 
     @model_validator(mode="after")
