@@ -16,7 +16,7 @@ from quaver.study import Study
 
 
 def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_path: Path) -> None:
-    asked: dict[str, Any] = YAML(typ="safe").load(example_file("factorial"))
+    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(example_file("factorial"))
     asked["items"]["sample"] = 1
     asked["variants"][0]["fraction"] = "1/2"
     asked["models"] = [{"name": "mine", "use": "function"}]

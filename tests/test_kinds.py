@@ -48,7 +48,7 @@ CALLS = {
 
 def cut(path: Path, kind: str) -> None:
     """Make a file's small version as small as it may be."""
-    yaml = YAML(typ="safe")
+    yaml = YAML(typ="safe", pure=True)
     study: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"))
     small = study["small"]
     small["items"] = {"sample": 2}
@@ -133,7 +133,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
         label = answer(asked * asked // 3)
         return label if len(text) % 2 else OTHER.get(label, label)  # items differ: agreement is defined
 
-    study: dict[str, Any] = YAML(typ="safe").load(example_file(kind))
+    study: dict[str, Any] = YAML(typ="safe", pure=True).load(example_file(kind))
     study["items"]["sample"] = ITEMS
     study["models"] = [{"name": name, "use": "function"} for name in ("first", "second")]
     for one in study["measures"]:

@@ -53,7 +53,7 @@ def test_whole_numbers_are_codes_wherever_codes_stand(tmp_path: Path) -> None:
 
 
 def test_whole_numbers_are_codes_in_a_mapping_too(tmp_path: Path) -> None:
-    spec, _ = read_study(YAML(typ="safe").load(CODES))
+    spec, _ = read_study(YAML(typ="safe", pure=True).load(CODES))
     assert [label.code for label in spec.task.labels] == ["1", "0"]
     assert spec.prompt.answers == {"1": "2", "0": "3"}
     assert spec.items.gold is not None
@@ -116,12 +116,12 @@ def test_the_schema_admits_what_the_reader_admits(tmp_path: Path, text: str) -> 
     path.write_text(text, encoding="utf-8")
     read_study(path)
     schema = json.loads(json.dumps(json_schema()))
-    document = json.loads(json.dumps(YAML(typ="safe").load(text)))
+    document = json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
     jsonschema.validate(document, schema, jsonschema.Draft202012Validator)
 
 
 def test_the_schema_refuses_a_misspelt_key() -> None:
-    document = YAML(typ="safe").load(STUDY + "repeates: 1\n")
+    document = YAML(typ="safe", pure=True).load(STUDY + "repeates: 1\n")
     with pytest.raises(jsonschema.ValidationError, match="repeates"):
         jsonschema.validate(document, json_schema(), jsonschema.Draft202012Validator)
 

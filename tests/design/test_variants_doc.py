@@ -29,8 +29,8 @@ def shown() -> list[tuple[dict[str, Any], str, str]]:
     reviews = items = ""
     for kind, text in blocks():
         if kind == "yaml":
-            base = base or YAML(typ="safe").load(text)
-            study = base | YAML(typ="safe").load(text)
+            base = base or YAML(typ="safe", pure=True).load(text)
+            study = base | YAML(typ="safe", pure=True).load(text)
             items = reviews
         elif kind == "csv":
             reviews, items = reviews or text, text

@@ -39,7 +39,7 @@ class Output(NamedTuple):
 @cache
 def outputs(name: str) -> list[Output]:
     path = Path(__file__).with_name(f"outputs.{name}.yaml")
-    return [_output(entry) for entry in YAML(typ="safe").load(path)]
+    return [_output(entry) for entry in YAML(typ="safe", pure=True).load(path)]
 
 
 def _output(entry: dict[str, Any]) -> Output:
