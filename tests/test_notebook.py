@@ -25,7 +25,7 @@ def test_estimates_plans_and_comparisons_are_tables(tmp_path: Path) -> None:
     found = one.measure("accuracy")
     assert "<td>accuracy</td>" in found._repr_html_()
     assert "<td>0.500</td>" in found._repr_html_()
-    assert "3 items × 1 variants" in one.plan()._repr_html_()
+    assert "3 items × 1 variant ×" in one.plan()._repr_html_()
     compared = compare(one, other)._repr_html_()
     assert "<th>&lt;b&gt;before&lt;/b&gt;</th><th>after</th>" in compared
     assert "<td>+0.000</td>" in compared
