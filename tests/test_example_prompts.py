@@ -24,7 +24,9 @@ CALLS = {
 
 def example(name: str) -> dict[str, Any]:
     folder = files("quaver") / "examples"
-    study: dict[str, Any] = YAML(typ="safe", pure=True).load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    study: dict[str, Any] = YAML(typ="safe", pure=True).load(
+        (folder / f"{name}.yaml").read_text(encoding="utf-8")
+    )
     if study["items"]["source"] == "questions.jsonl":
         study["items"]["source"] = str(folder / "questions.jsonl")
     study["items"]["sample"] = 1
