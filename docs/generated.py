@@ -18,6 +18,21 @@ from quaver.cli.main import app
 
 README = Path(__file__).parents[1] / "README.md"
 
+GIVEN = (
+    "quaver.notebook.Estimates",
+    "quaver.forecast.Forecast",
+    "quaver.standing.Standing",
+    "quaver.collect.progress.Outcome",
+    "quaver.sizing.Sizing",
+    "quaver.bounds.Judgement",
+    "quaver.verifying.Verification",
+    "quaver.importing.Taken",
+    "quaver.measure.consistency.Similarity",
+    "quaver.measure.mixed_logit.MixedLogit",
+    "quaver.measure.generalizability.Plan",
+)
+"""What the public functions take or give that nobody imports by itself."""
+
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages; the site generator calls this."""
@@ -59,6 +74,7 @@ def _python() -> str:
         documented = inspect.isclass(found) or inspect.isfunction(found)
         if documented and name not in measures:
             lines.append(f"::: {found.__module__}.{found.__qualname__}\n")
+    lines += ["## What these take and give", "", *(f"::: {name}\n" for name in GIVEN)]
     return "\n".join(lines)
 
 
