@@ -131,6 +131,9 @@ def compare(
         items: Only these of two studies' items.
         cells: Columns whose combinations are compared apart; the measures' own if left out.
 
+    Returns:
+        The differences, the items that flipped, and what came of the bounds.
+
     Raises:
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.

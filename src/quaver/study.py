@@ -81,6 +81,9 @@ class Study:
                 of another name, a folder of that name beside it.
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.
 
+        Returns:
+            The study; nothing is loaded or asked yet.
+
         Raises:
             SpecError: The study cannot be read.
             StoreError: The bundle cannot, or is not as it was packed.

@@ -51,6 +51,9 @@ def verify(path: str | Path) -> Verification:
     Args:
         path: The archive.
 
+    Returns:
+        What was changed and what differs; ``holds`` says whether nothing was and nothing does.
+
     Raises:
         StoreError: It is no bundle.
     """

@@ -28,15 +28,15 @@ __all__ = ["KeptWordings", "entries_of"]
 class KeptWordings:
     """A study's ``wordings.json``; design asks it for wordings (`quaver.design.keeping.Keeper`).
 
+    Args:
+        files: The study's folder.
+        model: Gives a model by its name in the study, or made from what would stand among the models.
+
     Attributes:
         made: What was made since ``make`` was called, in words.
         stands_in: Whether a plan is all that is wanted.
         foreseen: What making what is missing will ask, noted where a plan is all that is wanted.
         lacking: Whether something was asked for that is not there and might not be made.
-
-    Args:
-        files: The study's folder.
-        model: Gives a model by its name in the study, or made from what would stand among the models.
     """
 
     def __init__(

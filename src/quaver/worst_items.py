@@ -120,6 +120,9 @@ def worst(
         confidence: Level of the intervals.
         resamples: Bootstrap resamples of items.
 
+    Returns:
+        The items, the answers to them, and with an earlier study what the change did.
+
     Raises:
         StoreError: Nothing is stored yet.
         UnknownName: No evaluator of that name.

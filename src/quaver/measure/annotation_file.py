@@ -24,6 +24,12 @@ def read_annotations(path: str | Path) -> pl.DataFrame:
 
     An empty cell is null. ``N/A``, ``None``, ``nan`` and the like are text: somebody's model wrote them.
 
+    Args:
+        path: The file; its ending says which kind it is.
+
+    Returns:
+        A row an annotation, with the columns that the file has.
+
     Raises:
         MeasureError: The file does not exist or cannot be read.
     """

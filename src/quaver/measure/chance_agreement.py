@@ -219,6 +219,9 @@ def percent_agreement(
         groups: Resample these groups of items.
         interval: Which interval is given.
 
+    Returns:
+        One estimate; undefined with a reason where it has no value.
+
     Raises:
         MeasureError: The ratings or an option cannot be used.
 
@@ -263,6 +266,9 @@ def fleiss_kappa(
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         groups: Resample these groups of items.
         interval: Which interval is given.
+
+    Returns:
+        One estimate; undefined with a reason where it has no value.
 
     Raises:
         MeasureError: The ratings or an option cannot be used.
@@ -312,6 +318,9 @@ def cohen_kappa(
         groups: Resample these groups of items.
         interval: Which interval is given.
 
+    Returns:
+        One estimate; undefined with a reason where it has no value.
+
     Raises:
         MeasureError: The ratings or an option cannot be used.
 
@@ -359,6 +368,9 @@ def gwet_ac(
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         groups: Resample these groups of items.
         interval: Which interval is given.
+
+    Returns:
+        One estimate; undefined with a reason where it has no value.
 
     Raises:
         MeasureError: The ratings or an option cannot be used.

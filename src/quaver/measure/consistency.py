@@ -216,6 +216,9 @@ def consistency_matrix(
         missing: ``"drop"`` or ``"category"``.
         columns: Other names for the frame's columns.
 
+    Returns:
+        The matrix, items × items, with their ids, and the counts of its histogram.
+
     Raises:
         MeasureError: The frame cannot be used, or no item has that gold label and an answer.
 

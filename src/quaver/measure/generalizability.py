@@ -147,8 +147,11 @@ def dependability(components: Mapping[str, float], plan: Plan, *, relative: bool
     Args:
         components: Variance components by source: ``"item"``, ``"item × variant"``, ``"repeat"`` …; negative
             ones count as 0. A source ``"…, repeat"`` holds both, and repeats are not taken to lower it.
-        plan: How many variants, repeats and models.
+        plan: How many variants, repeats and models, as a ``quaver.measure.generalizability.Plan``.
         relative: Leave out what shifts all items alike.
+
+    Returns:
+        Between 0 and 1.
 
     σ²(item) = 0.3, σ²(item × variant) = 0.1, σ²(repeat) = 0.2: Φ = 0.3 / (0.3 + 0.1/2 + 0.2/4) with two
     variants and two repeats:

@@ -95,6 +95,13 @@ def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
     Args:
         items: What `item_stability` gives.
         n: How many a cell.
+
+    Returns:
+        Rows of that table, the most sensitive first; items that nothing moves are left out.
+
+    >>> items = pl.DataFrame({"item": ["a", "b", "c"], "sensitivity": [0.0, 0.4, 0.9]})
+    >>> most_sensitive(items, n=1)["item"].to_list()
+    ['c']
     """
     return _first(items.filter(pl.col("sensitivity") > 0), "sensitivity", n, descending=True)
 
@@ -106,6 +113,13 @@ def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) ->
         items: What `item_stability` gives.
         n: How many a cell.
         above: Only items whose sensitivity is above this.
+
+    Returns:
+        Rows of that table, the least consistent first.
+
+    >>> columns = {"item": ["a", "b"], "sensitivity": [0.9, 0.8], "consistency": [0.6, 0.2]}
+    >>> least_consistent(pl.DataFrame(columns))["item"].to_list()
+    ['b', 'a']
     """
     moved = items.filter((pl.col("sensitivity") > above) & pl.col("consistency").is_not_null())
     return _first(moved, "consistency", n, descending=False)

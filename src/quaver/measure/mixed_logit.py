@@ -96,6 +96,9 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
         group: The column with a random intercept.
         confidence: Level of the intervals.
 
+    Returns:
+        The fit: its coefficients with intervals, the spread between groups, and the log likelihood.
+
     Raises:
         MeasureError: The formula or a column cannot be used; the response does not vary; there is one group;
             gpboost is not installed, or does not converge.
@@ -145,6 +148,10 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
 
 def likelihood_ratio(smaller: MixedLogit, larger: MixedLogit) -> dict[str, float]:
     """The likelihood-ratio test of a model against one that it is part of.
+
+    Args:
+        smaller: The fit of the smaller model.
+        larger: The fit of the larger one, on the same rows.
 
     Returns:
         ``chi2`` = 2·(logLik of the larger − of the smaller), ``df`` and ``p``.

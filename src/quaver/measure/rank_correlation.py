@@ -47,6 +47,9 @@ def spearman(
         permutations: How many are sampled where there are too many.
         seed: Of the sample.
 
+    Returns:
+        One estimate, of ρ.
+
     Raises:
         MeasureError: The shapes differ, or a number is not finite.
 
