@@ -47,7 +47,8 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
     assert {one.measure for one in found} == {
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
-        *("level_shares", "label_range", "variation", "sensitivity", "consistency"),
+        *("level_shares", "label_range", "variation", "unlike_share", "unlike_held"),
+        *("sensitivity", "consistency"),
     }
     page = study.report().read_text(encoding="utf-8")
     for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):
@@ -115,7 +116,7 @@ def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_de
     ]
     columns = ["model", "format", "decoding", "item", "evaluator", "label"]
     answers = pl.DataFrame(rows, schema=columns, orient="row")
-    found = movement_of(lock, answers)
+    found = [one for one in movement_of(lock, answers) if "factor" in one.cell]
     assert {one.cell["factor"] for one in found} == {"format", "model", "item"}
     assert {one.cell["level"] for one in found if one.cell["factor"] == "model" and "level" in one.cell} == {
         *("one", "two")

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from quaver.measure.subsamples import inter_pss_subsamples, intra_pss_subsamples
     from quaver.measure.token_confidence import ece_shift
     from quaver.measure.uncertainty import output_uncertainty
+    from quaver.measure.unlike import unlike_answers, unlike_shares
     from quaver.measure.verbal_calibration import verbal_calibration
     from quaver.measure.views import view
     from quaver.measure.wordings import original_agreement, wording_stability
@@ -166,6 +167,8 @@ __all__ = [
     "spearman",
     "spread",
     "strict_stability",
+    "unlike_answers",
+    "unlike_shares",
     "verbal_calibration",
     "verify",
     "view",
@@ -275,6 +278,10 @@ _PUBLIC = {
     ),
     "quaver.measure.token_confidence": ("ece_shift",),
     "quaver.measure.uncertainty": ("output_uncertainty",),
+    "quaver.measure.unlike": (
+        "unlike_answers",
+        "unlike_shares",
+    ),
     "quaver.measure.verbal_calibration": ("verbal_calibration",),
     "quaver.measure.views": ("view",),
     "quaver.measure.wordings": (

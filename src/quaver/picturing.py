@@ -14,10 +14,11 @@ from quaver.measure.baselines import baseline
 from quaver.measure.distributions import distributions
 from quaver.measure.movement import label_movement
 from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
+from quaver.measure.unlike import unlike_answers, unlike_shares
 from quaver.plugins import Measurement
-from quaver.records import Estimate
+from quaver.records import Estimate, Unlike
 
-__all__ = ["moved", "pictured"]
+__all__ = ["moved", "pictured", "unlike"]
 
 _OF = ("sensitivity", "consistency")
 _PASSED = ("by", "labels", "convention", "missing", "columns")
@@ -33,6 +34,8 @@ def moved(
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
+    With it, how often answers are unlike their item's others, by variant, model and class.
+
     Args:
         experiment: The study's design.
         evaluators: Its evaluators; the first one's labels are taken.
@@ -41,9 +44,7 @@ def moved(
     """
     if frame.is_empty():
         return []
-    read = pl.col("evaluator").cast(pl.String)
-    own = [name for name in evaluators if frame.select((read == name).any()).item()]
-    frame = frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
+    frame = _first(evaluators, frame)
     levels: dict[str, dict[str, None]] = {}
     for variant in experiment.variants:
         for factor, level in variant.factors.items():
@@ -56,7 +57,26 @@ def moved(
         seen = set(frame[name].cast(pl.String).unique().to_list())
         levels[name] = dict.fromkeys(level for level in known if level in seen)
     several = {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
-    return label_movement(frame, several, labels=experiment.labels, seed=seed)
+    found = unlike_answers(frame)
+    shares = [] if found is None else unlike_shares(found, seed=seed)
+    return [*label_movement(frame, several, labels=experiment.labels, seed=seed), *shares]
+
+
+def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Unlike | None:
+    """The answers unlike their item's others, by the first evaluator; None where there are none.
+
+    Args:
+        evaluators: The study's.
+        frame: The annotations.
+    """
+    return None if frame.is_empty() else unlike_answers(_first(evaluators, frame))
+
+
+def _first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations of the first of the study's evaluators that there are any of."""
+    read = pl.col("evaluator").cast(pl.String)
+    own = [name for name in evaluators if frame.select((read == name).any()).item()]
+    return frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
 
 
 def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:

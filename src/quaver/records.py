@@ -31,6 +31,7 @@ __all__ = [
     "Response",
     "Status",
     "Token",
+    "Unlike",
     "Variant",
 ]
 
@@ -441,3 +442,38 @@ class Estimate:
     def _repr_html_(self) -> str:
         """The same line, where a notebook shows it."""
         return f"<p>{escape(str(self))}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """Answers unlike their item's commonest label (``measure.unlike``): what is worst first, in frames.
+
+    Attributes:
+        answers: The answers counted: ``model``, ``decoding``, ``variant``, ``item``, ``gold``, ``label``
+            (``no label`` where there is none), ``len``, ``mode`` (the commonest label of the item in this
+            model and decoding) and ``other`` (how many of ``len`` are unlike it).
+        items: A row an item: ``item``, ``gold``, ``mode`` (of all its answers), ``answers``, ``unlike`` (how
+            many), ``share``, ``unlabelled``.
+        variants: A row a variant: ``variant``, ``answers``, ``unlike``, ``share``.
+        models: The same a model: ``model``.
+        classes: The same a gold label: ``gold``; and ``items``, how many it has.
+        pairs: For each two labels, how many answers had the second where the first is the commonest:
+            ``mode``, ``label``, ``answers``.
+        items_held: The part of the unlike answers in the worst fifth of the items; None where it says
+            nothing.
+        variants_held: The same of the variants.
+    """
+
+    answers: pl.DataFrame
+    items: pl.DataFrame
+    variants: pl.DataFrame
+    models: pl.DataFrame
+    classes: pl.DataFrame
+    pairs: pl.DataFrame
+    items_held: float | None
+    variants_held: float | None
+
+    @property
+    def total(self) -> int:
+        """How many answers are unlike."""
+        return int(self.items["unlike"].sum()) if self.items.height else 0

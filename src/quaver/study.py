@@ -447,7 +447,10 @@ class Study:
             StoreError: Nothing is stored yet.
         """
         from quaver.behind import StoredBehind  # the charts' libraries are slow to load
+        from quaver.picturing import unlike
         from quaver.report import write_report
+
+        frame = self.measurable()
 
         with ExitStack() as opened:
             stored = self._files.responses.exists()
@@ -455,10 +458,11 @@ class Study:
             return write_report(
                 self.folder,
                 lock=self.lock() | {"collection": self._collection()},
-                annotations=self.measurable(),
+                annotations=frame,
                 estimates=self.estimates(),
                 noise=self.known_noise(),
                 audit=[*self.audit(), *self.pictured()],
+                unlike=unlike([one.title for one in self.spec.evaluators], frame),
                 behind=StoredBehind(self.experiment, store, self.prices, self._resolved.spent_on_wordings()),
             )
 

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from tests.report.moved import movement_of
 
-from quaver.records import ANNOTATION_COLUMNS, Estimate
+from quaver.picturing import unlike
+from quaver.records import ANNOTATION_COLUMNS, Estimate, Unlike
 from quaver.report import Results
 
 Answer = Callable[[int, str, str, int], str | None]
@@ -29,12 +30,17 @@ class Study:
         """What moves the labels of the first evaluator."""
         return movement_of(self.lock, self.annotations)
 
+    def unlike(self) -> Unlike | None:
+        """The answers unlike their item's others."""
+        return unlike(list(self.lock["evaluators"]), self.annotations)
+
     def results(self) -> Results:
         return Results(self.lock, self.annotations, self.estimates, audit=self.moved())
 
     def inputs(self) -> dict[str, Any]:
         return {
             "audit": self.moved(),
+            "unlike": self.unlike(),
             "lock": self.lock,
             "annotations": self.annotations,
             "estimates": self.estimates,

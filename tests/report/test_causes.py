@@ -8,8 +8,7 @@ import pytest
 
 from quaver.records import Estimate
 from quaver.report.causes import Cause, causes, causes_table
-from quaver.report.results import NO_LABEL, Results
-from quaver.report.unlike import unlike
+from quaver.report.results import NO_LABEL
 
 FIRST = {"model": "tiny", "decoding": "greedy", "evaluator": "first_label"}
 
@@ -18,8 +17,7 @@ def told(study: Any, **scores: float) -> dict[str, Cause]:
     """The causes by name, with some stability scores."""
     study.estimates = [one for one in study.estimates if not one.measure.endswith("_pss")]
     study.estimates += [Estimate(name, value, n=8, cell=FIRST) for name, value in scores.items()]
-    results = study.results()
-    found = causes(results, unlike(results))
+    found = causes(study.results(), study.unlike())
     return {one.name.split()[-1]: one for one in found}
 
 
@@ -64,7 +62,7 @@ def test_answers_without_a_label_are_unlike_whatever_is_commonest(make: Any) -> 
         evaluators=("exact",),
         answer=lambda i, w, f, k: "a" if w == "a" and i < 4 else None,
     )
-    found = unlike(Results(study.lock, study.annotations, []))
+    found = study.unlike()
     assert found is not None
     shares = dict(found.items.select("item", "share").iter_rows())
     assert {shares[str(n)] for n in range(4)} == {0.75}

@@ -82,7 +82,7 @@ def test_long_names_are_cut_to_their_room() -> None:
 
 
 def test_the_picture_of_the_finding(study: Any, results: Results, tmp_path: Path) -> None:
-    inputs = {key: value for key, value in study.inputs().items() if key not in ("noise", "audit")}
+    inputs = {key: study.inputs()[key] for key in ("lock", "annotations", "estimates")}
     inputs["further"] = study.moved()
     told = finding_picture(tmp_path / "images" / "finding", **inputs)
     assert told is not None

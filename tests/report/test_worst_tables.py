@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from quaver.report.unlike import unlike
 from quaver.report.worst_tables import worst_wordings_table
 
 MESSAGES = [["system", "Answer."], ["user", "Text: {{ odd }} text.\nIs it A or B, then?\nAnswer:"]]
@@ -28,6 +27,5 @@ def test_a_wording_is_shown_as_it_was_asked(make: Any, instruction: str, asked: 
     study = make()
     for variant in study.lock["variants"]:
         variant |= {"instruction": instruction, "example": MESSAGES, "layout": LAYOUT}
-    results = study.results()
-    table = worst_wordings_table(results, unlike(results))
+    table = worst_wordings_table(study.results(), study.unlike())
     assert {row[table.columns.index("what it asks")] for row in table.rows} == {asked}

@@ -1,9 +1,9 @@
 """Why labels may be unstable: the probable causes, with what in a study speaks for and against each.
 
 The rules are few and stated. An answer is *unlike* where it differs from its item's commonest label
-or has none (`unlike`). It counts as concentrated where a fifth of the items (or variants) holds at least half
-of the unlike answers; as spread where it holds at most a third. Nothing here proves a cause: it says where to
-look.
+or has none (`records.Unlike`). Unlike answers count as concentrated where a fifth of the items (or variants)
+holds at least half of them; as spread where it holds at most a third. Nothing here proves a cause: it says
+where to look.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from math import ceil
 
 import polars as pl
 
-from quaver.records import Estimate
+from quaver.records import Estimate, Unlike
 from quaver.report.finding import STABLE, strongest_factor
 from quaver.report.numbers import printed
 from quaver.report.results import NO_LABEL, Results
 from quaver.report.tables import Table
-from quaver.report.unlike import Unlike
 
 __all__ = ["Cause", "causes", "causes_table", "unstable"]
 
@@ -63,7 +62,7 @@ def causes(results: Results, found: Unlike | None) -> list[Cause]:
 
     Args:
         results: The study.
-        found: What `unlike` found in it.
+        found: Its unlike answers.
 
     Returns:
         None of them where no stability score is below 0.8, or there are no annotations.
@@ -108,17 +107,8 @@ def causes_table(found: Sequence[Cause]) -> Table:
     return Table(("cause", "speaks for it", "speaks against it", "not known"), rows, name="causes")
 
 
-def _held(frame: pl.DataFrame) -> float | None:
-    """The part of the unlike answers in the worst fifth of the rows; None where it says nothing."""
-    counts = sorted(map(int, frame["unlike"]), reverse=True)
-    total = sum(counts)
-    if len(counts) < _FIFTH or not total:
-        return None
-    return sum(counts[: ceil(len(counts) / _FIFTH)]) / total
-
-
 def _by_items(found: Unlike, data: Cause, construct: Cause, model: Cause) -> None:
-    held = _held(found.items)
+    held = found.items_held
     if held is None:
         for one in (data, construct):
             one.unknown.append(
@@ -151,7 +141,7 @@ def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -
     if found.variants.height < 2:
         instruction.unknown.append("one way of asking only: what another wording would give is not known")
         return
-    held = _held(found.variants)
+    held = found.variants_held
     if held is None:
         return
     worst = ceil(found.variants.height / _FIFTH)
@@ -165,21 +155,25 @@ def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -
 
 
 def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
-    again, otherwise = (_mean(results, name) for name in ("intra_pss", "inter_pss"))
-    if again is None:
+    again, otherwise = (_coarsest(results, name) for name in ("intra_pss", "inter_pss"))
+    if not again:
         model.unknown.append(
             "the same question was not asked twice (or gave no score), so accident is not measured"
         )
         return
-    if again < STABLE:
-        said = f"asked again in the same words, it agrees with itself at α = {printed(again)} only"
-        model.speaks_for.append(said)
-        instruction.against.append(said + ": no wording is needed to move it")
+    least, most = _ends(again)
+    alpha = _between(printed(least), printed(most))
+    said = f"asked again in the same words, it agrees with itself at α = {alpha}"
+    if most < STABLE:
+        model.speaks_for.append(f"{said} only")
+        instruction.against.append(f"{said} only: no wording is needed to move it")
+    elif least < STABLE:
+        model.unknown.append(f"{said}: stable in some conditions only")
     else:
-        said = f"asked again in the same words, it agrees with itself at α = {printed(again)}"
         model.against.append(said)
-        if otherwise is not None and otherwise < STABLE:
-            instruction.speaks_for.append(f"{said}, and in other words at {printed(otherwise)}")
+        if otherwise and _ends(otherwise)[0] < STABLE:
+            words = _between(*(printed(end) for end in _ends(otherwise)))
+            instruction.speaks_for.append(f"{said}, and in other words at {words}")
 
 
 def _by_pairs(results: Results, found: Unlike, construct: Cause, model: Cause) -> None:
@@ -209,15 +203,13 @@ def _by_pairs(results: Results, found: Unlike, construct: Cause, model: Cause) -
 
 
 def _by_class(results: Results, found: Unlike, construct: Cause) -> None:
-    known = found.items.filter(pl.col("gold").is_not_null())
-    rates = known.group_by("gold").agg(rate=pl.col("unlike").sum() / pl.col("answers").sum(), n=pl.len())
-    rates = rates.filter(pl.col("n") >= 2).sort(["rate", "gold"], descending=[True, False])
+    rates = found.classes.filter(pl.col("items") >= 2).select("gold", "share")
     if rates.height < 2:
         construct.unknown.append(
             "without gold labels in two classes it cannot be seen whether one is unstable"
         )
         return
-    (worst, high, _), (best, low, _) = rates.row(0), rates.row(-1)
+    (worst, high), (best, low) = rates.row(0), rates.row(-1)
     said = (
         f"items of the gold label “{results.label_name(worst)}” move in {_percent(high)} of answers, "
         f"those of “{results.label_name(best)}” in {_percent(low)}"
@@ -231,16 +223,16 @@ def _by_accuracy(results: Results, model: Cause) -> None:
     if not known or not isinstance(majority[0], float):
         model.unknown.append("accuracy is not known, so it cannot be seen whether the model can do the task")
         return
-    value = sum(one.value or 0.0 for one in known) / len(known)
-    over = "" if len(known) == 1 else f" on average over {len(known)} conditions"
+    least, most = _ends(known)
+    over = "" if len(known) == 1 else f" over {len(known)} conditions"
     always = f"always giving the commonest gold label is right in {_percent(majority[0])}"
-    said = f"accuracy is {_percent(value)}{over}; {always}"
-    if value <= majority[0]:
+    said = f"accuracy is {_between(_percent(least), _percent(most))}{over}; {always}"
+    if most <= majority[0]:
         model.speaks_for.append(said)
-    elif value >= majority[0] + _BETTER:
+    elif least >= majority[0] + _BETTER:
         model.against.append(said)
     else:
-        model.unknown.append(said + ": hardly better")
+        model.unknown.append(said + ": hardly better" + (", or not everywhere" if len(known) > 1 else ""))
 
 
 def _by_model(found: Unlike, model: Cause, data: Cause) -> None:
@@ -259,14 +251,20 @@ def _by_model(found: Unlike, model: Cause, data: Cause) -> None:
         model.against.append(said + ": the models are alike in this")
 
 
-def _mean(results: Results, measure: str) -> float | None:
-    """Of the coarsest cells that have a value."""
+def _coarsest(results: Results, measure: str) -> list[Estimate]:
+    """The estimates of the coarsest cells that have a value."""
     known = [one for one in results.main(measure) if one.value is not None]
-    if not known:
-        return None
-    coarsest = min(len(one.cell) for one in known)
-    some = [one.value or 0.0 for one in known if len(one.cell) == coarsest]
-    return sum(some) / len(some)
+    coarsest = min((len(one.cell) for one in known), default=0)
+    return [one for one in known if len(one.cell) == coarsest]
+
+
+def _ends(some: Sequence[Estimate]) -> tuple[float, float]:
+    values = [one.value or 0.0 for one in some]
+    return min(values), max(values)
+
+
+def _between(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _percent(share: float) -> str:

@@ -12,7 +12,18 @@ from quaver.records import Estimate
 
 __all__ = ["SHARES", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
 
-SHARES = frozenset({"accuracy", "label_shares", "compliance", "level_shares", "label_range", "variation"})
+SHARES = frozenset(
+    {
+        "accuracy",
+        "label_shares",
+        "compliance",
+        "level_shares",
+        "label_range",
+        "variation",
+        "unlike_share",
+        "unlike_held",
+    }
+)
 """Measures that are shares of answers, printed as percents."""
 
 

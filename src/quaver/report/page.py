@@ -17,7 +17,7 @@ import vl_convert
 from markupsafe import Markup
 
 from quaver.errors import StoreError
-from quaver.records import Estimate
+from quaver.records import Estimate, Unlike
 from quaver.report.behind import Behind
 from quaver.report.causes import Cause, causes
 from quaver.report.charts.svg import inline_svg, svg_text, unchecked
@@ -31,7 +31,6 @@ from quaver.report.plain_text import slug, visible
 from quaver.report.prompts import shown_prompts
 from quaver.report.results import Results
 from quaver.report.tables import Table, estimates_table
-from quaver.report.unlike import unlike
 from quaver.report.written_tables import write_tables
 
 __all__ = ["finding_picture", "write_report"]
@@ -49,6 +48,7 @@ def write_report(
     estimates: Sequence[Estimate],
     noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     audit: Sequence[Estimate] = (),
+    unlike: Unlike | None = None,
     behind: Behind | None = None,
 ) -> Path:
     """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
@@ -61,6 +61,7 @@ def write_report(
             ``missing="category"``, by model, decoding, variant and evaluator.
         noise: The engine's own noise by model; empty where it was not measured.
         audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
+        unlike: The answers unlike their item's others; without these the worst are not told.
         behind: Where item texts, raw answers and costs are looked up; without it the report has none.
 
     Returns:
@@ -71,9 +72,8 @@ def write_report(
     """
     results = Results(lock, annotations, estimates, noise, audit)
     drawn = figures(results)
-    found = unlike(results)
-    told = causes(results, found)
-    tables = page_tables(results, found, told, behind)
+    told = causes(results, unlike)
+    tables = page_tables(results, unlike, told, behind)
     every = [*results.estimates, *_further(results)]
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)

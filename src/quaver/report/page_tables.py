@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.records import Estimate
+from quaver.records import Estimate, Unlike
 from quaver.report.audit_tables import (
     compliance_table,
     flips_table,
@@ -23,7 +23,6 @@ from quaver.report.method import left_out
 from quaver.report.prompts import edits_table
 from quaver.report.results import Results
 from quaver.report.tables import Table, noise_table, statuses, undefined_table
-from quaver.report.unlike import Unlike
 from quaver.report.worst_tables import (
     cost_table,
     part_cost_table,
@@ -42,7 +41,7 @@ def page_tables(
 
     Args:
         results: The study.
-        found: What `unlike` found in it.
+        found: Its unlike answers.
         told: The probable causes of low stability.
         behind: Where item texts, raw answers and costs are looked up.
     """

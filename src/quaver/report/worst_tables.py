@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
+from quaver.records import Unlike
 from quaver.report.behind import Behind, Cost, PartCost, RawAnswer
 from quaver.report.numbers import number
 from quaver.report.prompts import marked
 from quaver.report.results import NO_LABEL, Results
 from quaver.report.tables import Table
-from quaver.report.unlike import Unlike, first_answers
 from quaver.shown import Change, marked_messages
 
 __all__ = [
@@ -69,9 +69,9 @@ def worst_answers_table(results: Results, found: Unlike | None, behind: Behind |
     """What was answered about those items under each variant, as the model wrote it and as it was read."""
     worst = worst_items(found)
     raw = behind.answers(worst) if behind and worst else ()
-    if not raw:
+    if found is None or not raw:
         return Table((), (), name="worst-answers")
-    counted = first_answers(results).filter(pl.col("item").is_in(worst))
+    counted = found.answers.filter(pl.col("item").is_in(worst))
     read: dict[tuple[str, ...], list[str]] = {}
     ordered = counted.sort(["len", "label"], descending=[True, False])
     for row in ordered.iter_rows(named=True):
