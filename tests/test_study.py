@@ -336,6 +336,8 @@ def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> No
         study.rescore([])
     with pytest.raises(QuaverError, match="not a number of prompts"):
         study.noise(0)
+    with pytest.raises(QuaverError, match="not a width of a chart"):
+        study.charts(width=0)
 
 
 @pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)

@@ -474,6 +474,7 @@ class Study:
 
         Raises:
             StoreError: Nothing is stored yet.
+            QuaverError: It is no width.
         """
         from quaver.report.drawn import charts  # the charts' libraries are slow to load
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.errors import QuaverError
 from quaver.records import Estimate
 from quaver.report.figures import figures
 from quaver.report.results import Results
@@ -33,7 +34,14 @@ def charts(
 
     Returns:
         ``altair`` charts, each with its title; they can be changed, saved and combined.
+
+    Raises:
+        QuaverError: It is no width.
     """
+    if width < 1:
+        raise QuaverError(
+            "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
+        )
     results = Results(lock, annotations, estimates, audit=further)
     return {
         one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle) for one in figures(results)

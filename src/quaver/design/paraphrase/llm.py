@@ -137,7 +137,12 @@ class Llm:
         draft.asked[group] = before + count
         for number, response in enumerate(responses):
             if response.finish == "error":
-                raise ModelError("the model failed to reword", found=response.error or "an error")
+                raise ModelError(
+                    "the model failed to reword",
+                    where=_named(self._model),
+                    found=response.error or "an error",
+                    fix="run it again: what came is kept",
+                )
             if response.finish != "stop":
                 draft.drop(group, "cut off")
                 continue
