@@ -83,8 +83,11 @@ WRITTEN = """coalesce(r.completion_tokens, json_extract(r.raw, '$.completion_tok
 
 PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
-SELECT id, ?2, ?3, ?4, (SELECT id FROM responses WHERE key = ?5) FROM responses WHERE key = ?1
+SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key = c.parent)
+FROM (SELECT ? AS key, ? AS condition, ? AS item, ? AS repeat, ? AS parent) c
+JOIN responses r ON r.key = c.key
 """
+"""A call's place; its values stand in a call's order, for Python 3.14 takes no numbered marks with a tuple."""
 
 _DUMPS = json.JSONEncoder(ensure_ascii=False).encode
 
