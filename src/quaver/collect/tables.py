@@ -87,7 +87,7 @@ SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key 
 FROM (SELECT ? AS key, ? AS condition, ? AS item, ? AS repeat, ? AS parent) c
 JOIN responses r ON r.key = c.key
 """
-"""A call's place; its values stand in a call's order, for Python 3.14 takes no numbered marks with a tuple."""
+"""A call's place; its values stand in a call's order, as Python 3.14 asks for."""
 
 _DUMPS = json.JSONEncoder(ensure_ascii=False).encode
 
