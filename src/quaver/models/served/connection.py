@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openai
+from httpx2 import URL, Timeout
 from httpx2 import Limits as Connections
+from httpx2 import Request as HttpRequest
 from httpx2 import Response as HttpResponse
-from httpx2 import Timeout
 
 from quaver.models.served.faults import Address, Passing, read_failure
 from quaver.models.served.limits import Limits, read_limits
 from quaver.records import Response
+
+if TYPE_CHECKING:
+    from openai._models import FinalRequestOptions
 
 __all__ = ["Connection"]
 
@@ -23,6 +28,30 @@ _CONNECT = 10.0
 
 _KEYLESS = "none"
 """What the SDK wants to have where a server takes no key."""
+
+
+class _Client(openai.AsyncOpenAI):
+    """The SDK's client, which builds the headers and address of a kind of request once, not for each.
+
+    That is a third of what a request costs. Should a later SDK build its requests elsewhere, this is
+    not called, and all goes on as the SDK does it.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._built: dict[str, tuple[URL, list[tuple[bytes, bytes]], dict[str, Any]]] = {}
+
+    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> HttpRequest:
+        if options.method != "post" or not isinstance(options.json_data, dict):
+            return super()._build_request(options, retries_taken=retries_taken)
+        if options.url not in self._built:
+            first = super()._build_request(options, retries_taken=retries_taken)
+            head = [(name, value) for name, value in first.headers.raw if name.lower() != b"content-length"]
+            self._built[options.url] = first.url, head, first.extensions
+            return first
+        url, head, extensions = self._built[options.url]
+        content = json.dumps(options.json_data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return HttpRequest("POST", url, headers=head, content=content.encode(), extensions=extensions)
 
 
 class Connection:
@@ -42,7 +71,7 @@ class Connection:
         client = openai.DefaultAioHttpClient(
             limits=limits, timeout=Timeout(None, connect=_CONNECT), follow_redirects=False
         )
-        self._client = openai.AsyncOpenAI(
+        self._client = _Client(
             base_url=address.url, api_key=key or _KEYLESS, max_retries=0, http_client=client
         )
         if "openai.com" not in address.url:  # these two are for its own makers
