@@ -20,6 +20,7 @@ from quaver.records import Response
 
 if TYPE_CHECKING:
     from openai._models import FinalRequestOptions
+    from openai._types import RequestOptions
 
 __all__ = ["Connection"]
 
@@ -67,10 +68,17 @@ class Connection:
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
         self._address, self._key, self._timeout = address, key, timeout
         self._base = address.url.rstrip("/")
+        whole = Timeout(None, connect=_CONNECT)
+        # Named one by one: what is left out the SDK copies from its defaults, deeply, for every request.
+        self._options: RequestOptions = {
+            "headers": {},
+            "params": {},
+            "max_retries": 0,
+            "timeout": whole,
+            "security": {"bearer_auth": True},
+        }
         limits = Connections(max_connections=most + 2, max_keepalive_connections=most + 2)
-        client = openai.DefaultAioHttpClient(
-            limits=limits, timeout=Timeout(None, connect=_CONNECT), follow_redirects=False
-        )
+        client = openai.DefaultAioHttpClient(limits=limits, timeout=whole, follow_redirects=False)
         self._client = _Client(
             base_url=address.url, api_key=key or _KEYLESS, max_retries=0, http_client=client
         )
@@ -99,7 +107,8 @@ class Connection:
             ModelError: It will not.
         """
         # A whole URL is read once, where the SDK would read a path, its base and both together.
-        reply = await self._sent(self._client.post(self._base + path, cast_to=HttpResponse, body=body))
+        sending = self._client.post(self._base + path, cast_to=HttpResponse, body=body, options=self._options)
+        reply = await self._sent(sending)
         if isinstance(reply, Response):
             return reply
         return self._redacted(reply.content), _limits(reply.headers.raw)
