@@ -21,7 +21,7 @@ from quaver.report.charts.predictors import predictor_figure
 from quaver.report.charts.reliability import reliability_figure
 from quaver.report.charts.repeats import repeats_figure
 from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
-from quaver.report.charts.shares import label_share_chart, not_drawn, shares_shown
+from quaver.report.charts.shares import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.shifts import shift_figure
 from quaver.report.charts.specifications import specification_chart
 from quaver.report.charts.spread import spread_figure
@@ -45,7 +45,9 @@ def figures(results: Results) -> list[Figure]:
     moved = results.moved
     factor = strongest_factor([one for one in moved if one.cell.get("factor") in results.factors])
     models = results.models[:_MOST_MODELS] or [""]
-    found = [_shares(results, moved, factor, model, first=at == 0) for at, model in enumerate(models)]
+    if levels := levels_shown(results, moved):
+        models = models[:1]  # they are over all of them
+    found = [_shares(results, levels, factor, model, first=at == 0) for at, model in enumerate(models)]
     found.append(_levels(results, moved, first=not any(found)))
     trends = trend_figures(results)
     along = {id(one) for trend in trends for one in trend.estimates}
@@ -110,28 +112,28 @@ def _named_apart(some: list[Figure]) -> list[Figure]:
 
 
 def _shares(
-    results: Results, moved: Sequence[Estimate], factor: str | None, model: str, first: bool
+    results: Results, levels: Sequence[Estimate], factor: str | None, model: str, first: bool
 ) -> Figure | None:
-    shown = shares_shown(results, factor, model)
+    shown = levels or shares_shown(results, factor, model)
     if not shown:
         return None
-    several = len({one.cell["variant"] for one in shown}) > 1
+    several = levels or len({one.cell["variant"] for one in shown}) > 1
     grouped = f", by {factor}" if factor else ""
     title = f"How often each label is given{grouped}" if several else "How often each label is given"
-    title += f" (model {model})" if len(results.models) > 1 else ""
+    title += f" (model {model})" if len(results.models) > 1 and not levels else ""
     gold = " Dashed: the share among the gold labels." if results.gold_shares else ""
     every = any(one.cell.get("label") == NO_LABEL for one in shown)
     whole = "all answers" if every else "the answers with a label"
-    cut = not_drawn(results, model, moved)
+    cut = not_drawn(results, model, levels)
     return Figure(
         "finding" if first else f"label-shares-{slug(model)}",
         "label_shares",
         "finding" if first else "factors",
         title,
         f"Share of each label among {whole} of a prompt. {BARS}{gold}{cut}",
-        lambda **how: label_share_chart(results, moved, factor=factor, model=model, **how),
+        lambda **how: label_share_chart(results, levels, factor=factor, model=model, **how),
         shown,
-        f"{title}. {_spoken_shares(results, shown, factor)}",
+        f"{title}. {spoken(shown, results) if levels else _spoken_shares(results, shown, factor)}",
     )
 
 

@@ -10,10 +10,13 @@ from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.numbers import printed
 from quaver.report.results import NO_LABEL, Results
 
-__all__ = ["MOST_VARIANTS", "label_share_chart", "not_drawn", "shares_shown"]
+__all__ = ["MOST_VARIANTS", "label_share_chart", "levels_shown", "not_drawn", "shares_shown"]
 
 MOST_VARIANTS = 90
 """Of more variants than these, the levels of the factors are drawn."""
+
+_MOST_LEVELS = 40
+"""Of more levels of one factor than these, half as many of the lowest and of the highest are drawn."""
 
 _MOST_LABELS = 6
 _MOST_SERIES = 3
@@ -63,29 +66,61 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
     return sorted(shown, key=order)
 
 
-def not_drawn(results: Results, model: str, moved: Sequence[Estimate]) -> str:
+def levels_shown(results: Results, moved: Sequence[Estimate]) -> list[Estimate]:
+    """The level shares that are drawn, over all models and decodings, where there are too many variants.
+
+    Args:
+        results: The study.
+        moved: What moves the labels.
+
+    Returns:
+        Nothing where every variant can be drawn. Of a factor with very many levels those that lie lowest
+        and highest in the share that it moves most.
+    """
+    variants = {one.cell["variant"] for one in shares_shown(results)}
+    if len(variants) <= MOST_VARIANTS:
+        return []
+    moves = {one.cell["factor"]: one.cell["label"] for one in moved if one.measure == "label_range"}
+    every = [one for one in moved if one.measure == "level_shares" and one.value is not None]
+    shown: list[Estimate] = []
+    for factor in results.factors:
+        some = [one for one in every if one.cell["factor"] == factor]
+        most = sorted(
+            (one for one in some if one.cell["label"] == moves.get(factor)), key=lambda one: one.value or 0.0
+        )
+        half = _MOST_LEVELS // 2
+        ends = most if len(most) <= _MOST_LEVELS else most[:half] + most[-half:]
+        kept = {one.cell["level"] for one in ends}
+        shown += [one for one in some if one.cell["level"] in kept]
+    return shown
+
+
+def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
     """What the chart leaves out, in a sentence with a space before it; nothing where it draws all."""
     every = [one for one in results.main("label_shares") if one.cell.get("model", model) == model]
     labels = {one.cell.get("label", "") for one in every if one.value is not None}
     told = []
-    if len(labels) > _MOST_LABELS:
-        told.append(f"the {_MOST_LABELS} commonest of {len(labels)} labels")
-    if len(results.decodings) > _MOST_SERIES:
-        told.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
-    if _by_levels(shares_shown(results, None, model), moved):
+    if levels:
         told.append(
             f"the factors’ levels over all models and decodings, not {len(results.variants)} variants"
         )
+        half = _MOST_LEVELS // 2
+        told += [
+            f"of {len(names)} levels of {factor} the {half} lowest and the {half} highest"
+            for factor, names in results.factors.items()
+            if len(names) > _MOST_LEVELS
+        ]
+    else:
+        if len(labels) > _MOST_LABELS:
+            told.append(f"the {_MOST_LABELS} commonest of {len(labels)} labels")
+        if len(results.decodings) > _MOST_SERIES:
+            told.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
     return f" Drawn are {' and '.join(told)}." if told else ""
-
-
-def _by_levels(shown: Sequence[Estimate], moved: Sequence[Estimate]) -> bool:
-    return bool(moved) and len({one.cell["variant"] for one in shown}) > MOST_VARIANTS
 
 
 def label_share_chart(
     results: Results,
-    moved: Sequence[Estimate] = (),
+    levels: Sequence[Estimate] = (),
     *,
     factor: str | None = None,
     model: str = "",
@@ -97,7 +132,7 @@ def label_share_chart(
 
     Args:
         results: The study.
-        moved: What moves the labels: level shares stand in for variants that are too many to draw.
+        levels: Level shares, which stand in for variants that are too many to draw.
         factor: The factor whose levels group the rows: the one that moves the labels most.
         model: Only this model's; by default the study's first.
         width: Of the whole, in pixels.
@@ -107,11 +142,10 @@ def label_share_chart(
     Returns:
         An ``altair`` chart, or None where there are no label shares.
     """
-    shown = shares_shown(results, factor, model)
-    if _by_levels(shown, moved):
-        marks = _level_marks(results, moved)
+    if levels:
+        marks = [_level_mark(one) for one in levels]
     else:
-        marks = [_mark(results, one, factor) for one in shown]
+        marks = [_mark(results, one, factor) for one in shares_shown(results, factor, model)]
     if not marks:
         return None
     order = [*results.order("label"), *(mark.panel for mark in marks)]
@@ -149,16 +183,6 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
     )
 
 
-def _level_marks(results: Results, moved: Sequence[Estimate]) -> list[Mark]:
-    return [
-        Mark(
-            one.value,
-            one.low,
-            one.high,
-            row=one.cell["level"],
-            group=one.cell["factor"],
-            panel=one.cell["label"],
-        )
-        for one in moved
-        if one.measure == "level_shares" and one.value is not None and one.cell["factor"] in results.factors
-    ]
+def _level_mark(one: Estimate) -> Mark:
+    level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
+    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label)
