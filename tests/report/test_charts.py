@@ -109,3 +109,14 @@ def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
     figure = figures(Results(results.lock, results.annotations, labelled))[0]
     assert "among the answers with a label" in figure.subtitle
     assert "among all answers" in figures(results)[0].subtitle
+
+
+def test_of_hundreds_of_variants_the_most_unlike_levels_are_drawn_once_for_all_models(make: Any) -> None:
+    wordings = [f"w{n:02d}" for n in range(60)]
+    study = make(wordings=wordings, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
+    shares = [one for one in figures(study.results()) if one.measure == "label_shares"]
+    assert [one.name for one in shares] == ["finding"]
+    levels = {one.cell["level"] for one in shares[0].estimates if one.cell["factor"] == "wording"}
+    assert len(levels) == 40
+    assert "of 60 levels of wording the 20 lowest and the 20 highest" in shares[0].subtitle
+    assert values(shares[0].draw(width=500)) >= {one.value for one in shares[0].estimates}
