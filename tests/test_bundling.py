@@ -268,3 +268,13 @@ def test_another_archive_is_no_bundle(tmp_path: Path) -> None:
             archive.writestr(MANIFEST, manifest)
         with pytest.raises(StoreError, match="no bundle"):
             verify(path)
+
+
+def test_a_name_with_a_point_stays_whole(study: quaver.Study) -> None:
+    folder = study.folder.rename(study.folder.with_name("votes.small"))
+    path, _ = quaver.bundle(quaver.Study.open(folder, functions={"fake": quoting}))
+    assert path == folder.resolve().with_name("votes.small.quaver.zip")
+
+
+def test_one_measure_may_be_named_alone(study: quaver.Study) -> None:
+    assert list(study.estimates("inter_pss")) == list(study.estimates(["inter_pss"]))

@@ -41,7 +41,8 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
         StoreError: Nothing is stored yet, or the archive cannot be written.
         QuaverError: An item's text would still stand in a file.
     """
-    target = Path(path) if path else study.folder.resolve().with_suffix(".quaver.zip")
+    folder = study.folder.resolve()
+    target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
     if isinstance(study, BundledStudy):
         raise StoreError(
             "this is a bundle already",

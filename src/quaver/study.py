@@ -377,11 +377,11 @@ class Study:
         asked = read_part(MeasureSpec, {**options, "use": name}, Source(None, {}), ("measure",))
         return Estimates(measurement(self._resolved, asked, frame).of(frame))
 
-    def estimates(self, names: Sequence[str] | None = None) -> Estimates:
+    def estimates(self, names: str | Sequence[str] | None = None) -> Estimates:
         """The study's measures, as its file asks for them.
 
         Args:
-            names: Only these; one that the file does not name is taken with its defaults.
+            names: Only these, or this one; one that the file does not name is taken with its defaults.
         """
         frame = self.measurable()
         return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
@@ -401,15 +401,16 @@ class Study:
         return Estimates([*found, *moved(self.experiment, evaluators, frame, seed)])
 
     def measurements(
-        self, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
+        self, names: str | Sequence[str] | None = None, frame: pl.DataFrame | None = None
     ) -> list[Measurement]:
         """The study's measures, to be taken of any frame of its shape.
 
         Args:
-            names: Only these; one that the file does not name comes with its defaults.
+            names: Only these, or this one; one that the file does not name comes with its defaults.
             frame: The annotations that they will be taken of; the study's own if left out.
         """
-        return measurements(self._resolved, names, self.measurable() if frame is None else frame)
+        wanted = (names,) if isinstance(names, str) else names
+        return measurements(self._resolved, wanted, self.measurable() if frame is None else frame)
 
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding.
