@@ -181,28 +181,21 @@ def test_a_busy_server_is_asked_less_at_once_and_more_again_later() -> None:
     assert pace.window <= before / 2 + 1
 
 
-def refused_often(pace: Pace, clock: Clock) -> None:
-    """A server refuses every other call for three seconds, and a rate is found."""
+def refused_often(pace: Pace, clock: Clock, wait: float | None = None) -> None:
+    """A server refuses every other call for three seconds."""
     for number in range(120):
         sent = pace.sent(1)
         clock.now += 0.025
         if number % 2:
             pace.answered(sent, 1, None)
         else:
-            pace.refused(sent, None)
-    assert pace.rate < math.inf
+            pace.refused(sent, wait)
 
 
 def test_who_may_come_back_at_once_is_not_told_that_calls_are_too_many() -> None:
     clock = Clock()
     pace = Pace(clock=clock)
-    for number in range(400):
-        sent = pace.sent(1)
-        clock.now += 0.025
-        if number % 2:
-            pace.answered(sent, 1, None)
-        else:
-            pace.refused(sent, 0.0)
+    refused_often(pace, clock, wait=0.0)
     assert pace.rate == math.inf
 
 
@@ -211,7 +204,7 @@ def test_refusals_of_what_was_sent_before_a_cut_do_not_cut_again() -> None:
     pace = Pace(concurrency=100, clock=clock)
     late = [pace.sent(1) for _ in range(80)]
     refused_often(pace, clock)
-    before = pace.rate
+    assert (before := pace.rate) < math.inf
     for sent in late:
         clock.now += 0.025
         pace.refused(sent, None)
@@ -222,6 +215,7 @@ def test_a_rate_that_limits_nothing_is_forgotten() -> None:
     clock = Clock()
     pace = Pace(concurrency=4, clock=clock)
     refused_often(pace, clock)
+    assert pace.rate < math.inf
     for _ in range(2000):
         clock.now += 0.05
         pace.answered(pace.sent(1), 1, None)

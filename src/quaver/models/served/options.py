@@ -26,7 +26,7 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
     """
     if preset != "llamacpp_server":
         raise SpecError(
-            "only llama.cpp's server can be made to repeat itself to the last bit",
+            "only llama.cpp's server can be made to repeat itself",
             where="setting",
             found=f"setting: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
             fix="leave `setting` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
