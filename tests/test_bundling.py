@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,6 +141,15 @@ def test_a_text_where_none_may_be_is_an_error(study: quaver.Study, tmp_path: Pat
     assert not (tmp_path / "s.zip").exists()
 
 
+def content(path: Path, name: str) -> bytes | None:
+    """What a member of an archive holds; nothing, if it cannot be read."""
+    with zipfile.ZipFile(path) as archive:
+        try:
+            return archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            return None
+
+
 def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
     path, _ = bundle(study, tmp_path / "s.zip", texts=False)
     whole = path.read_bytes()
@@ -159,7 +169,8 @@ def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
             continue  # not even an archive any more
         assert found.changed, at
         inside = [n for n, (start, size) in spans.items() if start + 40 <= at < start + size - 8]
-        if inside and inside[0] != MANIFEST:
+        # A byte may say the same otherwise: deflate can name another place where the same bytes stand.
+        if inside and inside[0] != MANIFEST and content(changed, inside[0]) != content(path, inside[0]):
             assert inside[0] in found.changed, (at, found.changed)
         # Bytes that hold none of a file's content are named, too, with the file whose they are.
         of = [name for name, (start, _) in spans.items() if start - 30 - len(name) <= at < directory]
