@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from quaver.measure.intervals import clopper_pearson
 from quaver.measure.unlike import unlike_answers, unlike_shares
 
 
@@ -29,7 +30,8 @@ def test_shares_have_intervals_and_the_numbers_of_the_tables() -> None:
     assert worst.value == pytest.approx(0.4)
     assert 0 <= worst.low < 0.4 < worst.high <= 1
     assert worst.n == 10
-    assert estimates["variant", "w0"].low is None  # nothing varies
+    none = estimates["variant", "w0"]  # no answer is unlike: the bound on what ten items do not show
+    assert (none.low, none.high) == (0.0, clopper_pearson(0, 10).high)
     # of gold a's 5 items × 5 wordings, items 0 and 2 have one unlike answer each
     assert estimates["class", "a"].value == pytest.approx(2 / 25)
     assert estimates["of", "variant"].value == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -246,7 +247,7 @@ class _Error:
             claim,
             details=details,
             warnings=warnings,
-            spread=lambda share: mean_within(value, share),
+            spread=partial(mean_within, value),
         )
         return holding_its_value(estimate(claim, draws, cell.units, resampling))
 
@@ -394,7 +395,7 @@ def brier(
             claim,
             details={**brier_parts(answers, chosen), "answers": answers.right.size},
             differing=differing(own.round(12), cell.units),
-            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+            spread=partial(mean_within, value),
         )
         found.append(estimate(claim, draws, cell.units, resampling))
     return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -167,7 +168,7 @@ def kappa_of(
     draws = bootstrap(_statistic(kind, cell, weights), units, resampling)
     value = float(draws.point[0])
     low = -1.0 if kind != "percent_agreement" else 0.0
-    claim = replace(claim, reason="no variation", spread=lambda part: mean_within(value, part, low))
+    claim = replace(claim, reason="no variation", spread=partial(mean_within, value, low=low))
     return estimate(claim, draws, units, resampling)
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
 import polars as pl
@@ -104,7 +105,7 @@ def compliance(
         claim = replace(
             claim,
             differing=differing(answered / asked, units),
-            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+            spread=partial(mean_within, value),
         )
         found.append(estimate(claim, draws, units, resampling))
     return found

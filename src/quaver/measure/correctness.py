@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -110,6 +111,6 @@ def _accuracy(cell: Cell, resampling: Resampling, missing: Missing) -> Estimate:
         claim,
         details=details,
         differing=differing(own, units),
-        spread=lambda share: mean_within(value, share),
+        spread=partial(mean_within, value),
     )
     return estimate(claim, draws, units, resampling)

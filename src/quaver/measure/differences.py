@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -138,7 +139,7 @@ def _differences(
         one = replace(
             one,
             differing=differing(apart[:, index].round(12), cell.units),
-            spread=lambda share, value=value: mean_within(value, share, -1.0, 1.0),  # type: ignore[misc]
+            spread=partial(mean_within, value, low=-1.0, high=1.0),
             details={
                 "against": reference or "the mean of the others",
                 "accuracy": float(own[some, index].mean()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -241,7 +242,7 @@ def _estimates(
             claim,
             cell={**(claim.cell or {}), **condition},
             details=details,
-            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+            spread=partial(mean_within, value),
         )
         found.append(holding_its_value(estimate(one, draws, units, resampling, index)))
     return adjusted(found)

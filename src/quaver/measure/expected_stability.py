@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -273,6 +274,6 @@ def _expected(
         claim,
         reason="no variation",
         warnings=tuple(warnings),
-        spread=lambda share: mean_within(value, share, -1.0, 1.0),
+        spread=partial(mean_within, value, low=-1.0, high=1.0),
     )
     return holding_its_value(estimate(claim, draws, units, resampling))

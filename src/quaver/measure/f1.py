@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -166,5 +167,5 @@ def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling) -> lis
 
 def _one(claim: Claim, cell: Cell, draws: Draws, resampling: Resampling, index: int) -> Estimate:
     value = float(draws.point[index])
-    claim = replace(claim, spread=lambda share: mean_within(value, share))
+    claim = replace(claim, spread=partial(mean_within, value))
     return estimate(claim, draws, cell.units, resampling, index)

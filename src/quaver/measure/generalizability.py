@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -260,7 +261,7 @@ def _estimates(
         claim,
         differing=cell.units.touched(pairs.differ),
         warnings=tuple(warnings),
-        spread=lambda share: mean_within(value, share),
+        spread=partial(mean_within, value),
         details={
             "components": parts,
             "relative": dependability(parts, plan, relative=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.disagreement import Disagreement
-from quaver.measure.intervals import Claim, Interval, estimate, mean_within, undefined
+from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
 from quaver.measure.table import Cell, Columns, cells
 from quaver.records import Estimate, LabelSet
@@ -180,11 +181,7 @@ class _Bounds:
         if not counted.any():
             return undefined(claim, units, self._resampling)
         draws = bootstrap(statistic, units, self._resampling)
-        value = float(draws.point[0])
-
-        def spread(share: float) -> Interval:
-            return mean_within(value, share)
-
+        spread = partial(mean_within, float(draws.point[0]))
         claim = replace(claim, differing=differing(own, units), spread=spread)
         return estimate(claim, draws, units, self._resampling)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -299,5 +300,5 @@ def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resamp
             f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
             f"up to {details['floor_high']:.3g})",
         )
-    claim = replace(claim, details=details, warnings=warnings, spread=lambda share: mean_within(value, share))
+    claim = replace(claim, details=details, warnings=warnings, spread=partial(mean_within, value))
     return holding_its_value(estimate(claim, draws, units, resampling))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -249,6 +250,6 @@ def _sensitivity(
         details=details,
         warnings=warnings,
         differing=differing(found.items, units),
-        spread=lambda share: mean_within(value, share),
+        spread=partial(mean_within, value),
     )
     return estimate(claim, draws, units, resampling)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -99,7 +100,7 @@ def _shares(claim: Claim, cell: Cell, counts: Floats, resampling: Resampling) ->
             cell={**cell.where, "label": label},
             n=n,
             differing=differing(own[:, index], units),
-            spread=lambda share, value=value: mean_within(value, share),  # type: ignore[misc]
+            spread=partial(mean_within, value),
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
         )
         found.append(estimate(one, draws, units, resampling, index))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -190,7 +191,7 @@ def _shift(
         claim,
         n=units.touched(n.sum(1) > 0),
         details=details,
-        spread=lambda share: mean_within(value, share),
+        spread=partial(mean_within, value),
     )
     return holding_its_value(estimate(claim, draws, units, resampling))
 

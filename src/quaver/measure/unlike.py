@@ -10,13 +10,16 @@ something else than the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from math import ceil
 
 import numpy as np
 import polars as pl
 
 from quaver.measure import Frame
+from quaver.measure.bootstrap import Resampling, Units, bootstrap
+from quaver.measure.intervals import Claim, estimate, mean_within
+from quaver.measure.means import differing, ratio
 from quaver.measure.table import MISSING, frame_of
 from quaver.records import Estimate, Unlike
 
@@ -24,7 +27,6 @@ __all__ = ["unlike_answers", "unlike_shares"]
 
 _KEYS = ("model", "decoding", "item")
 _FIFTH = 5
-_CHUNK = 100
 _HOW = "share of answers that differ from their item’s commonest label, or have none"
 
 
@@ -77,6 +79,11 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
 def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """The shares of unlike answers as estimates: of each variant, model and class.
 
+    Share = Σ_u o_u / Σ_u m_u over the items u, with m_u a level's answers about u and o_u those unlike u's
+    commonest label. The interval resamples items. The shares of variants, of models or of classes are not
+    there where there is one only; ``unlike_held`` is undefined, with a reason, where there are fewer than
+    five items or variants, or no answer is unlike. An answer's commonest label is not resampled.
+
     Args:
         found: What `unlike_answers` found.
         resamples: Bootstrap resamples of items for the intervals.
@@ -85,12 +92,20 @@ def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[E
     Returns:
         ``unlike_share``, with ``variant``, ``model`` or ``class`` in the cell, and ``unlike_held``: the part
         of all unlike answers in the worst fifth of the items, or of the variants (in the cell as ``of``).
+
+    Of two items the second wording has another label for one; the first of two equally common labels is
+    the commonest:
+
+    >>> found = unlike_answers({"item": [1, 2, 1, 2], "variant": list("vvww"), "label": list("aaab")})
+    >>> [(one.cell["variant"], one.value) for one in unlike_shares(found)[:2]]
+    [('w', 0.5), ('v', 0.0)]
     """
+    resampling = Resampling(resamples=resamples, seed=seed)
     shares = [
         one
         for name, frame in (("variant", found.variants), ("model", found.models), ("gold", found.classes))
         if frame.height > 1
-        for one in _shares(found, frame, name, resamples, seed)
+        for one in _shares(found, frame, name, resampling)
     ]
     held = [
         Estimate(
@@ -106,42 +121,38 @@ def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[E
     return [*shares, *held]
 
 
-def _shares(found: Unlike, frame: pl.DataFrame, name: str, resamples: int, seed: int) -> list[Estimate]:
-    levels, items = frame[name].to_list(), found.items["item"].to_list()
+def _shares(found: Unlike, frame: pl.DataFrame, name: str, resampling: Resampling) -> list[Estimate]:
+    levels, items = frame[name].to_list(), sorted(found.items["item"].to_list())
     rows = found.answers.filter(pl.col(name).is_in(levels)).with_columns(
         pl.col(name).cast(pl.Enum(levels)).to_physical().alias("at"),
         pl.col("item").cast(pl.Enum(items)).to_physical().alias("row"),
     )
     summed = rows.group_by("row", "at").agg(pl.col("len").sum(), pl.col("other").sum())
-    counts = np.zeros((2, len(items), len(levels)))
+    unlike, answers = np.zeros((2, len(items), len(levels)))
     place = (summed["row"].to_numpy(), summed["at"].to_numpy())
-    counts[0][place], counts[1][place] = summed["other"].to_numpy(), summed["len"].to_numpy()
-    generator = np.random.default_rng([abs(seed), 0x756E6C69])
-    draws = np.empty((resamples, len(levels)))
-    for start in range(0, resamples, _CHUNK):
-        size = min(_CHUNK, resamples - start)
-        weights = generator.multinomial(len(items), np.full(len(items), 1 / len(items)), size)
-        unlike, answers = weights @ counts[0], weights @ counts[1]
-        draws[start : start + size] = np.where(answers > 0, unlike / np.maximum(answers, 1), np.nan)
+    unlike[place], answers[place] = summed["other"].to_numpy(), summed["len"].to_numpy()
+    units = Units(len(items))
+    draws = bootstrap(ratio(unlike, answers), units, resampling)
+    asked = answers > 0
+    own = np.where(asked, unlike / np.maximum(answers, 1), np.nan)
     where = "class" if name == "gold" else name
-    asked, shares = (counts[1] > 0).sum(0), frame["share"].to_list()
     return [
-        _with_interval(
-            Estimate("unlike_share", shares[at], n=int(asked[at]), cell={where: level}, method=_HOW),
-            draws[:, at],
+        estimate(
+            Claim(
+                "unlike_share",
+                _HOW,
+                cell={where: level},
+                n=units.touched(asked[:, at]),
+                differing=differing(own[:, at], units),
+                spread=partial(mean_within, float(draws.point[at])),
+            ),
+            draws,
+            units,
+            resampling,
+            at,
         )
         for at, level in enumerate(levels)
     ]
-
-
-def _with_interval(one: Estimate, draws: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Estimate:
-    known = draws[np.isfinite(draws)]
-    low, high = np.quantile(known, [0.025, 0.975]) if known.size > 1 else (0.0, 0.0)
-    if high - low <= 1e-12:
-        return replace(one, warnings=("the bootstrap does not vary, so there is no interval",))
-    low, high = min(float(low), one.value or 0.0), max(float(high), one.value or 0.0)
-    method = f"{one.method}; percentile interval, {draws.size} resamples of items"
-    return replace(one, low=low, high=high, method=method)
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:

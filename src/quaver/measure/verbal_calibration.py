@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -147,7 +148,7 @@ class _Verbal:
             return undefined(claim, units, self._resampling, "no annotations")
         draws = bootstrap(ratio(above[:, None], below[:, None]), units, self._resampling)
         value = float(draws.point[0])
-        claim = replace(claim, spread=lambda share: mean_within(value, share))
+        claim = replace(claim, spread=partial(mean_within, value))
         return estimate(claim, draws, units, self._resampling)
 
     def alone(self) -> list[Estimate]:
