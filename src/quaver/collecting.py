@@ -20,8 +20,8 @@ from quaver.collect.store import Store
 from quaver.design.plan import Plan
 from quaver.design.spec import StudySpec
 from quaver.design.study_file import Source
-from quaver.errors import SpecError
-from quaver.models import Model
+from quaver.errors import SpecError, Unavailable
+from quaver.models import Model, Probed
 from quaver.records import Request, Response
 
 __all__ = ["Collecting", "reused_folders"]
@@ -58,6 +58,8 @@ class Collecting:
         retry_errors: Whether what ended in an error is asked again.
         following: What follows from answers; None where nothing does.
         made: What was spent on wordings; it counts in the budget.
+        probe: Tries a model on what it is going to be asked; called once for each that is a server, when
+            something is left to ask it.
     """
 
     def __init__(
@@ -74,7 +76,10 @@ class Collecting:
         retry_errors: bool,
         following: Following | None = None,
         made: Sequence[Entry] = (),
+        probe: Callable[[str, Probed], None] = lambda *_: None,
     ) -> None:
+        self._probe, self._tried = probe, set[str]()
+        self._given_up: dict[str, Exception] = {}
         self._plan, self._models, self._store = plan, models, store
         self._caps, self._source, self._prices = spec.budget, source, prices
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
@@ -106,9 +111,12 @@ class Collecting:
         """
         before = self._progress().before
         taken = self._take_over(keep)
+        self._try_servers()
         progress = self._progress()
+        progress.given_up |= self._given_up
+        asked = [name for name in self._models if name not in self._given_up]
         outcome = collect(
-            {name: self._requests(name, keep, most) for name in self._models},
+            {name: self._requests(name, keep, most) for name in asked},
             self._models,
             self._store,
             progress,
@@ -128,6 +136,27 @@ class Collecting:
         before = counts.answered - (counts.errors if self._retry_errors else 0)
         unfollowed = self._store.unfollowed(errors=not self._retry_errors)
         return Progress(self._plan.experiment.calls - unfollowed, before)
+
+    def _try_servers(self) -> None:
+        """Try the servers that something is left to ask; those out of reach do not keep the others waiting.
+
+        Raises:
+            ModelError: One does not honour what the study asks for, or none is within reach.
+        """
+        left = self._store.unfinished(errors=not self._retry_errors)
+        for name, model in self._models.items():
+            if name not in left or name in self._tried or not isinstance(model, Probed):
+                continue
+            self._tried.add(name)
+            try:
+                self._probe(name, model)
+            except Unavailable as error:
+                self._given_up[name] = error
+                self._journal.given_up(name, error)
+            else:
+                self._journal.tried(name, model.provenance())
+        if left and left <= set(self._given_up):
+            raise next(iter(self._given_up.values()))
 
     def _take_over(self, keep: Callable[[Request], Request | None] | None) -> int:
         if not self._folders:

@@ -79,7 +79,6 @@ def run(
         if before == total:
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
-        _try_servers(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
         quotes = any(one.quotes_answer for one in experiment.follow_ups.values())
@@ -94,6 +93,7 @@ def run(
             watch=watch,
             following=study.plan.following if quotes else None,
             made=study.spent_on_wordings(),
+            probe=lambda name, model: _probe(study, name, model),
             retry_errors=retry_errors,
         )
         try:
@@ -109,18 +109,16 @@ def run(
     return outcome
 
 
-def _try_servers(study: Resolved) -> None:
-    """Try on models that are servers what is going to be asked; the lock says what was found."""
+def _probe(study: Resolved, name: str, model: Probed) -> None:
+    """Try on a server what it is going to be asked; the lock says what was found."""
     experiment = study.experiment
     follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
-    for name, model in study.models.items():
-        if isinstance(model, Probed):
-            most = model.abilities.logprobs
-            decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
-            decodings += experiment.decodings.values()
-            repeats = max(c.repeats for c in experiment.conditions if c.model == name)
-            model.probe(needs_of(decodings, experiment.variants, repeats, study.own_seed))
-            study.served[name] |= model.provenance()
+    most = study.models[name].abilities.logprobs
+    decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
+    decodings += experiment.decodings.values()
+    repeats = max(c.repeats for c in experiment.conditions if c.model == name)
+    model.probe(needs_of(decodings, experiment.variants, repeats, study.own_seed))
+    study.served[name] |= study.models[name].provenance()
     study.files.write_lock(study.lock())
 
 

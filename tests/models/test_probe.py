@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -12,7 +13,7 @@ from quaver.errors import ModelError
 from quaver.models import Needs
 from quaver.models.presets import PRESETS, Preset
 from quaver.models.served.connection import Connection
-from quaver.models.served.faults import Address
+from quaver.models.served.faults import Address, read_failure
 from quaver.models.served.flight import Landed, Part
 from quaver.models.served.probe import Found, tried
 from quaver.records import Response
@@ -66,6 +67,29 @@ def test_thinking_shows_whether_seeds_are_heeded() -> None:
         return Response("", finish="length", thinking=f"hm {part.request.seed}")
 
     assert probed(answer, Needs(seed=True)).downgrades == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "told"),
+    [
+        (404, "The model `m` does not exist.", "the server knows no model 'm'"),
+        (402, "Insufficient credit", "the account has no credit left"),
+        (401, "Bad key", "the server wants a key"),
+    ],
+)
+def test_what_has_nothing_to_do_with_what_is_tried_is_told_as_what_it_is(
+    status: int, said: str, told: str
+) -> None:
+    """Some servers list their models for anybody, whatever model and key they are asked with."""
+
+    def answer(part: Part) -> Response:
+        content = json.dumps({"error": {"message": said}}).encode()
+        found = read_failure(status, {}, content, Address("http://x/v1", "m"))
+        assert isinstance(found, ModelError)
+        raise found
+
+    with pytest.raises(ModelError, match=told):
+        probed(answer, CHOICE, "choice")
 
 
 def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from tests.models.faulty_server import answer_to
-from tests.models.serving import Process, serving
+from tests.models.serving import Process, free_port, serving
 
+from quaver.collect.progress import Progress
 from quaver.study import Study
 
 ITEMS = 1000
@@ -115,6 +116,43 @@ def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) 
     check(tmp_path, 200)
     assert "given up: bad; 200 of 400 calls are stored" in str(caught.value)
     assert "ended with an error" in (tmp_path / "study" / "run.log").read_text()
+
+
+def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
+    """As on a machine with room for one model at a time."""
+    from quaver.errors import Unavailable
+
+    def of_both(first: str, second: str) -> Study:
+        document = study(tmp_path, first, items=20, preset="vllm").spec.model_dump(
+            mode="json", exclude_unset=True
+        )
+        document["models"].append(
+            {"name": "t", "use": "openai_compatible", "model": "n", "preset": "vllm", "base_url": second}
+        )
+        return Study.open(document, folder=tmp_path / "study")
+
+    nowhere = f"http://127.0.0.1:{free_port()}/v1"
+    with serving() as (url, first):
+        seen: list[Progress] = []
+        with pytest.raises(Unavailable, match="the server does not answer") as caught:
+            of_both(url, nowhere).run(watch=seen.append)
+    assert "vllm serve n" in str(caught.value)
+    assert "given up: t; 40 of 80 calls are stored" in str(caught.value)
+    assert seen[0].given_up.keys() == {"t"}, "it is told while the other is asked"
+    assert "t is given up" in (tmp_path / "study" / "run.log").read_text()
+    with serving() as (url, _):
+        assert of_both(nowhere, url).run().done == 40, "the first has nothing left to answer"
+    assert len(first.good) == 40
+    assert of_both(nowhere, nowhere).run().missing == 0
+
+
+def test_what_another_study_has_answered_needs_no_server(tmp_path: Path) -> None:
+    with serving() as (url, _):
+        study(tmp_path / "there", url, items=20).run()
+    document = study(tmp_path / "here", url, items=20).spec.model_dump(mode="json", exclude_unset=True)
+    document["reuse"] = [str(tmp_path / "there" / "study")]
+    outcome = Study.open(document, folder=tmp_path / "here" / "study").run()
+    assert (outcome.reused, outcome.done, outcome.missing) == (40, 0, 0)
 
 
 def test_errors_are_asked_again_on_request(tmp_path: Path) -> None:

@@ -161,9 +161,14 @@ def watching(study: Study) -> Iterator[Any]:
     started = time.monotonic()
     with Live(console=errors, transient=True, refresh_per_second=4) as live:
         last = started
+        told: set[str] = set()
 
         def watch(progress: Progress) -> None:
             nonlocal last
+            for name, error in progress.given_up.items():
+                if name not in told:
+                    told.add(name)
+                    errors.print(plain(f"{name} is given up, the others go on: {error}"), soft_wrap=True)
             if errors.is_terminal:
                 live.update(_shown(progress, conditions))
             elif time.monotonic() - last >= 15:

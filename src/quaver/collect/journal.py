@@ -33,11 +33,12 @@ class Journal:
         conditions: The study's, by whose names errors are told.
         items: Ids of its items.
 
-    The events are ``started`` (calls, stored, models), ``reused`` (calls, by folder), ``round`` (number,
-    items, variants, repeats, width), ``stored`` (done, total, errors, tokens, money, rate), ``error`` (one
-    call's: model, variant, decoding, item, repeat, kind, error), ``fingerprint`` (a model answers from
-    another configuration), ``given_up`` (a model that is of no use) and ``ended`` (how, done, missing; where
-    how is ``error``, the error instead). Each has a ``time``, in seconds since 1970.
+    The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
+    (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
+    tokens, money, rate), ``error`` (one call's: model, variant, decoding, item, repeat, kind, error),
+    ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that is of no use) and
+    ``ended`` (how, done, missing; where how is ``error``, the error instead). Each has a ``time``, in seconds
+    since 1970.
     """
 
     def __init__(
@@ -64,10 +65,18 @@ class Journal:
         self._line(
             f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
         )
-        for name, facts in models.items():
-            for feature, reason in (facts.get("downgrades") or {}).items():
-                self._line(f"the server of {name} does not honour {feature} ({reason}); it is asked without")
         self._event("started", calls=progress.total, stored=progress.before, models=models)
+
+    def tried(self, model: str, facts: Mapping[str, Any]) -> None:
+        """A server was tried before it is asked.
+
+        Args:
+            model: Its name in the study.
+            facts: Its provenance, with what it does not honour.
+        """
+        for feature, reason in (facts.get("downgrades") or {}).items():
+            self._line(f"the server of {model} does not honour {feature} ({reason}); it is asked without")
+        self._event("tried", model=model, provenance=facts)
 
     def reused(self, folders: Mapping[str, int]) -> None:
         """Answers were taken from other studies."""

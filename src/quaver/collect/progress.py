@@ -27,6 +27,7 @@ class Progress:
         by_kind: Errors that this run stored, by kind.
         tokens: Read and written in all runs of the study.
         money: US dollars spent in all runs of the study.
+        given_up: Models that are of no use in this run, with why; the others go on.
     """
 
     total: int
@@ -38,6 +39,7 @@ class Progress:
     by_kind: Counter[str] = field(default_factory=Counter)
     tokens: float = 0.0
     money: float = 0.0
+    given_up: dict[str, Exception] = field(default_factory=dict)
 
     @property
     def elapsed(self) -> float:

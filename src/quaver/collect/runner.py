@@ -96,7 +96,8 @@ def collect(
         requests: What is still to be asked, by model.
         models: The models, by the same names.
         store: Where responses go.
-        progress: Kept up to date as responses are stored.
+        progress: Kept up to date as responses are stored. Models that it has as given up already are not
+            among ``requests``.
         budget: What may be spent; everything, if left out.
         watch: Called after every group of responses that was stored, and twice a second.
         journal: Told what happens.
@@ -117,7 +118,7 @@ def collect(
     feeds = {name: Feed(requests[name], following) for name in requests}
     gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
     writer = _Writer(store, progress, sources, feeds, budget, watch, journal)
-    failures: dict[str, Exception] = {}
+    failures = dict(progress.given_up)
     with _interrupts(budget):
         asked = list(gates)
         while asked:  # again where the budget turned a request away that has room now
@@ -208,7 +209,7 @@ def _listen(
             running -= 1
             if isinstance(message, Exception):
                 failures[name] = message
-                writer.journal.given_up(name, message)
+                writer.give_up(name, message)
             elif isinstance(message, BaseException):
                 raise message
         if writer.is_due():
@@ -238,7 +239,7 @@ class _Writer:
         journal: Journal,
     ) -> None:
         self._store, self._progress, self._sources, self._feeds = store, progress, sources, feeds
-        self._budget, self._watch, self.journal = budget, watch, journal
+        self._budget, self._watch, self._journal = budget, watch, journal
         self._group: list[tuple[Answered, str]] = []
         self._size = 0
         self._took = 0.0
@@ -252,6 +253,10 @@ class _Writer:
         if answered:
             self._group += [(one, model) for one in answered]
             self._size += sum(len(responses) for _, responses in answered)
+
+    def give_up(self, model: str, error: Exception) -> None:
+        self._progress.given_up[model] = error
+        self._journal.given_up(model, error)
 
     def is_due(self) -> bool:
         return self._size >= _GROUP or time.monotonic() >= self.due
@@ -269,7 +274,7 @@ class _Writer:
                 self._feeds[model].stored(*answered)
             group = [answered for answered, _ in stored]
             self._count(group)
-            self.journal.stored(group, self._progress)
+            self._journal.stored(group, self._progress)
         self.wait()
         self._watch(self._progress)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
@@ -225,17 +226,36 @@ class Store(Database):
         Args:
             errors: Whether errors count, or only what a filter withheld.
         """
+        return self._unfollowed(errors).total()
+
+    def _unfollowed(self, errors: bool) -> Counter[str]:
+        """The same by model."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
         marks = ",".join("?" * len(finishes))
         sql = f"""
-            SELECT total(f.n) FROM (
-                SELECT parent, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent) f
+            SELECT f.model, sum(f.n) FROM (
+                SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
+            ) f
             JOIN calls a ON a.condition = f.parent JOIN responses r ON r.id = a.response
-            WHERE r.finish IN ({marks})"""
+            WHERE r.finish IN ({marks}) GROUP BY f.model"""
         with self._translated():
-            if not _quotes(self._db):
-                return 0
-            return int(self._db.execute(sql, finishes).fetchone()[0])
+            return Counter(dict(self._db.execute(sql, finishes).fetchall() if _quotes(self._db) else ()))
+
+    def unfinished(self, *, errors: bool = True) -> set[str]:
+        """The models of whose calls some can be asked and have no response yet.
+
+        Args:
+            errors: Whether an error counts as a response.
+        """
+        but = "" if errors else "JOIN responses r ON r.id = a.response AND r.finish != 'error'"
+        placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
+        answered = f"SELECT c.model, count(*) FROM {placed}"
+        wanted = "SELECT model, sum(repeats) * (SELECT count(*) FROM items) FROM conditions"
+        with self._translated():
+            left = Counter(dict(self._db.execute(f"{wanted} GROUP BY model").fetchall()))
+            left.subtract(dict(self._db.execute(f"{answered} GROUP BY c.model").fetchall()))
+        left.subtract(self._unfollowed(errors))
+        return {model for model, calls in left.items() if calls > 0}
 
     def counts(self) -> Counts:
         """How much of the study is answered."""

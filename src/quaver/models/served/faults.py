@@ -12,7 +12,7 @@ from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.limits import retry_after
 from quaver.records import Response
 
-__all__ = ["Address", "Passing", "read_failure"]
+__all__ = ["Address", "Passing", "Refused", "read_failure"]
 
 _PASSING = frozenset([408, 409, 425])
 _OVERFLOW = re.compile(
@@ -47,6 +47,10 @@ class Passing(Exception):
         super().__init__(reason)
         self.reason, self.limited, self.busy, self.unreached = reason, limited, busy, unreached
         self.wait = wait
+
+
+class Refused(ModelError):
+    """The server does not do what a request asks for; another request may be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
             found=found,
             fix="add credit and run again; it goes on from there",
         )
-    return ModelError(
+    return Refused(
         "the server refuses what is asked",
         where=address.url,
         found=found,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from quaver.errors import MissingKey, ModelError, Unavailable
 from quaver.models import Needs
 from quaver.models.presets import Preset
-from quaver.models.served.faults import Address, Passing
+from quaver.models.served.faults import Address, Passing, Refused
 from quaver.models.served.flight import Landed, Part
 from quaver.records import Call, Decoding, Message, Prompt, Request, Response
 
@@ -125,9 +125,7 @@ class _Probe:
         for name, tries in self._trials():
             try:
                 lack = await tries()
-            except (MissingKey, Unavailable):
-                raise
-            except ModelError as error:
+            except Refused as error:
                 lack = f"it answers {error.found or error.problem}"
             honoured[name] = not lack
             if lack and name not in allowed:
@@ -253,7 +251,7 @@ class _Probe:
                 landed = await self._arriving(self._connection, self._server, Part(request, 0, n))
             except Passing as fault:
                 if not left:
-                    raise ModelError(
+                    raise Refused(
                         "the server does not answer",
                         where=self._address.url,
                         found=fault.reason,
@@ -262,7 +260,7 @@ class _Probe:
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
                 if told := landed.responses[0].error:
-                    raise ModelError("the server does not answer", found=told)
+                    raise Refused("the server does not answer", found=told)
                 return landed.responses
         raise AssertionError
 
