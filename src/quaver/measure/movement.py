@@ -47,7 +47,8 @@ def label_movement(
 
     Answers without a label count as a label of their own. Measures: ``level_shares`` (the share of a
     label at a level; cell: ``factor``, ``level``, ``label``), ``label_range`` (for each factor the
-    largest minus the smallest share of the label that moves most; cell: ``factor``, ``label``) and
+    largest minus the smallest share of the label that moves most, an answer without a label being none;
+    cell: ``factor``, ``label``) and
     ``variation`` (`adjusted_tau`; cell: ``factor``). The items are told of by ``gold``, where two gold
     labels occur, and one by one as ``item``.
 
@@ -157,7 +158,7 @@ def _shares(counted: _Counts, resamples: int, seed: int) -> list[Estimate]:
         for k in range(labels)
     ]
     spans = np.nanmax(point, 0) - np.nanmin(point, 0)
-    most = int(np.argmax(spans))
+    most = int(np.argmax(spans[: labels - 1]))  # the last is no label
     with np.errstate(all="ignore"):
         widths = draws[:, :, most].max(1) - draws[:, :, most].min(1)
     cell = {"factor": counted.factor, "label": counted.labels[most]}
