@@ -284,6 +284,23 @@ def test_every_call_is_exported_with_what_was_read(tmp_path: Path, ending: str) 
     assert (broken["first_label.status"], broken["finish"]) == ("error", "error")
 
 
+def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("text\nDay\n")
+    document = {
+        "task": {"labels": ["positive", "negative"]},
+        "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it so?"},
+        "models": [{"name": "m", "use": "function"}],
+    }
+    said = "<think>Not negative, then.</think>positive"
+    one = Study.open(document, folder=tmp_path / "study", functions={"m": lambda text: said})
+    one.run()
+    one.export(tmp_path / "calls.parquet")
+    (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
+    assert (row["output"], row["thinking"]) == (said, "Not negative, then.")
+    assert row["first_label.label"] == "positive"
+
+
 def test_an_export_of_another_kind_is_one_error(tmp_path: Path) -> None:
     one = study(tmp_path)
     one.run()

@@ -14,6 +14,7 @@ from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 from quaver.design.experiment import Experiment
 from quaver.errors import QuaverError
+from quaver.score.answer import without_thinking
 from quaver.spreadsheet import write_csv
 
 __all__ = ["FORMATS", "check_ending", "export", "raw_answers"]
@@ -47,17 +48,20 @@ _STORED = {
     "reused_from": pl.String,
     "key": pl.String,
 }
+_OUTPUT, _THINKING = 4, 5
+"""Where these two stand in a row."""
 
 
 def export(path: Path, store: Store, experiment: Experiment, annotations: pl.DataFrame) -> int:
     """Write every answered call to a file: a row each, in the order in which the answers came.
 
     The columns: ``model``, ``variant``, ``decoding``, ``follow_up``, one for each factor, ``item``, one for
-    each group, ``repeat``, ``gold``, ``prompt`` (the messages: role and content), ``output``, ``thinking``,
-    ``finish``, ``error``, tokens, ``latency`` (seconds), ``received`` (UTC), ``seed``, ``served_model``,
-    ``fingerprint``, ``reused_from``, ``key``; and for each evaluator ``NAME.label``, ``NAME.status``,
-    ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no gold label; an
-    answer without a label is not correct).
+    each group, ``repeat``, ``gold``, ``prompt`` (the messages: role and content), ``output`` (as it came),
+    ``thinking`` (from a field of its own, and from between marks in the output), ``finish``, ``error``,
+    tokens, ``latency`` (seconds), ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``,
+    ``reused_from``, ``key``; and for each evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``,
+    ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no gold label; an answer without a
+    label is not correct).
 
     Args:
         path: The file: ``.jsonl``, ``.csv`` (nothing in it is a formula to a spreadsheet) or ``.parquet``.
@@ -154,7 +158,7 @@ class _Rows:
         put("repeat", [row[2] for row in chunk], pl.Int32)
         put("gold", [item.gold for item in items])
         for place, (name, dtype) in enumerate(_STORED.items(), start=3):
-            put(name, [row[place] for row in chunk], dtype)
+            put(name, [_thinking(row) if name == "thinking" else row[place] for row in chunk], dtype)
         frame = pl.DataFrame(columns).with_columns(
             pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
         )
@@ -169,6 +173,12 @@ class _Rows:
         right = pl.when(pl.col("gold").is_not_null() & own).then(label.eq_missing(pl.col("gold")))
         read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in _READ]
         return joined.with_columns(*read, right.alias(f"{name}.correct"))
+
+
+def _thinking(row: Sequence[object]) -> str | None:
+    """What a model thought, in a field of its own and between marks in its output."""
+    found = [row[_THINKING], without_thinking(str(row[_OUTPUT])).thinking]
+    return "\n\n".join(str(one) for one in found if one) or None
 
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:

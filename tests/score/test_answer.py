@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,9 +49,25 @@ def test_plain_text_stays_plain(text: str) -> None:
 
 
 @given(st.text("<>/thinkA[]◁▷"))
-def test_thinking_never_adds(text: str) -> None:
-    rest, _, _ = without_thinking(text)
-    assert len(rest) <= len(text)
+def test_thinking_and_the_rest_are_the_text_without_marks(text: str) -> None:
+    rest, thinking, _ = without_thinking(text)
+    assert (thinking is None) == (rest == text)
+    assert len(rest) + len(thinking or "") <= len(text)
+    assert not Counter(rest + (thinking or "")) - Counter(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        ("<think>a</think>b<think>c</think>d", ("bd", "ac", False)),
+        ("a<think>b", ("a", "b", True)),
+        ("a</think>b</think>c", ("c", "ab", False)),
+        ("<think>a<think>b</think>c", ("c", "ab", False)),
+        ("a [b] <c> think", ("a [b] <c> think", None, False)),
+    ],
+)
+def test_thinking_is_what_stands_between_marks(text: str, parted: tuple[str, str | None, bool]) -> None:
+    assert without_thinking(text) == parted
 
 
 def test_composing_a_megabyte_of_marks_is_not_quadratic() -> None:

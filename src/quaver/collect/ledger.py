@@ -171,7 +171,7 @@ def changed(found: Sequence[Configuration]) -> list[str]:
 
 
 def done_without(store: Store) -> list[str]:
-    """One sentence for each thing that a server did not honour and answers were asked for without."""
+    """One sentence for each thing that a server did not honour and answers were collected without."""
     sql = """SELECT s.model, s.provenance, count(*) FROM calls a JOIN responses r ON r.id = a.response
         JOIN sources s ON s.id = r.source GROUP BY s.id ORDER BY s.id"""
     reasons: dict[tuple[str, str], str] = {}
@@ -182,7 +182,7 @@ def done_without(store: Store) -> list[str]:
             answers[model, feature] += calls
     return [
         f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
-        "were asked for without"
+        "of it were collected without"
         for (model, feature), reason in reasons.items()
     ]
 

@@ -21,10 +21,11 @@ import re
 import sys
 import unicodedata
 from functools import cache
+from typing import NamedTuple
 
 from quaver.records import Response
 
-__all__ = ["Answer", "fold", "plain", "without_thinking"]
+__all__ = ["Answer", "Parted", "fold", "plain", "without_thinking"]
 
 _NAMES = "think|thinking|thought|reasoning"
 _THINKING = re.compile(
@@ -105,41 +106,50 @@ def fold(text: str) -> str:
     return text.replace("İ", "i").lower().replace("ς", "σ")
 
 
-def without_thinking(text: str) -> tuple[str, bool, bool]:
-    """What is left of a text when thinking goes (rule 1).
+class Parted(NamedTuple):
+    """A text without its thinking.
 
-    Returns:
-        The rest, whether there was thinking, and whether it was still open at the end.
+    Attributes:
+        rest: What is left.
+        thinking: What stood between the marks; None where there were none.
+        unfinished: Whether the thinking was still open at the end.
+    """
+
+    rest: str
+    thinking: str | None = None
+    unfinished: bool = False
+
+
+def without_thinking(text: str) -> Parted:
+    """A text without its thinking, and that thinking (rule 1).
 
     >>> without_thinking("<think>A or B?</think>B")
-    ('B', True, False)
+    Parted(rest='B', thinking='A or B?', unfinished=False)
     >>> without_thinking("so it is A.</think> B")
-    (' B', True, False)
+    Parted(rest=' B', thinking='so it is A.', unfinished=False)
     >>> without_thinking("<think>A or")
-    ('', True, True)
+    Parted(rest='', thinking='A or', unfinished=True)
     """
     if "<" not in text and "[" not in text and "◁" not in text:
-        return text, False, False
+        return Parted(text)
     small = text.lower()
     if not any(name in small for name in _IN_MARKS):
-        return text, False, False
+        return Parted(text)
     kept: list[str] = []
-    thought = opened = False
+    thought: list[str] = []
+    opened = False
     start = 0
     for mark in _THINKING.finditer(text):
-        thought = True
-        if mark["open"]:
-            if not opened:
-                kept.append(text[start : mark.start()])
-            opened = True
-            continue
-        if not opened:
+        opens = mark["open"] is not None
+        if not opens and not opened:  # the chat template opened it: all so far was thinking
+            thought += kept
             kept.clear()
-        opened = False
-        start = mark.end()
-    if not opened:
-        kept.append(text[start:])
-    return "".join(kept), thought, opened
+        (kept if opens and not opened else thought).append(text[start : mark.start()])
+        opened, start = opens, mark.end()
+    if not start:
+        return Parted(text)
+    (thought if opened else kept).append(text[start:])
+    return Parted("".join(kept), "".join(thought), opened)
 
 
 class Answer:
@@ -160,9 +170,8 @@ class Answer:
     __slots__ = ("_folded", "about", "response", "text", "thought", "unfinished")
 
     def __init__(self, response: Response, about: Response | None = None) -> None:
-        text, self.thought, self.unfinished = without_thinking(response.text)
-        if response.thinking:
-            self.thought = True
+        text, thinking, self.unfinished = without_thinking(response.text)
+        self.thought = thinking is not None or bool(response.thinking)
         if "<" in text:
             text = _TURN_END.split(text, maxsplit=1)[0]
         self.text = plain(text).strip()

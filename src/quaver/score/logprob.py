@@ -98,10 +98,10 @@ def first_token(response: Response) -> Token | None:
 
 def _after_thinking(tokens: tuple[Token, ...]) -> int:
     text = "".join(token.text for token in tokens)
-    rest, thought, unfinished = without_thinking(text)
+    rest, thinking, unfinished = without_thinking(text)
     if unfinished:
         return len(tokens)
-    if not thought:
+    if thinking is None:
         return 0
     # The answer is the end of the text: count back as many characters.
     left = len(rest)
