@@ -293,7 +293,7 @@ def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_
         "models": [{"name": "m", "use": "function"}],
     }
     said = "<think>Not negative, then.</think>positive"
-    one = Study.open(document, folder=tmp_path / "study", functions={"m": lambda text: said})
+    one = Study.open(document, folder=tmp_path / "study", functions={"m": lambda text, prompt: said})
     one.run()
     one.export(tmp_path / "calls.parquet")
     (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
