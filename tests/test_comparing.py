@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.cli.commands import FUNCTIONS, here
 from tests.studies import STUDY
 
 import quaver
@@ -82,6 +83,12 @@ def test_paired_is_narrower_than_unpaired(tmp_path: Path) -> None:
     assert accuracy.low is not None
     assert accuracy.high is not None
     assert accuracy.high - accuracy.low < 0.6 * (high - low)
+    for one in found.differences:  # nor is it ever wider, where few items changed or a side does not vary
+        if one.value is not None and one.details["changed"]:
+            low, high = one.details["unpaired"]
+            assert one.high is not None
+            assert one.low is not None
+            assert one.high - one.low <= high - low + 0.01, one
 
 
 def test_few_changes_are_no_proof(tmp_path: Path) -> None:
@@ -126,8 +133,12 @@ def test_several_cells_share_the_error(tmp_path: Path) -> None:
     (judged,) = found.judgements
     assert [estimate.confidence for estimate in judged.judged] == [0.975, 0.975]
     assert [estimate.cell["variant"] for estimate in judged.failed] == ["wording=curt"]
-    only = compare(one, other, fail_if=["accuracy[variant=wording=original] < 0"])
-    assert only.held
+    (original,) = [estimate for estimate in judged.judged if estimate not in judged.failed]
+    for written in ("variant=wording=original", "variant=original", "wording=original"):
+        only = compare(one, other, fail_if=[f"accuracy[{written}] < 0"]).judgements[0]
+        assert only.held
+        assert [estimate.cell for estimate in only.judged] == [original.cell]
+        assert only.nearest is only.judged[0]
 
 
 def test_fail_unless_wants_it_shown(tmp_path: Path) -> None:
@@ -174,8 +185,15 @@ def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
         compare(one, by="model")
     with pytest.raises(UnknownName, match="acuracy"):
         compare(one, one, fail_if=["acuracy < 0"])
-    with pytest.raises(MeasureError, match="cannot be judged"):
+    with pytest.raises(MeasureError, match=r"cannot be judged(.|\n)*variant=original"):
         compare(one, one, fail_if=["accuracy[variant=none] < 0"])
+    with pytest.raises(UnknownName, match="column 'label'"):
+        compare(one, by="label")
+    with pytest.raises(UnknownName, match=r"^the measure asked for"):
+        compare(one, one, measures=["acuracy"])
+    bare = STUDY.replace("[positive, negative]", "[yes, no]").replace("  gold: truth\n", "")
+    with pytest.raises(MeasureError, match="no label in common"):
+        compare(one, study(tmp_path / "d", right, bare))
     with pytest.raises(UnknownName, match="'neutral'"):
         compare(study(tmp_path / "c", curtly, VARIED), by="wording", reference="neutral")
 
@@ -191,3 +209,40 @@ def test_models_of_other_names_stand_for_each_other(tmp_path: Path) -> None:
     found = compare(study(tmp_path / "a", right), newer)
     assert {one.cell["model"] for one in found.differences} == {"fake → newer"}
     assert isinstance(found.flips, pl.DataFrame)
+
+
+def test_what_a_side_lacks_is_told(tmp_path: Path) -> None:
+    one = study(tmp_path / "a", right)
+    more = study(
+        tmp_path / "b", right, STUDY.replace("negative]", "negative, mixed]") + "budget: {calls: 20}\n"
+    )
+    found = compare(one, more)
+    assert found.left_out == (
+        "label mixed: only after",
+        "40 calls of b that are not answered yet",
+        "40 items: only before",
+    )
+
+
+def test_two_functions_and_a_bound_on_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, model in (("a", "fake"), ("b", "new")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "items.csv").write_text(ITEMS)
+        text = VARIED.replace("name: fake", f"name: {model}")
+        (tmp_path / name / "study.yaml").write_text(f"name: {name}\n{text}")
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    both = ["--function", "fake=functions:same", "--function", "new=functions:same"]
+
+    def typed(*arguments: str) -> Any:
+        return here(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
+
+    assert typed("run", "a/study.yaml", *both[:2]).returncode == 0
+    assert typed("run", "b/study.yaml", *both[2:]).returncode == 0
+    done = typed("compare", "a", "b", *both, "--measure", "accuracy", "--fail-if", "accuracy < 0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "holds, by 2 intervals of 0.975" in done.stdout
+    assert "nearest: accuracy" in done.stdout
+    done = typed("compare", "a", "b", "--function", "older=functions:same")
+    assert (done.returncode, "unknown model 'older'" in done.stderr) == (2, True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quaver.errors import QuaverError, UnknownName
+from quaver.levels import is_level
 from quaver.records import Estimate
 
 __all__ = ["Bound", "Judgement", "read_bound"]
@@ -21,7 +22,7 @@ class Bound:
 
     Attributes:
         measure: Whose difference.
-        where: In which cells, by column: ``accuracy[variant=plain] < 0``.
+        where: In which cells, by column: ``accuracy[variant=plain] < 0`` (see `quaver.levels.is_level`).
         sign: On which side of the limit.
         limit: In the measure's own unit.
         kind: ``"if"`` fails where the whole interval lies on that side; ``"unless"`` where it does not.
@@ -37,7 +38,7 @@ class Bound:
 
     def about(self, one: Estimate) -> bool:
         """Whether it is about this difference."""
-        same = all(one.cell.get(column) == level for column, level in self.where.items())
+        same = all(is_level(one.cell, column, level) for column, level in self.where.items())
         return one.measure == self.measure and same
 
     def beyond(self, one: Estimate) -> bool:
@@ -65,6 +66,13 @@ class Judgement:
     def held(self) -> bool:
         """Whether nothing failed."""
         return not self.failed
+
+    @property
+    def nearest(self) -> Estimate:
+        """Of the intervals that judged, the one nearest to the verdict that was not given."""
+        end = 1 if self.bound.sign == "<" else 0
+        towards = 1 if (self.bound.sign == ">") == (self.bound.kind == "if") else -1
+        return max(self.judged, key=lambda one: towards * ((one.low, one.high)[end] or 0.0))
 
 
 def read_bound(text: str, kind: Literal["if", "unless"], known: Sequence[str]) -> Bound:

@@ -90,11 +90,16 @@ class Packed(Resolved):
 
 
 class BundledStudy(Study):
-    """A study as its bundle has it: measured, reported and compared without model or items' texts."""
+    """A study as its bundle has it: measured, reported and compared without model or items' texts.
 
-    def __init__(self, spec: StudySpec, source: Source, folder: Path, opened: Opened) -> None:
+    Attributes:
+        packed: The archive.
+        opened: Its manifest.
+    """
+
+    def __init__(self, spec: StudySpec, source: Source, folder: Path, packed: Path, opened: Opened) -> None:
         super().__init__(Packed(spec, source, folder, opened.digest))
-        self.opened = opened
+        self.packed, self.opened = packed, opened
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def annotations(self) -> pl.DataFrame:
@@ -172,7 +177,7 @@ def opened_bundle(path: Path, folder: str | Path | None = None) -> BundledStudy:
         given = read_document(home / "study.lock.json")["study"]
         if given.get("annotations"):
             given = {name: value for name, value in given.items() if name not in NOT_ASKED}
-        study = BundledStudy(*read_study(given), home, opened)
+        study = BundledStudy(*read_study(given), home, path, opened)
     study._temporary = temporary
     return study
 

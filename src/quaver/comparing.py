@@ -10,8 +10,10 @@ import polars as pl
 
 from quaver import registry
 from quaver.bounds import Bound, Judgement, read_bound
+from quaver.bundled import BundledStudy
 from quaver.concluding import CONCLUSIONS
 from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.levels import short
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.conclusions import ESTIMATED, VERDICTS
 from quaver.measure.multiple import adjusted
@@ -19,7 +21,7 @@ from quaver.measure.paired import paired_differences
 from quaver.notebook import html_table
 from quaver.plugins import Measurement
 from quaver.records import Estimate
-from quaver.sides import Sides, changed_items, in_common, made_alike, strings_of
+from quaver.sides import ANSWERED, Sides, changed_items, in_common, labels_in_common, made_alike, strings_of
 from quaver.study import Study
 
 __all__ = ["Comparison", "compare"]
@@ -153,6 +155,13 @@ def compare(
     frames = [strings_of(one) for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
+    labels_in_common(before, after, told)
+    for one, other in ((before, after), (after, before)):
+        counts, calls = one.status()
+        if 0 < counts.answered < calls:
+            told.append(
+                f"{calls - counts.answered:,} calls of {_called(one, other)} that are not answered yet"
+            )
     sides = made_alike(frames[0], frames[1], told)
     sides, common = in_common(sides, changed_items(before, after), told, "")
     asked = _asked(before, after, measures, bounds)
@@ -186,7 +195,7 @@ def _within(
             (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
         )
     columns = [
-        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", "reason")
+        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
     ]
     if by is None:
         raise QuaverError(
@@ -235,6 +244,8 @@ def _within(
 def _called(study: Study, other: Study) -> str:
     if study.spec.name != other.spec.name:
         return study.spec.name
+    if isinstance(study, BundledStudy):
+        return study.packed.name
     return str(study.folder if study.folder.name else study.folder.resolve().name)
 
 
@@ -365,7 +376,11 @@ def _judged(
         if not some:
             about_it = [one for one in found if bound.about(one)]
             why = sorted({one.reason or ", ".join(one.warnings) for one in about_it})
-            cells = [", ".join(map(str, one.cell.values())) for one in found if one.measure == bound.measure]
+            cells = [
+                ", ".join(f"{column}={short(level)}" for column, level in one.cell.items())
+                for one in found
+                if one.measure == bound.measure
+            ]
             raise MeasureError(
                 "this bound cannot be judged: no difference that it is about has an interval",
                 where=f"--fail-{bound.kind} {bound.text!r}",

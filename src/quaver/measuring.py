@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from quaver import registry
 from quaver.auditing import audited
 from quaver.concluding import CONCLUSIONS
 from quaver.design.spec import MeasureSpec, UntilSpec
@@ -53,6 +54,9 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
         study: The study.
         names: Only these; one that the file does not name comes with its defaults.
         frame: The annotations that they will be taken of.
+
+    Raises:
+        UnknownName: No measure, column or evaluator of that name exists.
     """
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
@@ -62,6 +66,8 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
     if names is not None:
         known = {one.use for _, one in asked}
         asked = [(loc, one) for loc, one in asked if one.use in names]
+        for name in names:
+            registry.load("measures", name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
     return [*(measurement(study, one, frame, loc) for loc, one in asked), *concluded]
 

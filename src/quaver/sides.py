@@ -7,12 +7,25 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from quaver.errors import MeasureError
+from quaver.levels import ARROW
 from quaver.study import Study
 
-__all__ = ["CELLS", "Sides", "changed_items", "in_common", "made_alike", "strings_of"]
+__all__ = [
+    "ANSWERED",
+    "CELLS",
+    "Sides",
+    "changed_items",
+    "in_common",
+    "labels_in_common",
+    "made_alike",
+    "strings_of",
+]
 
 CELLS = ("model", "decoding", "variant", "evaluator")
 """Columns whose levels both sides must share."""
+
+ANSWERED = ("label", "status", "reason", "gold")
+"""Columns that hold what was found, not under which condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +73,12 @@ def made_alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: s
     """
     compared = []
     names = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
-    own = ("item", "label", "status", "reason", "gold")
-    for name in (name for name in names if name not in own):
+    for name in (name for name in names if name not in ("item", *ANSWERED)):
         levels = [frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)]
         if levels[0] == levels[1]:
             continue
         if len(levels[0]) == len(levels[1]) == 1:
-            pair = pl.lit(f"{levels[0][0]} → {levels[1][0]}").alias(name)
+            pair = pl.lit(f"{levels[0][0]}{ARROW}{levels[1][0]}").alias(name)
             before, after = before.with_columns(pair), after.with_columns(pair)
             if name == by or (by is None and name in CELLS):
                 compared.append(name)
@@ -89,6 +101,31 @@ def made_alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: s
         before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
     keys = tuple(name for name in CELLS if name in names)
     return Sides(before, after, tuple(compared), keys)
+
+
+def labels_in_common(before: Study, after: Study, told: list[str]) -> None:
+    """See to it that two studies label with the same codes, and tell those that one of them lacks.
+
+    Args:
+        before: One side.
+        after: The other.
+        told: Where the labels that only one side has are put, in words.
+
+    Raises:
+        MeasureError: They have no label in common.
+    """
+    codes = [study.experiment.labels.codes for study in (before, after)]
+    if not set(codes[0]) & set(codes[1]):
+        raise MeasureError(
+            "the two have no label in common",
+            where="compare",
+            expected="the same label set on both sides",
+            found=f"{', '.join(codes[0][:5])}; and {', '.join(codes[1][:5])}",
+            fix="give one study the codes of the other; a label's name may be another one",
+        )
+    for side, some, others in (("before", *codes), ("after", *reversed(codes))):
+        if only := [code for code in some if code not in others]:
+            told.append(f"label {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
 
 
 def changed_items(before: Study, after: Study) -> frozenset[str]:

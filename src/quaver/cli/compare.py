@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.screen import FunctionOption, open_study, print_json, screen, table
-from quaver.cli.tables import short
+from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
+from quaver.levels import short
 
 if TYPE_CHECKING:
     from quaver.comparing import Comparison
@@ -52,8 +53,7 @@ def command(
     from quaver.comparing import compare
 
     found = compare(
-        open_study(before, function),
-        open_study(after, function) if after else None,
+        *open_both(before, after, function),
         by=by,
         reference=reference,
         measures=measure,
@@ -88,11 +88,19 @@ def _show(found: Comparison, most: int) -> None:
         rows = [(*(short(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
-    undefined = len(found.differences) - len(known)
-    if undefined:
-        screen.print(f"{undefined} differences are undefined; --json says why.")
+    for line in _undefined(found.differences):
+        screen.print(line, soft_wrap=True)
     _show_flips(found, most)
     _show_bounds(found)
+
+
+def _undefined(differences: Sequence[Estimate]) -> list[str]:
+    """A line for each measure and reason."""
+    counts = Counter((one.measure, one.reason) for one in differences if one.value is None)
+    return [
+        f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
+        for (measure, why), count in counts.items()
+    ]
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
@@ -118,7 +126,13 @@ def _show_flips(found: Comparison, most: int) -> None:
         return
     counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
     told = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
-    screen.print(f"{flips['item'].n_unique():,} items have another label{told}:")
+    items = flips["item"].n_unique()
+    where = f" in {flips.height:,} cells" * (flips.height > items)
+    screen.print(
+        f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{told}{':' * (most > 0)}"
+    )
+    if not most:
+        return
     varying = [
         c for c in flips.columns if c in ("item", "before", "after", "gold") or flips[c].n_unique() > 1
     ]
@@ -141,9 +155,11 @@ def _show_bounds(found: Comparison) -> None:
             f"interval{'s' * (len(one.judged) != 1)} of {level:.4g}.",
             soft_wrap=True,
         )
-        for failed in one.failed:
-            about = ", ".join(f"{c} {short(v)}" for c, v in failed.cell.items())
+        for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
+            about = ", ".join(f"{c} {short(v)}" for c, v in judged.cell.items())
+            told = "" if one.failed else "nearest: "
             screen.print(
-                f"  {failed.measure} ({about}): {failed.value:+.4f}, {_interval((failed.low, failed.high))}",
+                f"  {told}{judged.measure} ({about}): {judged.value:+.4f}, "
+                f"{_interval((judged.low, judged.high))}",
                 soft_wrap=True,
             )

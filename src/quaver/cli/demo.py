@@ -10,7 +10,8 @@ import typer
 from rich.console import Group
 
 from quaver.cli.screen import screen, show_outcome, table, watching
-from quaver.cli.tables import numbers, short
+from quaver.cli.tables import numbers
+from quaver.levels import short
 
 if TYPE_CHECKING:
     from quaver.records import Estimate

@@ -23,7 +23,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, UnknownName
 
 if TYPE_CHECKING:
     from quaver.collect.progress import Outcome, Progress
@@ -37,6 +37,7 @@ __all__ = [
     "duration",
     "errors",
     "errors_table",
+    "open_both",
     "open_study",
     "plain",
     "print_json",
@@ -73,8 +74,35 @@ FunctionOption = Annotated[
 
 def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
     """The study of a command's argument, with the functions that its options name."""
+    from quaver.study import Study
+
+    return Study.open(path, functions=_functions(functions))
+
+
+def open_both(
+    first: Path, second: Path | None, functions: Sequence[str] | None
+) -> tuple[Study, Study | None]:
+    """Two studies that are set side by side, each with the functions of its own models."""
+    from quaver.study import Study
+
+    found = _functions(functions)
+    if second is None:
+        return Study.open(first, functions=found), None
+    studies = [Study.open(path) for path in (first, second)]
+    models = [[model.name for model in study.spec.models] for study in studies]
+    for name in found:
+        if not any(name in names for names in models):
+            raise UnknownName("model", name, sorted({*models[0], *models[1]}), where="--function")
+    opened = [
+        Study.open(path, functions=own) if (own := {n: found[n] for n in names if n in found}) else study
+        for path, study, names in zip((first, second), studies, models, strict=True)
+    ]
+    return opened[0], opened[1]
+
+
+def _functions(options: Sequence[str] | None) -> dict[str, Any]:
     found = {}
-    for option in functions or ():
+    for option in options or ():
         name, _, target = option.rpartition("=")
         module, _, attribute = target.partition(":")
         if not (name and module and attribute):
@@ -90,9 +118,7 @@ def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
             ) from error
         finally:
             sys.path.pop(0)
-    from quaver.study import Study
-
-    return Study.open(path, functions=found)
+    return found
 
 
 def plain(value: object) -> Text:

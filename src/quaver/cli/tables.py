@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from quaver.cli.screen import table
+from quaver.levels import short
 
 if TYPE_CHECKING:
     from quaver.records import Estimate
 
-__all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers", "short"]
+__all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers"]
 
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
@@ -139,12 +139,6 @@ def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
 
 def _value(estimate: Estimate | None) -> str:
     return "—" if estimate is None or estimate.value is None else f"{estimate.value:.3f}"
-
-
-def short(value: str) -> str:
-    """A variant by its levels alone: ``text=full,format=digits`` is ``full · digits``."""
-    parts = re.findall(r"(?:^|,)[^=,]+=([^,]*)", value)
-    return " · ".join(parts) if parts else value
 
 
 def _verdict(estimate: Estimate) -> str:

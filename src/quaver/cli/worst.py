@@ -12,12 +12,12 @@ from quaver.cli.screen import (
     HERE,
     FunctionOption,
     StudyArgument,
-    open_study,
+    open_both,
     print_json,
     screen,
     table,
 )
-from quaver.cli.tables import short
+from quaver.levels import short
 
 if TYPE_CHECKING:
     from quaver.worst_items import Worst
@@ -42,12 +42,8 @@ def command(
     """List the items to look at first, with the answers; with --against, before and after a change."""
     from quaver.worst_items import worst
 
-    found = worst(
-        open_study(study, function),
-        against=open_study(against, function) if against else None,
-        n=n,
-        evaluator=evaluator,
-    )
+    now, earlier = open_both(study, against, function)
+    found = worst(now, against=earlier, n=n, evaluator=evaluator)
     if out is not None:
         found.write(out)
         screen.print(f"Wrote {out}", soft_wrap=True)
