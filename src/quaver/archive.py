@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import stat
 import struct
 import zipfile
@@ -65,9 +66,7 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
         with zipfile.ZipFile(part, "w") as archive:
             archive.writestr(_member(MANIFEST), text.encode("utf-8", "backslashreplace"), compresslevel=6)
             for name, file in sorted(files.items()):
-                with file.open("rb") as source, archive.open(_member(name), "w", force_zip64=True) as target:
-                    while chunk := source.read(_CHUNK):
-                        target.write(chunk)
+                _put(archive, name, file)
         digest = _sealed(part)
         part.replace(path)
     except OSError as error:
@@ -75,6 +74,11 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     finally:
         part.unlink(missing_ok=True)
     return digest
+
+
+def _put(archive: zipfile.ZipFile, name: str, file: Path) -> None:
+    with file.open("rb") as source, archive.open(_member(name), "w", force_zip64=True) as target:
+        shutil.copyfileobj(source, target, _CHUNK)
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -233,15 +237,12 @@ def _extracted(
         name = member.filename
         if name == MANIFEST or name not in files:
             continue
-        state = hashlib.sha256()
         try:
             with archive.open(member) as source, (folder / name).open("wb") as target:
-                while chunk := source.read(_CHUNK):
-                    state.update(chunk)
-                    target.write(chunk)
+                shutil.copyfileobj(source, target, _CHUNK)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
             changed.append(name)
             continue
-        if state.hexdigest() != files[name]:
+        if _digest(folder / name) != files[name]:
             changed.append(name)
     return changed

@@ -51,10 +51,9 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
             wanted = {call.key: (request, call) for request in chunk for call in request.calls}
             for name, other in others.items():
                 adopted = list(_adopted(name, other, wanted, store, sources))
-                if adopted:
-                    store.adopt(adopted)
-                    taken[name] += len(adopted)
-    return taken
+                store.adopt(adopted)
+                taken[name] += len(adopted)
+    return +taken  # without those that gave none
 
 
 def _adopted(

@@ -6,7 +6,7 @@ layout of a format. The edits of one part form a chain, from what the family mad
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -104,16 +104,18 @@ def _stale(edit: Edit, found: str) -> SpecError:
 
 def editable(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Editable]:
     """Every template that a level puts into the prompt."""
-    found = []
-    for factor, levels in factors.items():
-        for level in levels:
-            if level.turn > 0:  # an order of what other levels made: there is nothing to write
-                continue
-            made = level.edit(prompt)
-            for part in PARTS:
-                text, original = getattr(made, part), getattr(prompt, part)
-                if text != original:
-                    name = f"{factor}={level.name}" if factor else level.name
-                    remarks = str(level.covariates.get("flags", ""))
-                    found.append(Editable(name, factor, level.name, part, text, original, remarks))
-    return found
+    return [
+        one for factor, levels in factors.items() for level in levels for one in _of(prompt, factor, level)
+    ]
+
+
+def _of(prompt: Variant, factor: str, level: LevelOfFactor) -> Iterator[Editable]:
+    if level.turn > 0:  # an order of what other levels made: there is nothing to write
+        return
+    made = level.edit(prompt)
+    name = f"{factor}={level.name}" if factor else level.name
+    remarks = str(level.covariates.get("flags", ""))
+    for part in PARTS:
+        text, original = getattr(made, part), getattr(prompt, part)
+        if text != original:
+            yield Editable(name, factor, level.name, part, text, original, remarks)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -194,7 +194,7 @@ class Plan:
             if not done:
                 yield from chunk
                 continue
-            next_ones = [one for request in chunk for one in self._following_stored(request, done)]
+            next_ones = self._following_stored(chunk, done)
             done_next = stored([call.key for one in next_ones for call in one.calls]) if next_ones else {}
             for request in chunk:
                 yield from _without(request, done)
@@ -210,13 +210,12 @@ class Plan:
         """
         requests = self._all_requests(model)
         while chunk := list(islice(requests, _CHUNK)):
-            for request in chunk:
-                yield from request.calls
+            calls = [call for request in chunk for call in request.calls]
+            yield from calls
             if self._quoting(model):
-                done = stored([call.key for request in chunk for call in request.calls])
-                for request in chunk:
-                    for one in self._following_stored(request, done):
-                        yield from one.calls
+                done = stored([call.key for call in calls])
+                for one in self._following_stored(chunk, done):
+                    yield from one.calls
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; errors are not followed.
@@ -225,19 +224,24 @@ class Plan:
             request: What was answered.
             responses: One for each of its calls.
         """
-        found = []
-        for quoting in self._quoting(request.model).get(request.calls[0].condition, ()):
-            for call, response in zip(request.calls, responses, strict=True):
-                if response.finish not in UNFOLLOWED:
-                    found.append(quoting.request(request, call, response.text))
-        return found
+        return [
+            quoting.request(request, call, response.text)
+            for quoting in self._quoting(request.model).get(request.calls[0].condition, ())
+            for call, response in zip(request.calls, responses, strict=True)
+            if response.finish not in UNFOLLOWED
+        ]
 
-    def _following_stored(self, request: Request, done: Mapping[bytes, Response]) -> Iterator[Request]:
-        if request.calls[0].condition in self._quoting(request.model):
-            known = [(call, done[call.key]) for call in request.calls if call.key in done]
+    def _following_stored(self, requests: Iterable[Request], done: Mapping[bytes, Response]) -> list[Request]:
+        """The follow-ups that quote those answers to some requests that are there."""
+        found = []
+        for request in requests:
+            if request.calls[0].condition not in self._quoting(request.model):
+                continue
+            known = tuple(call for call in request.calls if call.key in done)
             if known:
-                calls, responses = zip(*known, strict=True)
-                yield from self.following(replace(request, calls=calls), responses)
+                responses = [done[call.key] for call in known]
+                found += self.following(replace(request, calls=known), responses)
+        return found
 
     def _quoting(self, model: str) -> dict[int, list[_Quoting]]:
         """By the position of the condition that is followed, the follow-ups that quote its answers."""

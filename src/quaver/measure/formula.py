@@ -102,11 +102,10 @@ def design(frame: pl.DataFrame, formula: str) -> Design:
     names, parts = ["Intercept"], [np.ones(frame.height)]
     given = {frozenset(term) for term in terms}
     for term in terms:
-        for size in range(1, len(term)):
-            for some in combinations(term, size):
-                if frozenset(some) not in given:
-                    # Contrasts are right only beside the effects that they are contrasts to.
-                    raise _wrong(formula, f"{':'.join(term)} without {':'.join(some)}")
+        smaller = (some for size in range(1, len(term)) for some in combinations(term, size))
+        if lost := next((some for some in smaller if frozenset(some) not in given), None):
+            # Contrasts are right only beside the effects that they are contrasts to.
+            raise _wrong(formula, f"{':'.join(term)} without {':'.join(lost)}")
         for some_columns in product(*(columns[name] for name in term)):
             names.append(":".join(name for name, _ in some_columns))
             parts.append(np.prod([values for _, values in some_columns], axis=0))

@@ -116,14 +116,17 @@ class Inspect:
                     failed = all(response.finish == "error" for response in responses)
                     failures = failures + 1 if failed else 0
                     yield request, responses
-                    if failures >= _MOST_FAILURES:
-                        raise ModelError(
-                            f"{self._name} failed {failures} times in a row",
-                            found=responses[-1].error,
-                            fix="mend it; `quaver run --retry-errors` then asks again for what failed",
-                        )
+                    self._check(failures, responses[-1].error)
         finally:
             _end(loop, pending)
+
+    def _check(self, failures: int, last: str | None) -> None:
+        if failures >= _MOST_FAILURES:
+            raise ModelError(
+                f"{self._name} failed {failures} times in a row",
+                found=last,
+                fix="mend it; `quaver run --retry-errors` then asks again for what failed",
+            )
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """A provider does not say before it is asked."""

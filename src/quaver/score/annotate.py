@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -138,7 +138,7 @@ class Annotator:
         for name, one in evaluators.items():
             readers = [one.reader(labels, variant) for variant in variants.values()]
             self._evaluators[(of or {}).get(name, "")].append(_Evaluator(name, _reads(one), readers))
-        self._memory: dict[Any, _Read] = {}
+        self._memory: dict[_Key, _Read] = {}
         extra = {
             name: column.dtype
             for name, column in {**self._of_condition, **self._of_item}.items()
@@ -223,23 +223,31 @@ class Annotator:
         read: list[_Read] = []
         new: dict[int, list[_Read]] = defaultdict(list)
         for variant, response in responses:
-            known = key = None
-            if not response.tokens and len(response.text) <= _LONGEST_REMEMBERED:
-                about = response.finish, response.error, response.thinking is None
-                key = (follow_up, variant, response.text, about)
-                known = self._memory.get(key)
+            about = response.finish, response.error, response.thinking is None
+            key = (follow_up, variant, response.text, about)
+            known = self._memory.get(key) if _is_remembered(response) else None
             if known is None:
                 known = _Read(self._judges[variant](response), [])
                 new[variant].append(known)
-                if key is not None:
-                    if len(self._memory) >= _REMEMBERED:
-                        self._memory.clear()
-                    self._memory[key] = known
+                if _is_remembered(response):
+                    self._remember(key, known)
             read.append(known)
         for variant, some in new.items():
             for evaluator in evaluators:
                 _fill(some, evaluator.readers[variant], evaluator.reads)
         return read
+
+    def _remember(self, key: _Key, read: _Read) -> None:
+        if len(self._memory) >= _REMEMBERED:
+            self._memory.clear()
+        self._memory[key] = read
+
+
+def _is_remembered(response: Response) -> bool:
+    return not response.tokens and len(response.text) <= _LONGEST_REMEMBERED
+
+
+_Key = tuple[str, int, str, tuple[str, str | None, bool]]
 
 
 class _Read(NamedTuple):

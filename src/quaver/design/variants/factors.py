@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -128,15 +128,9 @@ class Factors:
         return fraction_of(size, generators, crossed)
 
     def _check_parts(self) -> None:
+        known = {**FACTORS, **self._factors}
         for name, part in self._parts.items():
-            for factor, levels in (part.when or {}).items():
-                known = self._factors.get(factor) or FACTORS.get(factor)
-                if known is None:
-                    factors = [*self._factors, *FACTORS]
-                    raise UnknownName("factor", factor, factors, where=f"parts: {name}: when")
-                for level in levels:
-                    if level not in known.levels:
-                        raise UnknownName("level", level, known.levels, where=f"parts: {name}: when")
+            _check_levels(part.when or {}, known, f"parts: {name}: when")
             if name not in DEFAULTS and not any(_is_shown(part, levels) for levels in self._whole):
                 raise SpecError(
                     f"the part {name!r} would never be there",
@@ -186,18 +180,7 @@ def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
         for level in one.levels:
             if one.levels.count(level) > 1:
                 raise SpecError(f"the level {level!r} is given twice", where=where, fix="remove one of them")
-        for other, levels in one.only.items():
-            if other not in before:
-                raise UnknownName(
-                    "factor",
-                    other,
-                    before,
-                    where=f"{where}: only",
-                    fix=f"name {other!r} first" if other in factors else None,
-                )
-            for level in levels:
-                if level not in before[other].levels:
-                    raise UnknownName("level", level, before[other].levels, where=f"{where}: only")
+        _check_levels(one.only, before, f"{where}: only", factors)
         before[name] = one
         if not any(name in levels for levels in _combinations(before)):
             raise SpecError(
@@ -206,6 +189,22 @@ def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
                 expected="levels that occur together",
                 found=str({other: list(levels) for other, levels in one.only.items()}),
             )
+
+
+def _check_levels(
+    asked: Mapping[str, Sequence[str]],
+    known: Mapping[str, FactorSpec],
+    where: str,
+    later: Collection[str] = (),
+) -> None:
+    """Whether factors and levels that a condition names exist; those of ``later`` are not known yet."""
+    for factor, levels in asked.items():
+        if factor not in known:
+            fix = f"name {factor!r} first" if factor in later else None
+            raise UnknownName("factor", factor, known, where=where, fix=fix)
+        for level in levels:
+            if level not in known[factor].levels:
+                raise UnknownName("level", level, known[factor].levels, where=where)
 
 
 def _combinations(factors: Mapping[str, FactorSpec]) -> Iterator[dict[str, str]]:

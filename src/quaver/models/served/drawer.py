@@ -52,19 +52,24 @@ class Drawer(threading.Thread):
         with suppress(RuntimeError):  # the loop has ended in between
             try:
                 requests = iter(self._requests)
-                while True:
-                    self._wanted.acquire()
-                    if self._stopped:
-                        return
-                    self._ready.append(next(requests))
-                    if not self._is_told:  # to wake the loop for each would cost more than to send it
-                        self._is_told = True
-                        self._loop.call_soon_threadsafe(self._hand_over)
+                while self._is_wanted():
+                    self._draw(next(requests))
+                return
             except StopIteration:
                 pass
             except BaseException as raised:  # handed to whoever takes the answers
                 error = raised
             self._loop.call_soon_threadsafe(self._ended, error)
+
+    def _is_wanted(self) -> bool:
+        self._wanted.acquire()
+        return not self._stopped
+
+    def _draw(self, request: Request) -> None:
+        self._ready.append(request)
+        if not self._is_told:  # to wake the loop for each would cost more than to send it
+            self._is_told = True
+            self._loop.call_soon_threadsafe(self._hand_over)
 
     def _hand_over(self) -> None:
         """On the loop."""
