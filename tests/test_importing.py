@@ -52,6 +52,7 @@ def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
         ("text", "text"),
         ("repeat", "iteration"),
         ("labels", "12.0, 48.0"),
+        ("field", "ka_mean, ka_lower, ka_upper"),
     ]
     frame = study.annotations()
     assert frame.height == 6
@@ -119,6 +120,48 @@ def test_parquet_with_numbers(tmp_path: Path) -> None:
     assert study.annotations()["label"].cast(pl.String).to_list() == ["0", "1", "1", "1"]
     study.report()
     assert (study.folder / "report.html").exists()
+    again = quaver.Study.open(study.folder)  # the study's own annotations.parquet stands beside the file
+    assert again.rescore().equals(study.annotations())
+    (study.folder / "imported.parquet").rename(study.folder / "annotations.parquet")
+    text = (study.folder / "study.yaml").read_text()
+    (study.folder / "study.yaml").write_text(text.replace("imported.parquet", "annotations.parquet"))
+    with pytest.raises(SpecError, match="rename the file of labels"):
+        quaver.Study.open(study.folder).annotations()
+
+
+def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> None:
+    text = LONG.replace(",a", ",1").replace(",b", ",2").replace("q,1,", "q,1.0,")
+    study, taken = imported(tmp_path, text, Roles(item="doc", coder="who"))
+    assert ("label 1", "1.0") in [(one.role, one.column) for one in taken]
+    assert study.experiment.labels.codes == ("1", "2")
+    accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
+    assert accuracy == {"p": pytest.approx(2 / 3), "q": 1.0}
+    (tmp_path / "codes").mkdir()
+    codes, _ = imported(tmp_path / "codes", "item,label\n1,1.1\n2,1.10\n")
+    assert codes.experiment.labels.codes == ("1.1", "1.10")
+
+
+def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
+    sheet = 'Nr;Text;Müller;Schäfer\r\n1;"Steuern; senken";links;rechts\r\n2;Schulen;links;\r\n'
+    path = tmp_path / "sheet.csv"
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        path.write_bytes(sheet.encode(encoding))
+        if encoding != "utf-8-sig":
+            with pytest.raises(ItemError, match=f"--encoding {encoding}"):
+                import_annotations(path, tmp_path / encoding)
+        known = encoding.removesuffix("-sig")
+        with pytest.raises(ItemError, match='--separator ";"'):
+            import_annotations(path, tmp_path / encoding, encoding=known)
+        study, taken = import_annotations(
+            path,
+            tmp_path / encoding,
+            roles=Roles(coders=("Müller", "Schäfer")),
+            encoding=known,
+            separator=";",
+        )
+        assert [one.why for one in taken if one.role == "item"] == ["no column was recognised"]
+        assert study.annotations().height == 3
+        assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
 
 
 def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:

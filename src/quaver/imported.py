@@ -17,7 +17,7 @@ from quaver.design.annotations import Imported, read_imported
 from quaver.design.experiment import Experiment
 from quaver.design.lock_file import lock_document
 from quaver.design.spec import IMPORTED
-from quaver.errors import StoreError
+from quaver.errors import SpecError, StoreError
 from quaver.forecast import Forecast
 from quaver.models import Model
 from quaver.resolved import Resolved
@@ -34,7 +34,19 @@ class Labels(Resolved):
 
     @cached_property
     def imported(self) -> Imported:
-        """The annotations, and the design that they show."""
+        """The annotations, and the design that they show.
+
+        Raises:
+            SpecError: Their file is the one that the study writes.
+        """
+        asked = self.spec.annotations
+        if asked and (self.source.home / asked.source).resolve() == self.files.annotations.resolve():
+            raise SpecError(
+                "a study writes its own annotations to a file of this name",
+                where=self.source.where("annotations", "source"),
+                found=asked.source,
+                fix="rename the file of labels",
+            )
         return read_imported(self.spec, self.source)
 
     @cached_property

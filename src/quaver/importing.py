@@ -86,16 +86,21 @@ class _Table:
 
     path: Path
     rows: list[Row]
+    columns: list[str] = field(init=False)
     taken: list[Taken] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    _values: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def columns(self) -> list[str]:
-        return list(self.rows[0])
+    def __post_init__(self) -> None:
+        self.columns = list(self.rows[0])
 
     def values(self, column: str) -> list[str]:
-        found = ("" if row.get(column) is None else str(row[column]).strip() for row in self.rows)
-        return list(dict.fromkeys(value for value in found if value))
+        """The texts that occur in a column, in order of appearance."""
+        if column not in self._values:
+            found = dict.fromkeys(row.get(column) for row in self.rows)
+            texts = ("" if value is None else str(value).strip() for value in found)
+            self._values[column] = list(dict.fromkeys(text for text in texts if text))
+        return self._values[column]
 
     def take(self, role: str, column: str, why: str) -> str:
         if column not in self.columns:
@@ -152,21 +157,29 @@ def import_annotations(
         UnknownName: A column does not exist.
         QuaverError: It cannot be told which column holds the labels, or the folder holds a study already.
     """
-    path, given = Path(path), roles or Roles()
+    path = Path(path)
     home = Path(folder) if folder else path.parent / path.stem
     if (home / "study.yaml").exists():
         raise QuaverError(
             "there is a study already", where=str(home), fix="name another folder, or remove that one"
         )
-    rows = read_rows(path, encoding, separator)
+    if not path.is_file():
+        raise ItemError(
+            "there is no such file",
+            where=str(path),
+            expected="a CSV, TSV, JSON Lines or Parquet file of labels",
+        )
+    rows = read_rows(path, encoding, separator, setting="--{name} {value}")
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"
         )
     table = _Table(path, rows)
-    told = _roles(table, given)
-    found = list(labels) or _labels(table, told, unlabelled)
-    annotations: dict[str, Any] = {"source": f"annotations{path.suffix.lower()}", **told}
+    told = _roles(table, roles or Roles())
+    found, alike = _labels(table, told, labels, unlabelled)
+    annotations: dict[str, Any] = {"source": f"imported{path.suffix.lower()}", **told}
+    if alike:
+        annotations["map"] = alike
     if encoding != "utf-8":
         annotations["encoding"] = encoding
     if separator:
@@ -177,8 +190,11 @@ def import_annotations(
         "name": path.stem,
         "task": {"labels": found, **({} if level == "nominal" else {"level": level})},
         "annotations": annotations,
+        "measures": _measures(table, told),
     }
-    return _written(path, home, document, table), table.taken
+    rows.clear()  # they are read again, as the study will read them
+    study = _written(path, home, document, table.taken)
+    return study, [*table.taken, *_rest(table, study)]
 
 
 def _roles(table: _Table, given: Roles) -> dict[str, Any]:
@@ -206,6 +222,8 @@ def _roles(table: _Table, given: Roles) -> dict[str, Any]:
             told["variant"] = found
     elif "coders" not in told:
         told["coders"] = _coders(table)
+    if "label" not in told and "item" not in told:
+        table.taken.append(Taken("item", "(the row's number)", "no column was recognised"))
     if "label" in told and "item" not in told:
         raise QuaverError(
             "no column of items was recognised",
@@ -244,11 +262,16 @@ def _coders(table: _Table) -> list[str]:
     return [table.take("coders", name, why) for name in found]
 
 
-def _labels(table: _Table, told: Mapping[str, Any], unlabelled: Sequence[str]) -> list[str]:
+def _labels(
+    table: _Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The label set, and what stands in the file for a label that is the same number: 1.0 for 1."""
     columns = [told["label"]] if "label" in told else list(told["coders"])
     values = {value for name in columns for value in table.values(name)}
     values.update(table.values(told["gold"]) if "gold" in told else ())
-    found = list(ordered(values - set(unlabelled)))
+    values -= set(unlabelled)
+    alike = _alike(values, given)
+    found = list(given) or list(ordered(values - set(alike)))
     if len(found) < 2:
         raise QuaverError(
             "fewer than two labels occur",
@@ -257,7 +280,7 @@ def _labels(table: _Table, told: Mapping[str, Any], unlabelled: Sequence[str]) -
             found=", ".join(found) or "no label",
             fix="give the whole set with --labels a,b,c",
         )
-    if len(found) > _MOST_LABELS:
+    if len(found) > _MOST_LABELS and not given:
         raise QuaverError(
             f"{len(found)} different labels occur",
             where=f"{table.path.name}: {', '.join(columns)}",
@@ -265,8 +288,19 @@ def _labels(table: _Table, told: Mapping[str, Any], unlabelled: Sequence[str]) -
             found=", ".join(found[:8]) + ", …",
             fix="name the right column with --label, or the set with --labels a,b,c",
         )
-    table.taken.append(Taken("labels", ", ".join(found), "all that occur"))
-    return found
+    table.taken.append(Taken("labels", ", ".join(found), "named" if given else "all that occur"))
+    table.taken += [Taken(f"label {label}", written, "the same number") for written, label in alike.items()]
+    return found, alike
+
+
+def _alike(values: set[str], given: Sequence[str]) -> dict[str, str]:
+    """What pandas writes for a whole number where its column has gaps, by the label that it stands for.
+
+    ``1.0`` is ``1`` where that is a label as well; ``1.10`` is not ``1.1``, which may be another code.
+    """
+    labels = {*(given or values)}
+    found = {value: value.removesuffix(".0") for value in sorted(values - set(given)) if value.endswith(".0")}
+    return {value: label for value, label in found.items() if label in labels and label.lstrip("-").isdigit()}
 
 
 def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
@@ -278,36 +312,58 @@ def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
     )
 
 
-def _written(path: Path, home: Path, document: dict[str, Any], table: _Table) -> Study:
-    told = document["annotations"]
-    there = Study.open({**document, "annotations": {**told, "source": str(path.resolve())}})
-    document["measures"] = _measures(there)  # reads it all, so that a bad file leaves no folder behind
+def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Taken]) -> Study:
+    made = not home.exists()
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, home / told["source"])
-        head = [f"# Imported from {' '.join(path.name.split())}.", *_decisions(table)]
-        with (home / "study.yaml").open("w", encoding="utf-8") as file:
-            file.write("\n".join(head) + "\n")
-            YAML().dump(document, file)
+        copy, file = home / document["annotations"]["source"], home / "study.yaml"
+        shutil.copyfile(path, copy)
+        head = [f"# Imported from {' '.join(path.name.split())}.", *_decisions(taken)]
+        with file.open("w", encoding="utf-8") as opened:
+            opened.write("\n".join(head) + "\n")
+            YAML().dump(document, opened)
     study = Study.open(home)
-    study.rescore()
+    try:
+        study.rescore()
+    except QuaverError as error:  # a bad file leaves nothing behind, and is called as the user calls it
+        copy.unlink()
+        file.unlink()
+        if made:
+            home.rmdir()
+        error.where = (error.where or "").replace(copy.name, path.name)
+        error.found = (error.found or "").replace(copy.name, path.name)
+        raise
     return study
 
 
-def _decisions(table: _Table) -> list[str]:
-    return [f"#   {one.role}: {' '.join(one.column.split())} ({one.why})" for one in table.taken]
+def _decisions(taken: Sequence[Taken]) -> list[str]:
+    return [f"#   {one.role}: {' '.join(one.column.split())} ({one.why})" for one in taken]
 
 
-def _measures(study: Study) -> list[str]:
+def _rest(table: _Table, study: Study) -> list[Taken]:
+    """What became of the columns that were taken for nothing."""
+    kept = study.experiment.items[0].fields
+    rest = {"field": "one value an item", "nothing": "not recognised"}
+    groups = {role: [c for c in table.free() if (c in kept) == (role == "field")] for role in rest}
+    return [Taken(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
+
+
+def _measures(table: _Table, told: Mapping[str, Any]) -> list[Any]:
     """What can be measured in annotations of this shape."""
-    frame = study.annotations()
-    found = []
-    if frame["repeat"].n_unique() > 1:
+
+    def several(role: str) -> bool:
+        return role in told and len(table.values(told[role])) > 1
+
+    found: list[Any] = []
+    variant = told.get("variant", ())
+    if several("repeat"):
         found.append("intra_pss")
-    if frame["variant"].n_unique() > 1:
+    if any(len(table.values(name)) > 1 for name in variant):
         found += ["inter_pss", "sensitivity"]
-    if frame["model"].n_unique() > 1:
+    if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
+        found.insert(found.index("inter_pss") + 1, {"use": "inter_pss", "by": ["model", "temperature"]})
+    if several("coder") or len(told.get("coders", ())) > 1:
         found.append("inter_model")
-    if frame["gold"].count():
+    if "gold" in told and table.values(told["gold"]):
         found += ["accuracy", "consistency"]
     return [*found, "label_shares", "compliance"]

@@ -37,7 +37,9 @@ def command(
     ] = None,
     level: Annotated[Level, typer.Option(help="Level of measurement.")] = Level.nominal,
     encoding: Annotated[str, typer.Option(help="Of a text file.")] = "utf-8",
-    separator: Annotated[str | None, typer.Option(help="Between the cells, where it is no comma.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(help=r"Between the cells, where it is no comma: ';', '\t'.")
+    ] = None,
 ) -> None:
     """Make a study of labels that exist already: promptstability's files, coders, any long table."""
     from quaver.importing import Roles, import_annotations
@@ -63,7 +65,7 @@ def command(
         unlabelled=unlabelled or (),
         level=level.value,
         encoding=encoding,
-        separator=separator,
+        separator="\t" if separator == r"\t" else separator,
     )
     rows = [(one.role, one.column, one.why) for one in taken]
     screen.print(table(("taken for", "column", "why"), rows, f"{file.name}:"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,15 +33,15 @@ class Imported:
 
 
 class _Given(NamedTuple):
-    """One cell of the table that holds, or might hold, a label."""
+    """The cells of the table that hold, or might hold, a label: what is said of them, column by column."""
 
-    row: Row
-    item: str
-    coder: str
-    factors: tuple[str, ...]
-    decoding: str
-    repeat: str
-    label: str
+    row: Sequence[int]
+    item: list[str]
+    coder: list[str]
+    factors: list[tuple[str, ...]]
+    decoding: list[str]
+    repeat: list[str]
+    label: list[str]
 
 
 def read_imported(spec: StudySpec, source: Source) -> Imported:
@@ -61,7 +61,8 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
     """
     asked = spec.annotations
     assert asked is not None
-    rows = read_rows(source.home / asked.source, asked.encoding, asked.separator)
+    said = "`{name}: {value}` under annotations"
+    rows = read_rows(source.home / asked.source, asked.encoding, asked.separator, setting=said)
     if not rows:
         raise ItemError(
             "there are no annotations",
@@ -71,17 +72,18 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
         )
     _check_columns(asked, rows[0], source)
     labels = spec.task.label_set()
-    given = list(_given(asked, rows))
+    given = _given(asked, rows)
     items = _items(asked, rows, labels)
-    variants = {levels: _variant(asked.variant, levels, labels, asked.text) for levels in _levels(given)}
+    occurring = dict.fromkeys(given.factors)
+    variants = {levels: _variant(asked.variant, levels, labels, asked.text) for levels in occurring}
     if len({variant.id for variant in variants.values()}) < len(variants):
         raise SpecError(
             "two combinations of levels have the same name",
             where=source.where("annotations", "variant"),
             fix="leave commas and equals signs out of the cells of these columns",
         )
-    frame = _frame(asked, given, items, variants, labels)
-    decodings = {name: Decoding(name) for name in dict.fromkeys(one.decoding for one in given)}
+    frame = _frame(asked, given, rows, items, variants, labels)
+    decodings = {name: Decoding(name) for name in dict.fromkeys(given.decoding)}
     asks = (
         frame.group_by("model", "variant", "decoding", maintain_order=True)
         .agg(pl.col("repeat").n_unique())
@@ -114,29 +116,56 @@ def _check_columns(asked: AnnotationsSpec, first: Row, source: Source) -> None:
             )
 
 
-def _cell(row: Mapping[str, Any], column: str | None, absent: str = "") -> str:
+def _cell(row: Mapping[str, Any], column: str | None) -> str:
     value = None if column is None else row.get(column)
-    return absent if value is None else str(value).strip()
+    return value.strip() if isinstance(value, str) else "" if value is None else str(value).strip()
 
 
-def _given(asked: AnnotationsSpec, rows: Sequence[Row]) -> Iterator[_Given]:
-    for number, row in enumerate(rows, start=1):
-        item = str(number) if asked.item is None else _cell(row, asked.item)
-        if not item:
-            raise ItemError("this row has no item", where=f"{row.where}: {asked.item}", found="an empty cell")
-        levels = tuple(_cell(row, name) or "none" for name in asked.variant)
-        drawn = _cell(row, asked.decoding) or IMPORTED
-        repeat = _cell(row, asked.repeat)
-        if asked.label is not None:
-            coder = _cell(row, asked.coder) or IMPORTED
-            yield _Given(row, item, coder, levels, drawn, repeat, _cell(row, asked.label))
-        for name in asked.coders:
-            if label := _cell(row, name):
-                yield _Given(row, item, name, levels, drawn, repeat, label)
+def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[str]:
+    if column is None:
+        return [absent] * len(rows)
+    return [_cell(row, column) or absent for row in rows]
 
 
-def _levels(given: Sequence[_Given]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(one.factors for one in given))
+def _ids(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
+    """Each row's item; without a column of items each row is one."""
+    if asked.item is None:
+        return [str(number) for number in range(1, len(rows) + 1)]
+    found = _column(rows, asked.item)
+    if "" in found:
+        where = f"{rows[found.index('')].where}: {asked.item}"
+        raise ItemError("this row has no item", where=where, found="an empty cell")
+    return found
+
+
+def _given(asked: AnnotationsSpec, rows: Sequence[Row]) -> _Given:
+    factors: list[tuple[str, ...]] = [()] * len(rows)
+    if asked.variant:
+        shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+        columns = [_column(rows, name, "none") for name in asked.variant]
+        factors = [shared.setdefault(levels, levels) for levels in zip(*columns, strict=True)]
+    items, repeats = _ids(asked, rows), _column(rows, asked.repeat)
+    drawn = _column(rows, asked.decoding, IMPORTED)
+    if asked.label is not None:
+        coders = _column(rows, asked.coder, IMPORTED)
+        labels = _column(rows, asked.label)
+        return _Given(range(len(rows)), items, coders, factors, drawn, repeats, labels)
+    there = [
+        (at, name, label)
+        for at, row in enumerate(rows)
+        for name in asked.coders
+        if (label := _cell(row, name))
+    ]
+    at = [one[0] for one in there]
+    return _Given(
+        at,
+        [items[row] for row in at],
+        [name for _, name, _ in there],
+        [factors[row] for row in at],
+        [drawn[row] for row in at],
+        [repeats[row] for row in at],
+        [label for _, _, label in there],
+    )
 
 
 def _variant(columns: Sequence[str], levels: tuple[str, ...], labels: LabelSet, text: str | None) -> Variant:
@@ -158,21 +187,22 @@ def _variant(columns: Sequence[str], levels: tuple[str, ...], labels: LabelSet, 
 
 def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
     own = {asked.label, asked.coder, asked.decoding, asked.repeat, *asked.coders, *asked.variant}
-    fields: dict[str, dict[str, Any]] = {}
-    moving: set[str] = set()
-    for number, row in enumerate(rows, start=1):
-        item = str(number) if asked.item is None else _cell(row, asked.item)
-        known = fields.setdefault(item, dict(row))
-        moving.update(name for name, value in row.items() if known.get(name) != value)
-        for name in (asked.gold.column if asked.gold else None, asked.text, *asked.groups):
-            if name in moving:
+    fixed = {name for name in (asked.gold and asked.gold.column, asked.text, *asked.groups) if name}
+    steady = {name for name in rows[0] if name not in own} | fixed
+    fields: dict[str, Row] = {}
+    for item, row in zip(_ids(asked, rows), rows, strict=True):
+        known = fields.setdefault(item, row)
+        moving = [name for name in steady if known.get(name) != row.get(name)] if known is not row else ()
+        for name in moving:
+            if name in fixed:
                 raise ItemError(
                     f"the item {item!r} has two values of {name!r}",
                     where=row.where,
                     expected="one value in all rows of an item",
                     found=f"{_cell(row, name)!r} and {_cell(known, name)!r}",
                 )
-    kept = [name for name in rows[0] if name not in moving and name not in own]
+        steady.difference_update(moving)
+    kept = [name for name in rows[0] if name in steady and name not in own]
     return {
         item: Item(
             item,
@@ -209,64 +239,80 @@ def _outside(what: str, where: str, found: str, labels: LabelSet) -> ItemError:
 
 def _frame(
     asked: AnnotationsSpec,
-    given: Sequence[_Given],
+    given: _Given,
+    rows: Sequence[Row],
     items: Mapping[str, Item],
     variants: Mapping[tuple[str, ...], Variant],
     labels: LabelSet,
 ) -> pl.DataFrame:
-    repeats = _repeats(given)
-    seen: dict[tuple[Any, ...], str] = {}
-    read: list[tuple[str | None, str, str | None]] = []
-    for one in given:
-        place = (one.item, one.coder, one.factors, one.decoding, one.repeat)
-        if place in seen:
-            raise ItemError(
-                f"two labels of item {one.item!r} stand in one place",
-                where=one.row.where,
-                expected="a column that tells them apart",
-                found=f"the same as at {seen[place]}",
-                fix="name that column as repeat, variant, decoding or coder",
-            )
-        seen[place] = one.row.where
-        read.append(_read(one, asked, labels))
+    repeats = _repeats(given.repeat)
+    read = _readings(asked, given, rows, labels)
     columns: dict[str, list[Any]] = {
-        "model": [one.coder for one in given],
-        "variant": [variants[one.factors].id for one in given],
-        "decoding": [one.decoding for one in given],
-        "item": [one.item for one in given],
-        "repeat": [repeats[one.repeat] for one in given],
-        "evaluator": [IMPORTED] * len(given),
-        "label": [label for label, _, _ in read],
-        "status": [status for _, status, _ in read],
-        "reason": [reason for _, _, reason in read],
-        "gold": [items[one.item].gold for one in given],
+        "model": given.coder,
+        "variant": [variants[levels].id for levels in given.factors],
+        "decoding": given.decoding,
+        "item": given.item,
+        "repeat": [repeats[name] for name in given.repeat],
+        "evaluator": [IMPORTED] * len(given.label),
+        "label": [read[label][0] for label in given.label],
+        "status": [read[label][1] for label in given.label],
+        "reason": [read[label][2] for label in given.label],
+        "gold": [items[item].gold for item in given.item],
     }
     extra: dict[str, list[str]] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
-        extra[factor] = [variants[one.factors].factors[factor] for one in given]
+        extra[factor] = [variants[levels].factors[factor] for levels in given.factors]
     for group in asked.groups:
-        extra[group] = [items[one.item].groups[group] for one in given]
-    empty = [None] * len(given)
+        extra[group] = [items[item].groups[group] for item in given.item]
+    empty = [None] * len(given.label)
     data = {name: columns.get(name, empty) for name in ANNOTATION_COLUMNS} | extra
-    return pl.DataFrame(data, schema={**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)})
+    frame = pl.DataFrame(data, schema={**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)})
+    _check_places(frame, given, rows)
+    return frame
 
 
-def _read(one: _Given, asked: AnnotationsSpec, labels: LabelSet) -> tuple[str | None, str, str | None]:
-    """Label, status and reason."""
-    if not one.label:
-        return None, "empty", "an empty cell"
-    label = asked.map.get(one.label, one.label)
-    if label in labels.codes:
-        return label, "valid", None
-    if one.label in asked.unlabelled:
-        return None, "no_label", one.label
-    column = asked.label or one.coder
-    raise _outside(f"the label of item {one.item!r}", f"{one.row.where}: {column}", one.label, labels)
+def _check_places(frame: pl.DataFrame, given: _Given, rows: Sequence[Row]) -> None:
+    """See to it that no two labels are said to be of the same asking."""
+    double = frame.select("item", "model", "variant", "decoding", "repeat").is_duplicated()
+    if not double.any():
+        return
+    seen: dict[tuple[Any, ...], Row] = {}
+    for at, row, *place, _ in zip(range(len(given.label)), *given, strict=True):
+        if double[at] and seen.setdefault(tuple(place), rows[row]) is not rows[row]:
+            raise ItemError(
+                f"two labels of item {given.item[at]!r} stand in one place",
+                where=rows[row].where,
+                expected="a column that tells them apart",
+                found=f"the same as at {seen[tuple(place)].where}",
+                fix="name that column as repeat, variant, decoding or coder",
+            )
 
 
-def _repeats(given: Sequence[_Given]) -> dict[str, int]:
+_Reading = tuple[str | None, str, str | None]
+
+
+def _readings(
+    asked: AnnotationsSpec, given: _Given, rows: Sequence[Row], labels: LabelSet
+) -> dict[str, _Reading]:
+    """Label, status and reason of everything that the labels' cells hold."""
+    codes = set(labels.codes)
+    found: dict[str, _Reading] = {"": (None, "empty", "an empty cell")}
+    for written in dict.fromkeys(given.label):
+        label = asked.map.get(written, written)
+        if written and label in codes:
+            found[written] = (label, "valid", None)
+        elif written in asked.unlabelled:
+            found[written] = (None, "no_label", written)
+        elif written:
+            at = given.label.index(written)
+            where = f"{rows[given.row[at]].where}: {asked.label or given.coder[at]}"
+            raise _outside(f"the label of item {given.item[at]!r}", where, written, labels)
+    return found
+
+
+def _repeats(repeats: Sequence[str]) -> dict[str, int]:
     """Numbers of the repeats: their own where they are whole numbers, else in order of appearance."""
-    names = list(dict.fromkeys(one.repeat for one in given))
+    names = list(dict.fromkeys(repeats))
     try:
         numbers = {name: int(float(name)) for name in names if name}
         if len(set(numbers.values())) == len(numbers) and all(float(n) == numbers[n] for n in numbers):

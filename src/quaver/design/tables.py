@@ -20,22 +20,34 @@ __all__ = ["FORMATS", "Row", "read_rows"]
 class Row(dict[str, Any]):
     """A row's cells by column, and where it stands: ``items.csv:12``."""
 
-    __slots__ = ("where",)
+    __slots__ = ("_file", "_place")
 
-    def __init__(self, cells: Iterable[tuple[str, Any]], where: str) -> None:
+    def __init__(self, cells: Iterable[tuple[str, Any]], file: str, place: int | str) -> None:
         super().__init__(cells)
-        self.where = where
+        self._file, self._place = file, place
+
+    @property
+    def where(self) -> str:
+        """The file, and the line or the row."""
+        return f"{self._file}:{self._place}"
 
 
 _Reader = Callable[[Path, str, str | None], list[Row]]
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
+_SHARED = 100_000
+"""Different cells of a CSV file that are kept once, however often they occur."""
 
 
 def read_rows(
-    path: Path, encoding: str = "utf-8", separator: str | None = None, line: str | None = None
+    path: Path,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    line: str | None = None,
+    *,
+    setting: str = "`{name}: {value}` under items",
 ) -> list[Row]:
-    """Read a file of items.
+    """Read a file of items, or of what else is a table.
 
     Args:
         path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
@@ -45,6 +57,7 @@ def read_rows(
         line: What a line of a text file (.txt) holds: columns in braces and what stands between them, as
             in ``{label}:{fine} {text}``. A column goes on to the next place of what follows it, the last
             to the line's end. By default the line is the column ``text``. Empty lines are passed over.
+        setting: How the user says what the file is like, for errors.
 
     Returns:
         One mapping a row.
@@ -65,6 +78,14 @@ def read_rows(
         )
     try:
         return reader(path, encoding, separator if line is None else line)
+    except _SingleCell as error:
+        raise ItemError(
+            "the header is a single cell",
+            where=f"{path.name}:1",
+            found=error.header[:120],
+            fix="name what stands between the cells: "
+            + setting.format(name="separator", value=error.separator),
+        ) from None
     except FileNotFoundError:
         raise ItemError(
             "there is no such file of items", where=str(path), fix="paths are relative to the study file"
@@ -75,7 +96,7 @@ def read_rows(
             where=_undecodable(path, encoding),
             expected=f"text in {encoding}",
             found=_culprit(error),
-            fix="name its encoding in the study file, for example `encoding: cp1252` under items",
+            fix=f"name its encoding, for example {setting.format(name='encoding', value=_likely(path))}",
         ) from None
     except LookupError:
         raise ItemError(
@@ -100,6 +121,12 @@ def _undecodable(path: Path, encoding: str) -> str:
     return path.name
 
 
+def _likely(path: Path) -> str:
+    """The encoding that spreadsheets write beside UTF-8: told by its first bytes, or the Western one."""
+    with path.open("rb") as file:
+        return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+
+
 def _culprit(error: UnicodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.object[error.start]:#04x}"
@@ -118,18 +145,21 @@ def _delimited(usual: str) -> _Reader:
     return read
 
 
+class _SingleCell(Exception):
+    """The header has no separator in it, but another sign that is one elsewhere."""
+
+    def __init__(self, header: str, separator: str) -> None:
+        self.header, self.separator = header, separator
+
+
 def _records(reader: Any, path: Path) -> Iterator[Row]:
+    name, shared = path.name, dict[str, str]()
     try:
         header = next(reader, None)
         if header is None:
             return
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
-            raise ItemError(
-                "the header is a single cell",
-                where=f"{path.name}:1",
-                found=header[0][:120],
-                fix=f"name what stands between the cells, under items: separator: {json.dumps(other)}",
-            )
+            raise _SingleCell(header[0], json.dumps(other))
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
             raise ItemError(
@@ -149,7 +179,11 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                     found=f"{len(cells)} cells",
                     fix="quote texts that hold the separator or a line break",
                 )
-            yield Row(zip(header, cells, strict=True), f"{path.name}:{reader.line_num}")
+            if len(shared) < _SHARED:
+                cells = [shared.setdefault(cell, cell) for cell in cells]
+            else:
+                cells = [shared.get(cell, cell) for cell in cells]
+            yield Row(zip(header, cells, strict=True), name, reader.line_num)
     except csv.Error as error:
         raise ItemError(
             f"damaged row: {error}",
@@ -171,14 +205,14 @@ def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
                 raise ItemError("this line is not JSON", where=where, found=str(error)) from None
             if not isinstance(row, dict):
                 raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
-            rows.append(Row(row.items(), where))
+            rows.append(Row(row.items(), path.name, number))
     return rows
 
 
 def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
     try:
         rows = pl.read_parquet(path).iter_rows(named=True)
-        return [Row(row.items(), f"{path.name}: row {number}") for number, row in enumerate(rows, start=1)]
+        return [Row(row.items(), path.name, f" row {number}") for number, row in enumerate(rows, start=1)]
     except pl.exceptions.PolarsError as error:
         raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
 
@@ -204,7 +238,7 @@ def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
                     found=written.strip()[:120],
                     fix="say what a line holds, under items: line: …",
                 )
-            rows.append(Row(cells, f"{path.name}:{number}"))
+            rows.append(Row(cells, path.name, number))
     return rows
 
 

@@ -99,7 +99,7 @@ class File:
                 f"the file of wordings is not {self._encoding}", where=str(path), found=str(error)[:120]
             ) from None
         return [
-            Row([(self._column, line)], f"{path.name}:{number}")
+            Row([(self._column, line)], path.name, number)
             for number, line in enumerate(lines, start=1)
             if line.strip()
         ]
