@@ -32,6 +32,17 @@ def test_what_it_returns_becomes_text(given: object, text: str) -> None:
     assert (response.text, response.finish) == (text, "stop")
 
 
+@pytest.mark.parametrize(
+    "annotate", [lambda text: "a", lambda text, messages: "a", lambda text, prompt, more: "a", lambda: "a"]
+)
+def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(annotate: Any) -> None:
+    with pytest.raises(ModelError, match="does not take what it is given") as caught:
+        model(annotate)
+    assert caught.value.expected == "annotate(text, prompt), or annotate(text, prompt, messages)"
+    model(lambda *all_of_it: "a")
+    model(lambda text, prompt, more="": "a")
+
+
 def test_what_it_raises_becomes_an_error_response() -> None:
     def fails(text: str, prompt: str) -> str:
         raise ValueError("not " + "very " * 500 + "good")

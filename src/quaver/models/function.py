@@ -27,10 +27,27 @@ def _compiled(function: Any) -> str | None:
 
 
 def _takes_messages(function: Callable[..., Any]) -> bool:
+    """Whether it has an argument ``messages`` beside the text and the prompt.
+
+    Raises:
+        ModelError: It cannot be called with these.
+    """
     try:
-        return "messages" in inspect.signature(function).parameters
+        signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature
         return False
+    takes = "messages" in signature.parameters
+    try:
+        signature.bind("", "", **({"messages": []} if takes else {}))
+    except TypeError as error:
+        raise ModelError(
+            "the function does not take what it is given",
+            where=getattr(function, "__qualname__", str(function)),
+            expected="annotate(text, prompt), or annotate(text, prompt, messages)",
+            found=f"{signature}: {error}",
+            fix="give it these arguments; others need a default",
+        ) from None
+    return takes
 
 
 class Function:
