@@ -1,6 +1,6 @@
 """Whether the engines give the same answers with the same weights, and how far apart their numbers are.
 
-    .venv-heavy/bin/python benchmarks/engines_agree.py [items] [word | letter | why]
+    .venv-heavy/bin/python benchmarks/engines_agree.py [items] [word | letter | why] [vLLM's address]
 
 ``word`` and ``letter`` ask for a label, as an annotation study does, and only ``letter`` for one that is one
 token, whose probability can be compared; ``why`` lets the model write eight tokens of its own, where many
@@ -10,6 +10,10 @@ One GGUF file is asked about voters of 1996 by llama.cpp in process, by llama.cp
 transformers, which unpacks the file to float32. llama.cpp does not unpack: it rounds the activations to
 eight bits too, to multiply them with the packed weights. So a last engine is llama.cpp with the file
 unpacked: what then remains between it and transformers is not that rounding.
+
+vLLM's server takes part where its address is given; ``benchmarks/checkpoint.py`` writes the weights as it
+reads them, and says how to start it. It gives 20 log-probabilities, not 500, so its labels' probabilities are
+compared over those.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -115,6 +119,12 @@ def served(
     return answers(outside, asked)
 
 
+def by_vllm(url: str, asked: Iterable[Request]) -> list[Response]:
+    """The same by vLLM's server, which gives fewer log-probabilities."""
+    fewer = [replace(one, decoding=replace(one.decoding, logprobs=20)) for one in asked]
+    return answers(OpenAICompatible(model=MODEL, preset="vllm", base_url=url), fewer)
+
+
 def agreement(ones: list[Response], others: list[Response], question: str) -> Agreement:
     """Compare two engines item by item."""
     label, token, margins, first = [], [], [], 0
@@ -166,8 +176,8 @@ def unpacked(folder: Path) -> Path:
     return path
 
 
-def compare(items: int, question: str) -> Mapping[str, Agreement]:
-    """Every engine against llama.cpp in process, and transformers against the unpacked file."""
+def compare(items: int, question: str, vllm: str = "") -> Mapping[str, Agreement]:
+    """Every engine against llama.cpp in process, and those that unpack against the unpacked file."""
     asked = requests(items, question)
     found: dict[str, list[Response]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -186,8 +196,10 @@ def compare(items: int, question: str) -> Mapping[str, Agreement]:
         found["llama.cpp's server"] = served(server, asked, "fast")
         found["llama.cpp's server, repeatable"] = served(server, asked, "repeatable")
         server.close()
+    if vllm:
+        found["vLLM's server"] = by_vllm(vllm, asked)
     pairs = [("llamacpp", name) for name in found if name != "llamacpp"]
-    pairs += [("llamacpp, unpacked", "transformers")]
+    pairs += [("llamacpp, unpacked", name) for name in ("transformers", "vLLM's server") if name in found]
     return {f"{one} and {other}": agreement(found[one], found[other], question) for one, other in pairs}
 
 
@@ -195,13 +207,14 @@ def main() -> None:
     """Print the table of docs/engines.md."""
     items = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     question = sys.argv[2] if len(sys.argv) > 2 else "word"
+    vllm = sys.argv[3] if len(sys.argv) > 3 else ""
     print(f"{machine()}; {MODEL}, {items} voters, question {question!r}, greedy answers of up to 8 tokens")
     print(
         "| engines | same answer | same first token | label probability, mean (largest) difference |", end=""
     )
     print(" likeliest token's log-probability, mean | margins where answers part |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name, one in compare(items, question).items():
+    for name, one in compare(items, question, vllm).items():
         label = f"{statistics.mean(one.label):.4f} ({max(one.label):.4f})" if one.label else "–"
         margins = ", ".join(f"{margin:.3f}" for margin in sorted(one.margins)) or "–"
         print(
