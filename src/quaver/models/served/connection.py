@@ -23,6 +23,9 @@ __all__ = ["Connection"]
 _CONNECT = 10.0
 """Seconds in which a server must take up the telephone."""
 
+_OWN = (b"content-length", b"x-stainless")
+"""Headers that a request does not take over from the first: its length, and what the SDK tells of itself."""
+
 _KEYLESS = "none"
 """What the SDK wants to have where a server takes no key."""
 
@@ -88,7 +91,7 @@ class Connection:
             reply = await self._sent(self._client.post(path, cast_to=HttpResponse, body=body))
             if isinstance(reply, HttpResponse):
                 first = reply.request
-                head = [one for one in first.headers.raw if one[0].lower() != b"content-length"]
+                head = [one for one in first.headers.raw if not one[0].lower().startswith(_OWN)]
                 self._made[path] = first.url, head, first.extensions
         if isinstance(reply, Response):
             return reply
