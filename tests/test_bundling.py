@@ -240,6 +240,24 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(tmp_path.iterdir()) == [path]
 
 
+def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
+    for file in study.own_files():
+        if file.suffix == ".csv":
+            file.rename(file.with_name("Wähler (neu), 2.csv"))
+    text = (study.folder / "study.yaml").read_text().replace("items.csv", '"Wähler (neu), 2.csv"')
+    (study.folder / "study.yaml").write_text(text, encoding="utf-8")
+    named = quaver.Study.open(study.folder, functions={"fake": quoting})
+    path, _ = bundle(named, tmp_path / "named")  # nor need its own name end in .zip
+    assert verify(path).holds
+    opened = quaver.Study.open(path)
+    assert "Wähler (neu), 2.csv" in zipfile.ZipFile(path).namelist()
+    assert opened.report() == tmp_path / "named.report" / "report.html"
+    with pytest.raises(StoreError, match=r"^.*named: a bundle asks nothing"):
+        opened.run()
+    with pytest.raises(StoreError, match="cannot be packed"):
+        pack(tmp_path / "x.zip", {"a:b": path}, {})
+
+
 def test_links_bombs_and_doubles_are_refused(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16

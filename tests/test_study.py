@@ -319,6 +319,27 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
         Study.open(path).report()
 
 
+@pytest.mark.parametrize(
+    ("name", "document", "found"),
+    [
+        ("wordings.json", '{"edits": [{"factor": "wording"}]}', r"edits\.0\.level"),
+        ("wordings.json", '{"drafts": {"a": 1}}', "drafts"),
+        ("wordings.json", '{"spent": [5]}', r"spent\.0"),
+        ("rounds.json", '{"rounds": [{"items": "many"}]}', r"rounds\.0\.items"),
+        ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
+        ("study.lock.json", '{"models": ["fake"]}', "models"),
+    ],
+)
+def test_a_file_that_was_edited_into_another_shape_is_one_error(
+    tmp_path: Path, name: str, document: str, found: str
+) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    (tmp_path / name).write_text(document)
+    with pytest.raises(StoreError, match=rf"{name}: this file(.|\n)*found: {found}"):
+        Study.open(path).report()
+
+
 def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path: Path) -> None:
     study = opened(written(tmp_path))
     study.run()

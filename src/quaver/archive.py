@@ -21,10 +21,11 @@ from typing import Any
 
 from quaver.errors import StoreError
 
-__all__ = ["MANIFEST", "Opened", "extract", "pack"]
+__all__ = ["MANIFEST", "Opened", "extract", "is_archive", "pack"]
 
 MANIFEST = "manifest.json"
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[^\W.][^/\\:*?\"<>|]*|\.[^\W.][^/\\:*?\"<>|]*")
+"""A file's own name on any system: no folder, no drive, nothing that a shell or Windows takes for more."""
 _LONGEST_AGO = (1980, 1, 1, 0, 0, 0)
 _MEMBERS = 64
 _CHUNK = 2**20
@@ -56,8 +57,16 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
         The archive's digest.
 
     Raises:
-        StoreError: It cannot be written.
+        StoreError: It cannot be written, or a file's name is none that every system has.
     """
+    for name in files:
+        if not _plain(name):
+            raise StoreError(
+                "a file of this name cannot be packed",
+                where=name,
+                expected='a name without \\ : * ? " < > | that begins with a letter or a digit',
+                fix="rename it, also in the study file",
+            )
     manifest = {**about, "files": {name: _digest(file) for name, file in sorted(files.items())}}
     text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     part = path.with_name(path.name + ".part")
@@ -74,6 +83,12 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     finally:
         part.unlink(missing_ok=True)
     return digest
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file begins as archives do, whatever it is called."""
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\3\4"
 
 
 def _put(archive: zipfile.ZipFile, name: str, file: Path) -> None:
@@ -195,13 +210,17 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
         raise _no_bundle(path, f"{len(names)} files, {len(set(names))} different names")
     for member in members:
         kind = stat.S_IFMT(member.external_attr >> 16)
-        if not _NAME.fullmatch(member.filename) or kind not in (0, stat.S_IFREG):
+        if not _plain(member.filename) or kind not in (0, stat.S_IFREG):
             raise _refused(path, f"a member that would be written elsewhere: {member.filename[:120]!r}")
         if member.file_size > _SMALL and member.file_size > _RATIO * max(1, member.compress_size):
             raise _refused(path, f"{member.filename} grows to {member.file_size:,} bytes")
     total = sum(member.file_size for member in members)
     if total > _MOST_BYTES:
         raise _refused(path, f"{total:,} bytes in all")
+
+
+def _plain(name: str) -> bool:
+    return bool(_NAME.fullmatch(name)) and name.isprintable() and len(name.encode()) < 200
 
 
 def _refused(path: Path, found: str) -> StoreError:

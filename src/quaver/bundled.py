@@ -102,6 +102,13 @@ class BundledStudy(Study):
         self.packed, self.opened = packed, opened
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
+    @property
+    def results(self) -> Path:
+        """Where the report goes: the folder that the bundle was opened in, or one of its name beside it."""
+        if not self._temporary:
+            return self.folder
+        return self.packed.with_name(self.packed.stem if self.packed.suffix else f"{self.packed.name}.report")
+
     def annotations(self) -> pl.DataFrame:
         """The annotation frame as it was packed."""
         return pl.read_parquet(self._files.annotations)
@@ -116,7 +123,7 @@ class BundledStudy(Study):
         Raises:
             StoreError: Always.
         """
-        raise StoreError("a bundle asks nothing", where=str(self.folder), fix="run the study that it is of")
+        raise StoreError("a bundle asks nothing", where=str(self.packed), fix="run the study that it is of")
 
     def plan(self, **_: Any) -> Any:
         """Not to be had.

@@ -46,7 +46,7 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
     if isinstance(study, BundledStudy):
         raise StoreError(
             "this is a bundle already",
-            where=str(study.folder),
+            where=str(study.packed),
             expected="a study",
             found="an opened bundle",
             fix="copy the archive as it is",

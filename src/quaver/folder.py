@@ -13,6 +13,7 @@ import polars as pl
 from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 from quaver.errors import StoreError
+from quaver.shapes import other_shape
 
 __all__ = ["StudyFolder"]
 
@@ -156,16 +157,16 @@ def _read(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
-    if not isinstance(document, dict):
-        raise _damaged(path, type(document).__name__)
-    return document
+    if found := other_shape(path.name, document):
+        raise _damaged(path, found)
+    return dict(document)
 
 
 def _damaged(path: Path, found: str) -> StoreError:
     return StoreError(
         "this file of the study's folder is damaged",
         where=str(path),
-        expected="a JSON object, as Quaver wrote it",
+        expected="JSON, as Quaver wrote it",
         found=found,
         fix=_INSTEAD.get(path.name, "move it away; the next run writes it anew"),
     )

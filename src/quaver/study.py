@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import polars as pl
 
+from quaver.archive import is_archive
 from quaver.collect.budget import Price
 from quaver.collect.noise import Noise
 from quaver.collect.progress import Outcome, Progress
@@ -92,7 +93,7 @@ class Study:
             spec, source = read_study(study)
             return _study(cls, spec, source, Path(folder or spec.name), functions)
         path = Path(study)
-        if path.suffix == ".zip":
+        if path.suffix == ".zip" or (path.is_file() and is_archive(path)):
             from quaver.bundled import open_bundle
 
             return open_bundle(path, folder)
@@ -438,6 +439,11 @@ class Study:
 
     # --------------------------------------------------------------------- report
 
+    @property
+    def results(self) -> Path:
+        """Where the report, its figures and its tables go."""
+        return self.folder
+
     def report(self) -> Path:
         """Write ``report.html``, ``estimates.csv``, ``figures/`` and ``tables/``.
 
@@ -457,7 +463,7 @@ class Study:
             stored = self._files.responses.exists()
             store = opened.enter_context(self._resolved.answers()) if stored else None
             return write_report(
-                self.folder,
+                self.results,
                 lock=self.lock() | {"collection": self._collection()},
                 annotations=frame,
                 estimates=self.estimates(),

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from quaver.collect.budget import written
 from quaver.collect.ledger import Entry
 from quaver.design import embeddings
@@ -23,6 +25,8 @@ from quaver.models import Model
 from quaver.records import Call, Decoding, Prompt, Request, Response
 
 __all__ = ["KeptWordings", "entries_of"]
+
+_EDITS, _WORDINGS = TypeAdapter(list[Edit]), TypeAdapter(list[Wording])
 
 
 class KeptWordings:
@@ -150,7 +154,7 @@ class KeptWordings:
     @property
     def edits(self) -> list[Edit]:
         """Edits by hand, in their order."""
-        return [Edit(**one) for one in self._document.get("edits", ())]
+        return _EDITS.validate_python(self._document.get("edits", []))
 
     def add_edits(self, edits: Sequence[Edit]) -> None:
         """Keep further edits."""
@@ -237,7 +241,7 @@ def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
     rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "wordings": True}
     when = {"first": 0.0, "last": 0.0}
     return [
-        Entry(**rest, **{**when, **{name: one[name] for name in one if name != "asked"}})  # type: ignore[arg-type]
+        Entry(**rest, **{**when, **{name: one[name] for name in Entry._fields if name in one}})  # type: ignore[arg-type]
         for one in spent
     ]
 
@@ -247,7 +251,7 @@ def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
     return Draft(
         blank.original,
         blank.exact,
-        [Wording(**one) for one in entry["wordings"]],
+        _WORDINGS.validate_python(entry["wordings"]),
         dict(entry["answers"]),
         {group: dict(reasons) for group, reasons in entry["dropped"].items()},
     )
