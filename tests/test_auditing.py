@@ -48,7 +48,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert ["exact", "label_match", "plain", "one model", "1.00", ""] in table
     failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
     assert "refused: the answer declines (1)" in failures
-    assert "no_label: the answer is not a label alone (2); refused: the answer declines (1)" in page
+    assert "no label: the answer is not a label alone (2); refused: the answer declines (1)" in page
 
 
 def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:

@@ -29,11 +29,14 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
     if frame.is_empty():
         return []
     evaluators = frame["evaluator"].unique(maintain_order=True).cast(pl.String).to_list()
-    varying = [name for name in factors if name in frame.columns and frame[name].n_unique() > 1]
+    variants = frame["variant"].n_unique()  # what tells nearly every variant apart says no more than these
+    there = [name for name in factors if name in frame.columns and name != "distance"]  # its band says it
+    varying = [name for name in there if 1 < frame[name].n_unique() <= variants / 2]
     asked = [MeasureSpec(use="compliance")]
     asked += [MeasureSpec(use="compliance", by=(*_CONDITION, name)) for name in varying]
-    if len(evaluators) > 1:
-        asked += [MeasureSpec(use="evaluator_flips"), MeasureSpec(use="recovered_share")]
+    others = [name for name in evaluators[1:] if name not in stated]  # those read by another's rule
+    for measure in ("evaluator_flips", "recovered_share"):
+        asked += [MeasureSpec.model_validate({"use": measure, "second": name}) for name in others]
     for name in stated:
         if name in evaluators:
             asked.append(MeasureSpec(use="verbal_calibration", evaluator=name))

@@ -80,7 +80,7 @@ def _first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
-    """The estimates behind the charts of sensitivity and consistency, where a study measures these.
+    """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
 
     Args:
         measurements: What the study's file asks for.
@@ -90,17 +90,18 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     Returns:
         The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
         the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
-        ``predictor`` in the cell); and the correlation of the two.
+        ``predictor`` in the cell); the correlation of the two; and calibration errors model by model.
     """
     if frame.is_empty():
         return []
     first = str(frame["evaluator"][0])
+    curves = [found for one in measurements if one.measure == "ece" for found in _coarser(one, frame)]
     asked = [one for one in measurements if one.measure in _OF and one.evaluator in (None, first)]
     if not asked:
-        return []
+        return curves
     frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
     few = _sample(frame, seed)
-    found: list[Estimate] = []
+    found = curves
     for one in asked:
         found += _classes(one, frame)
         found += _spread(one, frame)
@@ -109,6 +110,13 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     if all(pair):
         found.append(sensitivity_with_consistency(*pair))
     return found
+
+
+def _coarser(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
+    by = tuple(one.options.get("by", ()))
+    kept = tuple(column for column in by if column in ("model", "evaluator"))
+    return one.of(frame, by=kept) if kept and kept != by else []
 
 
 def _plain(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ NAMES = {
     *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),
     *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
     *("variance-shares", "answer-entropy", "strict-stability"),
+    *("inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
 }
 
 
@@ -202,3 +204,25 @@ def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChar
 
 def test_items_of_the_study_are_as_many_as_said() -> None:
     assert ITEMS % 4 == 0  # the gold labels' shares above are a quarter each
+
+
+def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
+    for figure in drawn.values():
+        assert not figure.title.endswith(", with intervals"), figure.title
+        assert "_" not in figure.title + figure.subtitle
+
+
+def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -> None:
+    figure = drawn["inter-pss-by-paraphrase-temperature"]
+    with unchecked():
+        told = json.dumps(figure.draw(width=720).to_dict())
+    assert '"all answers"' in told
+    assert '"filtered"' in told
+
+
+def test_parse_rates_are_told_once_where_the_report_has_them_by_other_cells_too(every: EveryChart) -> None:
+    again = [one for one in every.estimates if one.measure == "verbal_calibration_parse_rate"]
+    finer = [replace(one, cell={**one.cell, "variant": "simple-0.1-0"}) for one in again]
+    results = Results(every.lock, every.annotations, every.estimates, audit=[*every.audit, *finer])
+    (figure,) = (one for one in figures(results) if one.name == "parse-rates")
+    assert len(figure.estimates) == len([one for one in again if one.value is not None])

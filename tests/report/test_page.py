@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import StoreError
+from quaver.records import Estimate
 from quaver.report import write_report
 from quaver.report.numbers import printed
 
@@ -197,3 +198,31 @@ def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
         visit.page.locator("#checklist input").fill("seed")
         assert table.locator("tbody tr:visible").count() == 1
         assert (visit.said, visit.asked) == ([], [report.as_uri()])
+
+
+def test_paper_has_the_method_and_no_closed_parts(browser: Any, make: Any, tmp_path: Path) -> None:
+    study = make(layouts=[f"f{n}" for n in range(40)])
+    study.estimates = [
+        Estimate("accuracy", 0.5, 0.4, 0.6, cell={"variant": v["id"]}) for v in study.lock["variants"]
+    ]
+    with Visit(browser, write_report(tmp_path, **study.inputs())) as visit:
+        page = visit.page
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#method dl:visible").count() > 1
+        assert page.locator("#prompts pre:visible").count() > 0
+        assert page.locator("details:not([open]):visible").count() == 0
+        worst = page.locator("#worst table").first
+        assert worst.locator("tbody tr:visible").count() <= 30
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="screen")
+        assert page.locator("#method dl:visible").count() == 0
+        assert page.locator("#prompts > details").count() == 21  # twenty, and one that holds the others
+
+
+def test_long_texts_are_lists_on_a_phone(browser: Any, report: Path) -> None:
+    with Visit(browser, report, 390) as visit:
+        cell = visit.page.locator("#checklist table.wordy td[data-name='how, or what is missing']").first
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390

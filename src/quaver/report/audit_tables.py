@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
@@ -22,7 +23,7 @@ Row = tuple[str | Markup, ...]
 def flips_table(results: Results) -> Table:
     """For each two evaluators, a row a cell: what the second read otherwise, and accuracy by each."""
     rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
-    for one in _of(results, "evaluator_flips"):
+    for one in results.in_order(_of(results, "evaluator_flips")):
         kind = one.measure.removeprefix("evaluator_flips")
         rows.setdefault(tuple(one.cell.values()), {})[kind] = one
     whole = [of[""] for of in rows.values() if "" in of and "second" in of[""].cell]
@@ -42,7 +43,7 @@ def flips_table(results: Results) -> Table:
         "right by the first",
         "by the second",
         "gain",
-        "of the right now wrong",
+        "right, now wrong",
     )
     return _table(columns, headings, made)
 
@@ -50,6 +51,7 @@ def flips_table(results: Results) -> Table:
 def recovered_table(results: Results) -> Table:
     """How much of a variant's gap in accuracy the second evaluator closes."""
     some = [one for one in _of(results, "recovered_share") if one.value is not None]
+    some = [one for one in results.in_order(some) if one.value or one.low is not None]
     columns = list(dict.fromkeys((*_PAIR, "variant", *_columns(some))))
     means = {"recovered_share": "one model"}
     made: list[Row] = []
@@ -62,8 +64,15 @@ def recovered_table(results: Results) -> Table:
 
 def compliance_table(results: Results) -> Table:
     """The share of answers with a label, by variant and by factor level, and why the others have none."""
-    some = [one for one in _of(results, "compliance") if one.value is not None]
+    some = results.in_order(one for one in _of(results, "compliance") if one.value is not None)
     shared = [c for c in ("evaluator", "model", "decoding") if len({one.cell.get(c) for one in some}) > 1]
+    asked: Counter[tuple[str, ...]] = Counter()
+    for one in some:
+        if "variant" in one.cell:
+            asked[_condition(one)] += one.details.get("answers", 0)
+    some = [
+        one for one in some if "variant" in one.cell or one.details.get("answers") != asked[_condition(one)]
+    ]
     made: list[Row] = []
     for one in some:
         about = [c for c in one.cell if c not in ("evaluator", "model", "decoding")] or [""]
@@ -71,12 +80,22 @@ def compliance_table(results: Results) -> Table:
             results.variant_name(one.cell[c]) if c == "variant" else one.cell[c] for c in about if c
         )
         failures = one.details.get("failures", {})
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in failures.items())
+        why = "; ".join(f"{_reason(reason)} ({count:,})" for reason, count in failures.items())
         told = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
         made.append((*told, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
     headings = ("by", "level", "with a label", "interval", "answers", "why not (times)")
     table = _table(shared, headings, made, words=2)
     return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
+
+
+def _condition(one: Estimate) -> tuple[str, ...]:
+    return tuple(one.cell.get(column, "") for column in ("evaluator", "model", "decoding"))
+
+
+def _reason(told: str) -> str:
+    """Why an answer has no label, its status in words; once where the reason says the same."""
+    status, colon, why = told.partition(": ")
+    return f"{status.replace('_', ' ')}{colon}{why}"
 
 
 def missing_table(results: Results) -> Table:
@@ -89,9 +108,10 @@ def missing_table(results: Results) -> Table:
     some = [ends["least"] for ends in pairs.values() if len(ends) == 2]
     columns = [c for c in _columns(some) if c != "label"]
     made: list[Row] = []
-    for (kind, *_), ends in pairs.items():
-        if len(ends) < 2:
-            continue
+    places = {id(one): at for at, one in enumerate(results.in_order(some))}
+    both = (kind for kind, ends in pairs.items() if len(ends) == 2)
+    for kind, *rest in sorted(both, key=lambda key: places[id(pairs[key]["least"])]):
+        ends = pairs[kind, *rest]
         least, most = ends["least"], ends["most"]
         what = f"share of {results.label_name(least.cell['label'])}" if "label" in least.cell else kind
         gone = f"{least.details['missing']:,} of {least.details['answers']:,}"
@@ -103,7 +123,8 @@ def missing_table(results: Results) -> Table:
 
 def parse_rates_table(results: Results) -> Table:
     """Where stated confidence could be read often enough to be measured."""
-    some = [one for one in _of(results, "verbal_calibration_parse_rate") if one.value is not None]
+    every = results.in_order(_of(results, "verbal_calibration_parse_rate"))
+    some = [one for one in every if one.value is not None]
     columns = _columns(some)
     made: list[Row] = []
     for one in some:
@@ -153,5 +174,5 @@ def _table(columns: Sequence[str], headings: Sequence[str], rows: Sequence[Row],
         told,
         tuple(rows[:_MOST_ROWS]),
         frozenset(range(len(columns) + words, len(told))),
-        f"{left} more rows are in estimates.csv." if left > 0 else "",
+        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
     )

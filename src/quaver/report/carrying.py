@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from quaver.records import Estimate
+from quaver.report.measure_words import in_words
 from quaver.report.numbers import number, percent_measure, points, printed, value_and_interval
 from quaver.report.results import NO_LABEL, Results, varying
 
-__all__ = ["STABLE", "carrying", "named", "readiness_headline"]
+__all__ = ["STABLE", "carrying", "named", "readiness_headline", "readiness_sentences"]
 
 STABLE = 0.8
 """Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
@@ -38,21 +39,46 @@ def named(results: Results, label: str) -> Markup:
 
 def readiness_headline(results: Results) -> Markup | None:
     """Whether what was profiled may be put to work, by the thresholds that the study states."""
-    profiles = [one for one in results.of("readiness") if "verdict" in one.details]
+    profiles = _profiles(results)
     if not profiles:
         return None
-    columns = varying(profiles)
     told = []
-    for one in profiles:
-        name = " · ".join(one.cell[column] for column in columns if column in one.cell)
-        name = f"“{name}”" if name else "the model"
-        met, criteria = one.details["met"], one.details["criteria"]
-        told.append(Markup("{} is {}: {} of {} met").format(name, one.details["verdict"], met, criteria))
-    said = Markup("By the thresholds that were stated, {}.")
-    if len(told) > 2 * _FEW:
-        ready = sum(one.details["verdict"] == "ready" for one in profiles)
-        return said.format(f"{ready} of {len(profiles)} are ready")
-    return said.format(Markup("; ").join(told))
+    for verdict in ("ready", "not ready", "undecided"):
+        own = [name for name, one in profiles if one.details["verdict"] == verdict]
+        if own:
+            named = f"{len(own)} of {len(profiles)}" if len(own) > _FEW else _listed(own)
+            told.append(Markup("{} {} {}").format(named, "is" if len(own) == 1 else "are", verdict))
+    return Markup("By the thresholds that were stated, {}.").format(Markup("; ").join(told))
+
+
+def readiness_sentences(results: Results) -> list[Markup]:
+    """How many criteria each profile meets, and which it misses."""
+    told = []
+    for name, one in _profiles(results):
+        missed = [
+            in_words(other.measure.removeprefix("readiness_"))
+            for other in results.estimates
+            if other.measure.startswith("readiness_")
+            and other.cell == one.cell
+            and other.details.get("verdict") == "not met"
+        ]
+        why = f" (not met: {', '.join(missed)})" if missed else ""
+        said = Markup("{} meets {} of {} criteria{}")
+        told.append(said.format(name, one.details["met"], one.details["criteria"], why))
+    sentence = Markup("; ").join(told[: 2 * _FEW])
+    return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if told else []
+
+
+def _profiles(results: Results) -> list[tuple[str, Estimate]]:
+    """Each profile with the name of what it is of."""
+    some = [one for one in results.in_order(results.of("readiness")) if "verdict" in one.details]
+    columns = varying(some)
+    names = (" · ".join(one.cell[column] for column in columns if column in one.cell) for one in some)
+    return [(f"“{name}”" if name else "the model", one) for name, one in zip(names, some, strict=True)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _few(some: Sequence[Estimate]) -> str | None:

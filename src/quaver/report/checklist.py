@@ -16,12 +16,13 @@ _CALIBRATION = ("ece", "mce", "brier", "ece_shift", "verbal_calibration")
 Row = tuple[str, str, str]
 
 
-def checklist(results: Results, raw_kept: bool) -> Table:
+def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
     """What readers of an audit ask for, answered.
 
     Args:
         results: The study.
         raw_kept: Whether the raw answers are stored.
+        paid: What each model's answers took, where that is known.
     """
     rows = [
         _normalisation(results),
@@ -35,6 +36,7 @@ def checklist(results: Results, raw_kept: bool) -> Table:
         _seeds(results),
         _versions(results),
         _stopping(results),
+        _cost(paid),
     ]
     return Table(("asked", "reported", "how, or what is missing"), tuple(rows), name="checklist")
 
@@ -148,7 +150,9 @@ def _edits(results: Results) -> Row:
 def _exclusions(results: Results) -> Row:
     asked = "What was left out of the estimates"
     kinds = dict.fromkeys(kind for one in results.estimates for kind in one.excluded)
-    told = ", ".join(map(str, kinds)) or "nothing"
+    if not kinds:
+        return asked, "yes", "nothing"
+    told = ", ".join(str(kind).replace("_", " ") for kind in kinds)
     return asked, "yes", f"{told}; counts under What could not be measured"
 
 
@@ -191,6 +195,22 @@ def _stopping(results: Results) -> Row:
     if missing > 0:
         return asked, "in part", f"{missing:,} calls of the design are not answered; no stopping rule was set"
     return asked, "yes", "the whole design was asked; no rule ended it early"
+
+
+def _cost(paid: Table | None) -> Row:
+    asked = "What it cost"
+    if paid is None or not paid.rows:
+        return asked, "no", "what the answers took is not known"
+    at = paid.columns.index("US dollars")
+    unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
+    if unknown:
+        return (
+            asked,
+            "in part",
+            f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
+        )
+    total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
+    return asked, "yes", f"calls, tokens and ${total:,.4f} in all, by model under Method"
 
 
 def _many(n: int, noun: str) -> str:

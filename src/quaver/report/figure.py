@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaver.records import Estimate
+from quaver.report.measure_words import ALL
 from quaver.report.numbers import percent_measure, printed
 from quaver.report.results import Results, varying
 from quaver.report.tables import Table
@@ -56,7 +57,7 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     columns = varying(known)
 
     def told(one: Estimate) -> str:
-        cell = (one.cell.get(column, "all") for column in columns)
+        cell = (one.cell.get(column, ALL.get(column, "all")) for column in columns)
         names = [results.variant_name(v) if c == "variant" else v for c, v in zip(columns, cell, strict=True)]
         return printed(one.value or 0.0, percent) + (f" ({', '.join(names)})" if names else "")
 
@@ -75,7 +76,7 @@ def names(one: Estimate, columns: Sequence[str], results: Results) -> list[str]:
     """
     found = []
     for column in columns:
-        value = one.cell.get(column)
+        value = one.cell.get(column, ALL.get(column))
         if value is None:
             continue
         if column == "variant":

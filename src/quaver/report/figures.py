@@ -15,20 +15,22 @@ from quaver.report.charts.effects import effect_figures
 from quaver.report.charts.histograms import histogram_figure
 from quaver.report.charts.levels import level_chart
 from quaver.report.charts.matrices import matrix_figure
+from quaver.report.charts.mixed import mixed_figure
 from quaver.report.charts.parse_rates import parse_rate_figure
-from quaver.report.charts.plane import axis_name
 from quaver.report.charts.predictors import predictor_figure
+from quaver.report.charts.readiness import readiness_figure
 from quaver.report.charts.reliability import reliability_figure
 from quaver.report.charts.repeats import repeats_figure
-from quaver.report.charts.scores import AXES, MOST_ROWS, accuracy_chart, score_chart, stability_chart
+from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.shifts import shift_figure
 from quaver.report.charts.specifications import specification_chart
 from quaver.report.charts.spread import spread_figure
-from quaver.report.charts.trend import section_of, trend_figures
+from quaver.report.charts.trend import trend_figures
 from quaver.report.charts.variance import variance_figure
 from quaver.report.figure import BARS, Figure, spoken
 from quaver.report.finding import strongest_factor
+from quaver.report.measure_words import AGAINST_NONE, TITLES, axis_of, section_of, title_of
 from quaver.report.numbers import printed
 from quaver.report.plain_text import slug
 from quaver.report.results import NO_LABEL, Results
@@ -57,17 +59,30 @@ def figures(results: Results) -> list[Figure]:
     found.append(_valid(results, factor))
     found += _conclusions(results)
     drawn = {name for figure in found if figure for name in (figure.measure, *figure.also)}
-    known = {*drawn, *_CHARTS, "label_shares", "compliance"}
+    known = {*drawn, *_CHARTS, *_TABLED, "label_shares", "compliance"}
     others = [measure for measure in results.measures if measure not in known]
     others = [measure for measure in others if not measure.startswith("conclusion")]
     found += [_scores(results, measure, factor, score_chart) for measure in others]
-    return _named_apart([figure for figure in found if figure])
+    made = [figure for figure in found if figure]
+    return _named_apart(sorted(made, key=lambda one: _place(one.measure)))
+
+
+def _place(measure: str) -> int:
+    """Where among the figures of its section one of a measure stands: intra before inter, then the rest."""
+    known = (at for at, family in enumerate(("intra_pss", "inter_pss")) if measure.startswith(family))
+    return next(known, 2 if section_of(measure) == "stability" else 0)
 
 
 _MOST_MODELS = 8
+_CLOSER = frozenset({"f1_micro", "f1_label", "brier"})
+_TABLED = frozenset(
+    f"evaluator_flips_{kind}" for kind in ("accuracy_first", "accuracy_second", "newly_wrong")
+)
+"""What the table of the evaluators compared shows better than a chart."""
 _CHARTS: dict[str, Callable[..., Any]] = {
     "intra_pss": stability_chart,
     "inter_pss": stability_chart,
+    "inter_model": stability_chart,
     "sensitivity": score_chart,
     "consistency": score_chart,
     "accuracy": accuracy_chart,
@@ -83,6 +98,7 @@ def _one(family: Callable[[Results], Figure | None]) -> Callable[[Results], list
 
 
 _FAMILIES: tuple[Callable[[Results], list[Figure]], ...] = (
+    _one(readiness_figure),
     _one(repeats_figure),
     distance_figures,
     distribution_figures,
@@ -95,6 +111,7 @@ _FAMILIES: tuple[Callable[[Results], list[Figure]], ...] = (
     _one(spread_figure),
     against_accuracy_figures,
     effect_figures,
+    _one(mixed_figure),
     _one(shift_figure),
     _one(variance_figure),
 )
@@ -201,19 +218,21 @@ def _scores(
     some = [one for one in results.main(measure) if id(one) not in without]
     if not any(one.value is not None for one in some):
         return None
-    title = _TITLES.get(measure, f"{measure.replace('_', ' ').capitalize()}, with intervals")
+    title = title_of(measure)
     many = sum(one.value is not None for one in some) > MOST_ROWS
     cut = f" The {MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest are drawn." if many else ""
+    zero = " Dashed: 0." if measure in AGAINST_NONE else ""
     grouped = factor if any("variant" in one.cell for one in some) else None
     return Figure(
         slug(measure),
         measure,
         section_of(measure),
         title,
-        f"{_capital(AXES.get(measure, axis_name(measure)))}. {BARS}{cut}",
+        f"{_capital(axis_of(measure))}. {BARS}{zero}{cut}",
         lambda **how: draw(some, results, factor=grouped, **how),
         some,
         f"{title}. {spoken(some, results)}",
+        closer=measure in _CLOSER,
     )
 
 
@@ -228,33 +247,12 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
         "valid-rate",
         "compliance",
         "answers",
-        title if several else _TITLES["compliance"],
+        title if several else TITLES["compliance"],
         f"Share of answers from which a label was read. {BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
         some,
         f"{title}. {spoken(some, results)}",
     )
-
-
-_TITLES = {
-    "intra_pss": "The same prompt, asked again: intra-prompt stability",
-    "inter_pss": "Another prompt, the same question: inter-prompt stability",
-    "sensitivity": "How readily the label changes with the prompt: sensitivity",
-    "consistency": "How alike items of one class are answered: consistency",
-    "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
-    "compliance": "How many answers could be read",
-    "answer_entropy": "How much repeated answers differ: entropy",
-    "strict_stability": "How many items are always answered alike: strict stability",
-    "mode_frequency": "How often the commonest answer is given: mode frequency",
-    "ece": "How far confidence is from being right: expected calibration error",
-    "mce": "How far confidence is from being right at most: maximum calibration error",
-    "brier": "Confidence against being right: Brier score",
-    "f1": "Right labels, all classes alike: F1",
-    "verbal_calibration_ece": "How far stated confidence is from being right",
-    "verbal_calibration_minus_accuracy": "Stated confidence less the share right (above 0: overconfident)",
-    "verbal_calibration_ece_gap": "Calibration error of stated less that of token confidence",
-    "verbal_calibration_minus_token": "Stated less token confidence",
-}
 
 
 def _capital(text: str) -> str:

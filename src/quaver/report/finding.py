@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from quaver.records import Estimate
-from quaver.report.carrying import STABLE, carrying, named, readiness_headline
+from quaver.report.carrying import STABLE, carrying, named, readiness_headline, readiness_sentences
 from quaver.report.numbers import number, points
 from quaver.report.results import NO_LABEL, Results
 
@@ -61,7 +61,7 @@ def finding(results: Results) -> Finding:
     else:
         headline = Markup("One way of asking only: this study cannot say how much the labels depend on it.")
     if ready := readiness_headline(results):
-        headline, sentences = ready, [headline, *sentences]
+        headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
     return Finding(headline, (*sentences, *carrying(results)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from quaver.records import Estimate
 from quaver.report.results import Results
+from quaver.report.setting_in_words import setting_in_words
 from quaver.report.tables import Table
 
 __all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "references", "rules"]
@@ -30,7 +31,8 @@ def method_paragraph(results: Results, cost: Table) -> str:
         cost: What each model's answers took.
     """
     lock = results.lock
-    items, conditions = lock.get("items", {}), lock.get("conditions", ())
+    items = lock.get("items", {})
+    conditions = [one for one in lock.get("conditions", ()) if not one.get("follow_up")]
     gold = sum(items.get("gold", {}).values())
     labels = ", ".join(results.label_names.values())
     repeats = sorted({c["repeats"] for c in conditions})
@@ -47,9 +49,12 @@ def method_paragraph(results: Results, cost: Table) -> str:
         )
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
         + (f", asked {_times(repeats)}" if repeats else "")
-        + f", {lock.get('calls', 0):,} calls in all.",
+        + f", {lock.get('calls', 0):,} calls in all"
+        + (", follow-ups among them." if lock.get("follow_ups") else "."),
+        *setting_in_words(results),
         *lock.get("notes", ()),
         f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
+        + (f" ({', '.join(results.evaluators)})" if len(results.evaluators) > 1 else "")
         + (
             f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."
             if results.evaluators
@@ -63,7 +68,13 @@ def method_paragraph(results: Results, cost: Table) -> str:
     edits = lock.get("wordings", {}).get("edits", ())
     if edits:
         parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
-    return " ".join([*parts, *_cited(results), *_measured_with(results), *_taken(cost)])
+    return " ".join([*parts, *_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)])
+
+
+def _excluded(results: Results) -> list[str]:
+    """What estimates leave out, by kind."""
+    kinds = dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))
+    return [f"Answers that some estimates leave out, each counted: {', '.join(kinds)}."] if kinds else []
 
 
 def _cited(results: Results) -> list[str]:
@@ -79,7 +90,10 @@ def _cited(results: Results) -> list[str]:
         named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
         authors = _BEFORE.split(reference[: year.start()])[-1]
         told.append(f"{named} after {authors} {year.group().strip()}")
-    return [f"The measures are {'; '.join(told)}."] if told else []
+    asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
+    asked = asked or results.measures
+    said = [f"Measured were {', '.join(dict.fromkeys(asked))}."] if asked else []
+    return said + ([f"Of these are defined: {'; '.join(told)}."] if told else [])
 
 
 def _measured_with(results: Results) -> list[str]:
@@ -103,7 +117,7 @@ def _taken(cost: Table) -> list[str]:
         money = of["US dollars"]
         paid = {"unknown": "at a price that is not known", "0": "at no charge"}.get(money, f"for ${money}")
         told.append(
-            f"{of['model']} answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
+            f"“{of['model']}” answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
             f"tokens read and {of['tokens written']} written, {paid}."
         )
     return told
@@ -118,6 +132,8 @@ def _collected(told: Mapping[str, Any]) -> list[str]:
     missing = told.get("total", 0) - told.get("answered", 0)
     if missing > 0 and not told.get("rounds"):
         parts.append(f"{missing:,} calls of the design are not answered (yet).")
+    elif told.get("total") and not told.get("rounds"):
+        parts.append("The whole design was asked; no rule ended the collection early.")
     return parts + [f"Warning: {one}." for one in told.get("warnings", ())]
 
 

@@ -22,6 +22,21 @@ SHARES = frozenset(
         "variation",
         "unlike_share",
         "unlike_held",
+        "strict_stability",
+        "mode_frequency",
+        "spread",
+        "differences",
+        "evaluator_flips",
+        "evaluator_flips_accuracy_first",
+        "evaluator_flips_accuracy_second",
+        "evaluator_flips_accuracy_gain",
+        "evaluator_flips_newly_wrong",
+        "verbal_calibration_parse_rate",
+        "readiness_accuracy",
+        "readiness_compliance",
+        "readiness_spread",
+        "readiness_flips",
+        "readiness_parse_rate",
     }
 )
 """Measures that are shares of answers, printed as percents."""

@@ -38,6 +38,11 @@ __all__ = ["finding_picture", "write_report"]
 _WIDE = 720
 _NARROW = 344
 _MOST_PROMPTS = 400
+_LISTED_PROMPTS = 20
+"""Of more, the others are folded in."""
+
+_PRINTED_ROWS = 30
+"""Of a table, on paper; the style sheet counts to it as well."""
 
 
 def write_report(
@@ -168,6 +173,8 @@ def _page(
         references=references([*results.estimates, *results.audit]),
         rules=rules(results),
         stable=STABLE,
+        printed_rows=_PRINTED_ROWS,
+        listed_prompts=_LISTED_PROMPTS,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -185,7 +192,17 @@ def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str
     sections: dict[str, dict[str, dict[str, Any]]] = {
         name: {}
         for name in (
-            *("finding", "factors", "conclusions", "stability", "sensitivity", "accuracy", "answers", "more"),
+            *(
+                "finding",
+                "readiness",
+                "factors",
+                "conclusions",
+                "stability",
+                "sensitivity",
+                "accuracy",
+                "answers",
+                "more",
+            ),
         )
     }
     for figure in drawn:

@@ -46,6 +46,7 @@ def page_tables(
         behind: Where item texts, raw answers and costs are looked up.
     """
     answers = worst_answers_table(results, found, behind)
+    paid = cost_table(behind.costs() if behind else ())
     tables = {
         "statuses": statuses(results),
         "compliance": compliance_table(results),
@@ -57,19 +58,22 @@ def page_tables(
         "worst-items": worst_items_table(results, found, behind),
         "worst-answers": answers,
         "causes": causes_table(told),
-        "cost": cost_table(behind.costs() if behind else ()),
+        "cost": paid,
         "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
         "noise": noise_table(results),
         "unmeasured": undefined_table(results),
         "left-out": _left_out_table(results),
         "edits": edits_table(results),
-        "checklist": checklist(results, behind is not None and behind.raw),
+        "checklist": checklist(results, behind is not None and behind.raw, paid),
     }
     return {name: replace(table, name=name) for name, table in tables.items()}
 
 
 def _left_out_table(results: Results) -> Table:
-    rows = tuple((measure, kind, f"{n:,}", f"{count:,}") for measure, kind, n, count in left_out(results))
+    rows = tuple(
+        (measure, kind.replace("_", " "), f"{n:,}", f"{count:,}")
+        for measure, kind, n, count in left_out(results)
+    )
     return Table(("measure", "what", "estimates", "times"), rows, frozenset({2, 3}))
 
 

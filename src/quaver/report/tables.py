@@ -9,6 +9,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from quaver.records import Estimate
+from quaver.report.measure_words import ALL
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
@@ -16,6 +17,7 @@ __all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_tab
 
 _MOST_ROWS = 600
 _PRINTED = 60
+_LONG = 60
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 
 
@@ -38,6 +40,13 @@ class Table:
     name: str = ""
 
     @property
+    def wordy(self) -> bool:
+        """Whether it has long texts: on a phone its rows are lists."""
+        return any(
+            len(cell) > _LONG for row in self.rows for at, cell in enumerate(row) if at not in self.numeric
+        )
+
+    @property
     def printed(self) -> bool:
         """Whether it is short enough for a paper to print."""
         return 0 < len(self.rows) <= _PRINTED
@@ -58,7 +67,7 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         value = escape("—") if one.value is None else number(one.value, percent)
         verdict = one.details.get("verdict")
         remarks = [str(said) for said in (verdict, one.reason) if said] + [*one.warnings]
-        cells = [one.measure if c == "measure" else one.cell.get(c, "") for c in columns]
+        cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
         rows.append((*cells, value, interval(one), str(one.n), "; ".join(remarks)))
     at = len(columns)
     left = len(estimates) - _MOST_ROWS
@@ -66,7 +75,7 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         (*columns, "value", _level(estimates), "n", "remarks"),
         tuple(rows),
         frozenset({at, at + 1, at + 2}),
-        f"{left} more rows are in estimates.csv." if left > 0 else "",
+        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
     )
 
 

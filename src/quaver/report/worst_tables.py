@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from quaver.records import Unlike
 from quaver.report.behind import Behind, Cost, PartCost, RawAnswer
-from quaver.report.numbers import number
+from quaver.report.numbers import interval, number
 from quaver.report.prompts import marked
 from quaver.report.results import NO_LABEL, Results
 from quaver.report.tables import Table
@@ -107,18 +107,25 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     variants = {str(one["id"]): one for one in results.variants}
     known = {measure: _by_variant(results, measure) for measure in ("accuracy", "wording_stability")}
     extra = [measure for measure, values in known.items() if values]
+    ends = {
+        one.cell["variant"]: interval(one)
+        for one in results.anywhere("unlike_share")
+        if "variant" in one.cell
+    }
     rows = []
     for row in found.variants.head(_WORST).iter_rows(named=True):
         variant = variants.get(row["variant"], {})
         more = [known[measure].get(row["variant"], "—") for measure in extra]
         text = _cut(_asked(variant))
         share = number(row["share"], percent=True)
-        cells = (results.variant_name(row["variant"]), share, f"{row['answers']:,}", *more)
+        own = (results.variant_name(row["variant"]), share, ends.get(row["variant"], ""))
+        cells = (*own, f"{row['answers']:,}", *more)
         rows.append((*cells, text, _differences(results, variant)))
     titles = {"accuracy": "accuracy", "wording_stability": "own stability"}
     columns = (
         "variant",
         "unlike the others",
+        "95 % interval",
         "answers",
         *(titles[m] for m in extra),
         "what it asks",
@@ -126,7 +133,7 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     )
     left = found.variants.height - _WORST
     note = f"{left:,} more variants are in annotations.parquet." if left > 0 else ""
-    return Table(columns, tuple(rows), frozenset(range(1, 3 + len(extra))), note, "worst-variants")
+    return Table(columns, tuple(rows), frozenset(range(1, 4 + len(extra))), note, "worst-variants")
 
 
 _FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.report.charts.forest import Forest, Mark, draw, rounded_up
 from quaver.report.figure import BARS, Figure, cell_name, spoken
 from quaver.report.numbers import number
 from quaver.report.results import Results, varying
@@ -40,7 +40,7 @@ def calibration_shift_figure(results: Results) -> Figure | None:
         Mark(one.value or 0.0, one.low, one.high, row=cell_name(one, columns, results), series=_SHIFT)
         for one in some
     ]
-    top = max(end for mark in marks for end in (mark.value, mark.high or 0.0))
+    top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
     title = "How far normalising token confidence moves the calibration error"
     cut = f" The {_MOST} largest shifts of {len(every)} are drawn." if len(every) > _MOST else ""
     rows = tuple(
@@ -59,7 +59,7 @@ def calibration_shift_figure(results: Results) -> Figure | None:
         "accuracy",
         title,
         f"Expected calibration error by each, and how far they lie apart. {BARS}{cut}",
-        partial(draw, Forest(marks, "expected calibration error", domain=(0.0, max(0.1, top)))),
+        partial(draw, Forest(marks, "expected calibration error", domain=(0.0, top))),
         every,
         f"{title}. Shifts: {spoken(every, results)}",
         table=Table(heads, rows, frozenset(range(1, 6))),

@@ -79,7 +79,7 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure |
         measure,
         "stability",
         title,
-        f"A dot for each wording. {BARS} Distance: 1 − {_measured(results)}.",
+        f"A dot for each wording. {BARS} Distance: 1 less the similarity ({_measured(results)}).",
         partial(draw, plane),
         some,
         f"{title}. {spoken(some, results)}",
@@ -94,4 +94,4 @@ def _measured(results: Results) -> str:
         for level in variant.get("origin", {}).values()
         if "meaning" in level
     }
-    return " or ".join(sorted(methods)) or "the similarity of meaning"
+    return " or ".join(sorted(methods)) or "of meaning"

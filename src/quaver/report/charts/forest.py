@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 import altair as alt
@@ -24,7 +25,7 @@ from quaver.report.charts.theme import (
 )
 from quaver.report.plain_text import one_line
 
-__all__ = ["Forest", "Mark", "Reference", "draw"]
+__all__ = ["Forest", "Mark", "Reference", "draw", "rounded_up"]
 
 _GAP = 14
 _NARROWEST = 56
@@ -71,6 +72,7 @@ class Forest:
         domain: Ends of the axis, widened where a mark lies outside.
         references: Lines to compare with.
         colour: What colours tell, ``"panel"`` or ``"series"``.
+        order: The panels from left to right; by default as they come.
         names: Printed names of panels, where these are not the names.
     """
 
@@ -80,6 +82,7 @@ class Forest:
     domain: tuple[float, float] | None = None
     references: Sequence[Reference] = ()
     colour: str = "series"
+    order: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -102,7 +105,9 @@ def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "
         subtitle: What the marks mean.
     """
     lines = _lines(forest.marks)
-    panels = list(dict.fromkeys(mark.panel for mark in forest.marks)) or [""]
+    there = dict.fromkeys(mark.panel for mark in forest.marks)
+    panels = [*(name for name in forest.order if name in there), *there] or [""]
+    panels = list(dict.fromkeys(panels))
     series = list(dict.fromkeys(mark.series for mark in forest.marks)) or [""]
     left = _left(lines, width)
     gap = _GAP if width >= _PHONE else 9
@@ -115,10 +120,26 @@ def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "
     for some in across:
         each = (width - left - _PAD) / min(fit, len(panels)) - gap
         parts: list[Any] = [_names(lines, left, step)]
-        parts += [_panel(forest, lines, panel, panels.index(panel), series, each, step) for panel in some]
+        shared = all(reference.panel is None for reference in forest.references)
+        rooms = [len(some) * (each + gap) if at == 0 else 0.0 for at in range(len(some))]  # said once
+        parts += [
+            _panel(
+                forest, lines, panel, panels.index(panel), series, (each, step, rooms[at] if shared else each)
+            )
+            for at, panel in enumerate(some)
+        ]
         blocks.append(alt.hconcat(*parts, spacing=gap, bounds="flush"))
     whole = alt.vconcat(*blocks, spacing=8)
     return finished(whole, width=width, title=title, subtitle=subtitle)
+
+
+def rounded_up(ends: Iterable[float]) -> float:
+    """An end of an axis of shares that has room for all of these: in steps of a tenth, at most 1.
+
+    >>> rounded_up([0.03, 0.16]), rounded_up([0.97]), rounded_up([])
+    (0.2, 1.0, 0.1)
+    """
+    return min(1.0, max(1, ceil(10 * max(ends, default=0.0) + 0.1)) / 10)
 
 
 def _lines(marks: Sequence[Mark]) -> _Lines:
@@ -148,7 +169,7 @@ def _left(lines: _Lines, width: int) -> float:
 
 def _step(lines: float, series: int) -> float:
     roomy = 17 if lines <= 30 else 14 if lines <= 70 else 11.5
-    return max(roomy, 7.0 * series + 3)
+    return max(roomy, 7.0 * series + (3 if series < 3 else 10))
 
 
 def _scale(lines: _Lines) -> Any:
@@ -194,12 +215,20 @@ def _ticks(forest: Forest, width: float) -> dict[str, Any]:
     if forest.percent and forest.domain == (0.0, 1.0):
         steps = 2 if width < 200 else 4 if width < 420 else 5
         return {"values": [step / steps for step in range(steps + 1)], "format": "%"}
-    return {"tickCount": 3 if width < 110 else 5, "format": "%" if forest.percent else "~g"}
+    few = 180 if forest.percent else 110
+    return {"tickCount": 3 if width < few else 5, "format": "%" if forest.percent else "~g"}
 
 
 def _panel(
-    forest: Forest, lines: _Lines, panel: str, at: int, series: Sequence[str], width: float, step: float
+    forest: Forest,
+    lines: _Lines,
+    panel: str,
+    at: int,
+    series: Sequence[str],
+    sizes: tuple[float, float, float],
 ) -> Any:
+    """One panel; of ``sizes``: its width, a row's height, and the room for what its dashed lines are."""
+    width, step, room = sizes
     low, high = _domain(forest)
     x = alt.X(
         "value:Q",
@@ -237,24 +266,27 @@ def _panel(
             fill=alt.Fill("fill:N", scale=None),
         )
     )
-    heading = _heading(forest, panel, [r.text for r in known if r.text], width)
+    heading = _heading(forest, panel, (width, room))
     return alt.layer(*layers).properties(width=width, height=lines.count * step, title=heading)
 
 
-def _heading(forest: Forest, panel: str, references: Sequence[str], width: float) -> Any:
+def _heading(forest: Forest, panel: str, rooms: tuple[float, float]) -> Any:
+    """A panel's name in its width, and what the dashed lines are in all the room that there is for it."""
     common: dict[str, Any] = {"anchor": "start", "frame": "group", "offset": 4, "color": INK}
+    width, room = rooms
+    known = [r.text for r in forest.references if r.text and r.panel in (None, panel)]
+    references = ", ".join(known)
     name = forest.names.get(panel, panel)
     if not name:
-        text = fitted(", ".join(references), width, 10.5) or "\u00a0"
+        text = fitted(references, width, 10.5) or "\u00a0"
         return options(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
-    if not forest.references:
+    if not any(r.text for r in forest.references):
         return options(text=fitted(name, width, 12.5), fontSize=11.5, **common)
     # Headings stand at one height only where each has a second line, as tall as the others'.
-    second = fitted(", ".join(references), width + 8, 10)
     return options(
         text=fitted(name, width, 12.5),
-        subtitle=second or forest.references[0].text,
-        subtitleColor=SOFT if second else "transparent",
+        subtitle=fitted(references, room + 8, 10) if room and references else "dashed",
+        subtitleColor=SOFT if room and references else "transparent",
         fontSize=11.5,
         subtitleFontSize=10,
         **common,

@@ -84,7 +84,8 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     rows = list(dict.fromkeys(square.row for square in own))
     columns = list(dict.fromkeys(square.column for square in own))
     left = min(max(text_width(one_line(row)) for row in rows) + 10, 0.4 * width) if grid.named else 0.0
-    wide = min(92.0 * len(columns), width - left - 16) if grid.named else grid.side
+    each = max(92.0, *(text_width(one.text, 10.5) + 14 for one in own))
+    wide = min(each * len(columns), width - left - 16) if grid.named else grid.side
     above = _ABOVE if grid.named else 0.0
     high = _STEP * (len(rows) + above) if grid.named else grid.side
     scales = (
@@ -92,15 +93,16 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
         options(domain=[len(rows) - 0.5, -0.5 - above], nice=False),
     )
     x, y = alt.X("x:Q", scale=scales[0], axis=None), alt.Y("y:Q", scale=scales[1], axis=None)
-    squares = [_square(one, columns.index(one.column), rows.index(one.row)) for one in own]
+    squares = [
+        _square(one, columns.index(one.column), rows.index(one.row), wide / len(columns)) for one in own
+    ]
     drawn = _squares(squares, scales, written=len(squares) <= 400)
     if grid.named:
         drawn.append(_column_names(columns, x, y, wide / len(columns)))
     body = alt.layer(*drawn).properties(width=wide, height=high)
     if not grid.named:
-        return body.properties(
-            title=panel_heading(grid.names.get(panel, panel), grid.headings.get(panel, ""), wide, 14)
-        )
+        name, under = grid.names.get(panel, panel), grid.headings.get(panel, "")
+        return body.properties(title=panel_heading(name, under, wide, 14))
     beside = _texts([{"x": 0, "y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
     named = [beside.properties(width=left, height=high), body]
     return alt.hconcat(*named, spacing=0, bounds="flush")
@@ -115,8 +117,9 @@ def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
     return texts.encode(x=x, y=y, text=alt.Text("text:N"))
 
 
-def _square(one: Square, column: int, row: int) -> dict[str, Any]:
+def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
     inset = 0.02
+    text = one.text if text_width(one.text, 10.5) < width else one.text.partition(" · ")[0]
     return {
         "x": column,
         "y": row,
@@ -126,7 +129,7 @@ def _square(one: Square, column: int, row: int) -> dict[str, Any]:
         "bottom": row + 0.5 - inset,
         "value": one.value,
         "shade": round(0.05 + 0.87 * min(1.0, max(0.0, one.value)), 2),
-        "text": one.text,
+        "text": text,
         "ink": PAPER if one.value > 0.85 else INK,
         "marked": one.marked,
     }

@@ -11,7 +11,16 @@ from markupsafe import Markup
 
 from quaver.records import Estimate
 from quaver.report.charts.distributions import spread_out
-from quaver.report.charts.theme import DATA, INK, PAPER, SOFT, Chart, finished, fitted, inline, options
+from quaver.report.charts.theme import (
+    DATA,
+    INK,
+    PAPER,
+    Chart,
+    finished,
+    inline,
+    options,
+    panel_heading,
+)
 from quaver.report.figure import Figure, cell_name
 from quaver.report.numbers import printed
 from quaver.report.results import Results, varying
@@ -80,17 +89,7 @@ def _panel(one: Estimate, name: str, width: float) -> Any:
     ).properties(
         width=width,
         height=_HEIGHT,
-        title=options(
-            text=fitted(name, width, 12.5),
-            subtitle=f"{one.details.get('values', 0):,} pairs",
-            anchor="start",
-            frame="group",
-            offset=3,
-            color=INK,
-            subtitleColor=SOFT,
-            fontSize=11.5,
-            subtitleFontSize=10,
-        ),
+        title=panel_heading(name, f"{one.details.get('values', 0):,} pairs", width),
     )
 
 

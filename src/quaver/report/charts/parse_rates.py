@@ -18,7 +18,9 @@ _MOST_COLUMNS = 8
 
 def parse_rate_figure(results: Results) -> Figure | None:
     """A matrix of the parse rates; None where there are none."""
-    every = [one for one in results.in_order(results.anywhere(_MEASURE)) if one.value is not None]
+    asked = results.of(_MEASURE)  # by the cells that the study names, else variant by variant
+    found = asked or [one for one in results.audit if one.measure == _MEASURE]
+    every = [one for one in results.in_order(found) if one.value is not None]
     if not every:
         return None
     columns = sorted(varying(every), key=lambda name: len({one.cell.get(name) for one in every}))

@@ -10,9 +10,8 @@ import altair as alt
 
 from quaver.report.charts.legend import legend, look
 from quaver.report.charts.theme import SOFT, Chart, finished, fitted, inline, options, panel_heading
-from quaver.report.plain_text import one_line
 
-__all__ = ["Guide", "Plane", "Spot", "axis_name", "draw"]
+__all__ = ["Guide", "Plane", "Spot", "draw"]
 
 _GAP = 26
 _AXIS = 44
@@ -123,8 +122,10 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
         )
     )
     told = ", ".join(guide.text for guide in plane.guides if guide.text)
-    heading = panel_heading(plane.names.get(panel, panel), told, width)
-    return alt.layer(*layers).properties(width=width, height=_HEIGHT, title=heading)
+    drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
+    if not told and not any(spot.panel for spot in plane.spots):
+        return drawn
+    return drawn.properties(title=panel_heading(plane.names.get(panel, panel), told, width))
 
 
 def _scale(ends: tuple[float, float]) -> Any:
@@ -183,12 +184,3 @@ def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Se
         line = Chart(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
         found.append(line.encode(x=x, y=alt.Y("y:Q", scale=_scale((y_ends[0], y_ends[1])))))
     return found
-
-
-def axis_name(column: str) -> str:
-    """A column as an axis calls it.
-
-    >>> axis_name("paraphrase_temperature")
-    'paraphrase temperature'
-    """
-    return one_line(column.replace("_", " "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from markupsafe import Markup
@@ -21,11 +22,9 @@ _ENDS = ("right_low", "right_high")
 
 def reliability_figure(results: Results) -> Figure | None:
     """A panel a cell of the calibration error; None where no bins are known."""
-    every = [
-        one
-        for one in results.in_order(results.of("ece"))
-        if one.value is not None and one.details.get("curve")
-    ]
+    every = _curves(results, results.of("ece"))
+    if len(every) > _MOST:  # each model and evaluator over all else
+        every = _curves(results, (one for one in results.audit if one.measure == "ece")) or every
     if not every:
         return None
     columns = varying(every)
@@ -67,6 +66,10 @@ def reliability_figure(results: Results) -> Figure | None:
         f"{title}. Expected calibration error: {spoken(every, results)}",
         table=_table(every, results),
     )
+
+
+def _curves(results: Results, some: Iterable[Estimate]) -> list[Estimate]:
+    return [one for one in results.in_order(some) if one.value is not None and one.details.get("curve")]
 
 
 def _heading(one: Estimate, columns: list[str], results: Results) -> str:

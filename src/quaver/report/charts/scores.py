@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from statistics import median
 from typing import Any
 
 from quaver.records import Estimate
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.measure_words import AGAINST_NONE, ALL, axis_of
 from quaver.report.numbers import percent_measure, printed
 from quaver.report.results import Results, varying
 
-__all__ = ["AXES", "MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
+__all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
 
 MOST_ROWS = 120
 """Of more cells than these, the lowest and highest are drawn; the table and the CSV hold all."""
-
-AXES: Mapping[str, str] = {
-    "intra_pss": "Krippendorff’s α over repeats",
-    "inter_pss": "Krippendorff’s α over prompts",
-    "accuracy": "share of right answers",
-    "compliance": "share of answers with a label",
-    "sensitivity": "sensitivity (0: never changes)",
-    "consistency": "consistency (1: alike within a class)",
-    "answer_entropy": "entropy in bits (0: always the same)",
-    "strict_stability": "share of items always answered alike",
-    "ece": "expected calibration error",
-    "verbal_calibration_ece": "expected calibration error",
-    "verbal_calibration_minus_accuracy": "stated confidence less share right",
-}
 
 
 def score_chart(
@@ -68,6 +56,10 @@ def score_chart(
         panel = "model"
     if domain is None and known[0].measure in ("sensitivity", "consistency"):
         domain = (0.0, 1.0)
+    if domain is None and known[0].measure == "spread_size_correlation":
+        domain = (-1.0, 1.0)
+    if not references and known[0].measure in AGAINST_NONE:
+        references = [Reference(0.0, "")]
     told = [c for c in columns if c not in (series, panel)]
     apart = _apart(known)
     marks = [
@@ -75,17 +67,18 @@ def score_chart(
     ]
     forest = Forest(
         marks,
-        AXES.get(known[0].measure, known[0].measure.replace("_", " ")),
+        axis_of(known[0].measure),
         percent=percent_measure(known[0].measure),
         domain=domain,
         references=references,
+        order=results.order(panel) if panel else (),
     )
     return draw(forest, width=width, title=title, subtitle=subtitle)
 
 
 def _apart(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
     """Headings for estimates whose cells have unlike columns: what each kind holds fixed."""
-    kinds = list(dict.fromkeys(frozenset(one.cell) for one in known))
+    kinds = list(dict.fromkeys(frozenset(one.cell) - set(ALL) for one in known))
     if len(kinds) < 2:
         return {}
     common = frozenset.intersection(*kinds)
@@ -111,10 +104,21 @@ def _drawn(known: Sequence[Estimate], results: Results, factor: str | None) -> l
 
     def order(one: Estimate) -> tuple[Any, ...]:
         level = results.factor_levels.get(one.cell.get("variant", ""), {}).get(factor or "", "")
-        cell = ((places[c].get(v, len(places[c])), v) for c, v in sorted(one.cell.items(), reverse=True))
+        cell = (
+            (places[c].get(v, len(places[c])), _amount(v), v)
+            for c, v in sorted(one.cell.items(), reverse=True)
+        )
         return (len(one.cell), sorted(one.cell), levels.get(level, 0), *cell)
 
     return sorted(chosen, key=order)
+
+
+def _amount(level: str) -> float:
+    """A level as a number, to stand after a lower one; those that are none, in their own order, last."""
+    try:
+        return float(level)
+    except ValueError:
+        return inf
 
 
 def _mark(
@@ -133,13 +137,15 @@ def _mark(
     for column in told:
         value = one.cell.get(column)
         if value is None:  # this estimate is about all of them
-            continue
+            value = ALL.get(column)
+            if value is None:
+                continue
         if column == "variant":
             value = results.variant_name(value, without=factor if grouped else None)
         elif column in ("label", "class"):
             value = results.label_name(value)
         names.append(value)
-    group = f"{factor}: {level}" if grouped else apart.get(frozenset(one.cell), "")
+    group = f"{factor}: {level}" if grouped else apart.get(frozenset(one.cell) - set(ALL), "")
     return Mark(
         one.value or 0.0,
         one.low,

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from quaver.records import Estimate
-from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.report.charts.forest import Forest, Mark, draw, rounded_up
 from quaver.report.figure import Figure, cell_name, spoken
 from quaver.report.numbers import number
 from quaver.report.results import Results, varying
@@ -28,6 +28,7 @@ def spread_figure(results: Results) -> Figure | None:
     some = sorted(every, key=lambda one: -(one.value or 0.0))[:_MOST] if len(every) > _MOST else every
     columns = varying(every)
     marks = [mark for one in some for mark in _marks(one, cell_name(one, columns, results))]
+    top = rounded_up(end for mark in marks for end in (mark.value, mark.high or 0.0))
     title = "How far accuracy lies apart between the prompts, and how far noise alone would put it"
     cut = f" The {_MOST} largest of {len(every)} are drawn." if len(every) > _MOST else ""
     floors = sum(one.details.get("floor_high", -1.0) >= (one.value or 0.0) for one in every)
@@ -38,7 +39,7 @@ def spread_figure(results: Results) -> Figure | None:
         title,
         "The highest less the lowest accuracy. Noise alone: the same, with each item’s answers dealt to the "
         f"prompts at random. Lines are 95 % intervals.{cut}",
-        partial(draw, Forest(marks, "highest less lowest accuracy", percent=True, domain=(0.0, 1.0))),
+        partial(draw, Forest(marks, "highest less lowest accuracy", percent=True, domain=(0.0, top))),
         every,
         f"{title}. {spoken(every, results)} In {floors} of {len(every)} cells noise alone gives as much.",
         table=_table(every, results),

@@ -108,6 +108,9 @@ def panel_heading(name: str, second: str, width: float, size: float = 12.5) -> A
         width: Of the panel, in pixels.
         size: That the name is taken to be printed in.
     """
+    head, dot, last = name.rpartition(" · ")
+    if dot and text_width(name, size) > width:  # its last part has room on the second line
+        name, second = head, f"{last}, {second}" if second else last
     return options(
         text=fitted(name, width, size) or "\u00a0",
         subtitle=fitted(second, width + 8, 10) or "\u00a0",

@@ -6,41 +6,30 @@ import math
 from collections.abc import Sequence
 
 from quaver.records import Estimate
-from quaver.report.charts.plane import Guide, Plane, Spot, axis_name, draw
-from quaver.report.charts.scores import AXES
+from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.figure import MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.measure_words import ALL, axis_of, in_words, section_of, title_of
 from quaver.report.numbers import percent_measure
 from quaver.report.plain_text import slug
 from quaver.report.results import Results, varying
 
-__all__ = ["numeric_column", "section_of", "trend_figures"]
+__all__ = ["numeric_column", "trend_figures"]
 
 _TITLES = {
     "inter_pss": "Stability across wordings",
     "intra_pss": "Stability across repeats",
     "answer_entropy": "Entropy of repeated answers",
 }
-_STABILITY = frozenset({"inter_pss", "intra_pss", "pooled_pss", "wording_stability", "original_agreement"})
-_SECTIONS = {
-    **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
-    **dict.fromkeys(("sensitivity", "consistency"), "sensitivity"),
-    **dict.fromkeys(("accuracy", "f1", "ece", "mce", "brier", "spread", "ece_shift"), "accuracy"),
-    **dict.fromkeys(("label_shares", "generalizability", "generalizability_component"), "factors"),
-    "compliance": "answers",
-}
+_COLUMNS = {"share": "share of the items"}
+"""Columns whose names say too little."""
+_BARRED = frozenset(
+    {"inter_pss", "intra_pss", "inter_pss_subsamples", "intra_pss_subsamples", "pooled_pss"}
+    | {"wording_stability", "original_agreement"}
+)
+_ELSEWHERE = frozenset({"label_shares", "spread", "mixed_effects", "mixed_effects_sd"})
+"""What other charts show better."""
 _NEVER = frozenset({"variant", "item", "repeat", "repeats", "label", "class", "level", "model", "evaluator"})
 _LEAST = 3
-
-
-def section_of(measure: str) -> str:
-    """Where in the report a measure's charts stand."""
-    if measure in _STABILITY or measure.startswith(("intra_pss", "inter_pss", "expected_")):
-        return "stability"
-    if measure.startswith(("factor_effects", "distribution_shift")):
-        return "factors"
-    if measure.startswith("verbal_calibration"):
-        return "accuracy"
-    return _SECTIONS.get(measure, "more")
 
 
 def numeric_column(
@@ -89,7 +78,7 @@ def _temperature(decoding: str, results: Results) -> float | None:
 
 def trend_figures(results: Results) -> list[Figure]:
     """A figure for each measure that was taken at several numbers of something."""
-    made = [_figure(measure, results) for measure in results.measures if measure != "label_shares"]
+    made = [_figure(measure, results) for measure in results.measures if measure not in _ELSEWHERE]
     return [figure for figure in made if figure is not None]
 
 
@@ -104,7 +93,8 @@ def _figure(measure: str, results: Results) -> Figure | None:
     ]
     panel = "model" if "model" in over and len(over) > 1 else None
     rest = [name for name in over if name != panel]
-    series = list(dict.fromkeys(cell_name(one, rest, results, "") for one in some))
+    default = next((ALL[name] for name in rest if name in ALL), "all answers") if rest else ""
+    series = list(dict.fromkeys(cell_name(one, rest, results, default) for one in some))
     shown = set(series[:MOST_SERIES])
     spots = [
         Spot(
@@ -113,34 +103,40 @@ def _figure(measure: str, results: Results) -> Figure | None:
             one.low,
             one.high,
             panel=one.cell.get("model", "") if panel else "",
-            series=cell_name(one, rest, results, ""),
+            series=cell_name(one, rest, results, default),
         )
         for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
-        if cell_name(one, rest, results, "") in shown
+        if cell_name(one, rest, results, default) in shown
     ]
     if len({spot.x for spot in spots}) < _LEAST:
         return None
-    bar = measure in _STABILITY
+    bar = measure in _BARRED
     plane = Plane(
         spots,
-        axis_name(column),
-        AXES.get(measure, axis_name(measure)),
+        _COLUMNS.get(column, in_words(column)),
+        axis_of(measure),
         joined=True,
         y_ends=(0.0, 1.0) if bar or percent_measure(measure) else None,
         percent="y" if percent_measure(measure) else "",
         guides=[Guide("dashed: 0.8", 0.8)] if bar else (),
         order=[name for name in series if name in shown],
     )
-    name = _TITLES.get(measure, axis_name(measure).capitalize())
-    title = f"{name} by {axis_name(column)}"
+    title = _title(measure, column)
     cut = f" The first {MOST_SERIES} of {len(series)} lines are drawn." if len(series) > MOST_SERIES else ""
     return Figure(
         slug(f"{measure}-by-{column}"),
         measure,
         section_of(measure),
         title,
-        f"{axis_name(AXES.get(measure, measure)).capitalize()}. Bands are 95 % intervals.{cut}",
+        f"{axis_of(measure)[:1].upper()}{axis_of(measure)[1:]}. Bands are 95 % intervals.{cut}",
         lambda **how: draw(plane, **how),
         some,
         f"{title}. {spoken(some, results)}",
     )
+
+
+def _title(measure: str, column: str) -> str:
+    if column == "share":  # a chart of subsamples says so itself
+        return title_of(measure)
+    name = _TITLES.get(measure) or title_of(measure).partition(": ")[0].removesuffix(", with intervals")
+    return f"{name} by {in_words(column)}"
