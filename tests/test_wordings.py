@@ -221,6 +221,9 @@ def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="unknown model 'mien'") as raised:
         opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).run()
     assert str(raised.value).startswith("study.yaml:1: variants[0]")
+    with pytest.raises(UnknownName) as foreseen:
+        opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).plan()
+    assert str(foreseen.value).startswith("study.yaml:1: variants[0].model: unknown model 'mien'")
 
 
 # --------------------------------------------------------------------------- edits

@@ -115,7 +115,12 @@ class Plugins:
         """
         if isinstance(asked, str):
             if asked not in models:
-                raise UnknownName("model", asked, models, where="model")
+                where = (
+                    self._source.where("variants", index, "model")
+                    for index, one in enumerate(self._spec.variants)
+                    if one.options.get("model") == asked
+                )
+                raise UnknownName("model", asked, models, where=next(where, "model"))
             return asked, models[asked]
         name = str(asked.get("name", asked.get("model", asked.get("use", "model"))))
         name = f"{name} beside" if name in models else name
