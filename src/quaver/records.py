@@ -206,6 +206,17 @@ class Condition:
     follow_up: str = ""
     parent: int | None = None
 
+    @property
+    def asked_as(self) -> str:
+        """How it is drawn and what is asked beside, in words.
+
+        >>> Condition("m", "original", "greedy", 1).asked_as
+        'greedy'
+        >>> Condition("m", "original", "greedy", 1, follow_up="constrained").asked_as
+        'greedy, constrained'
+        """
+        return f"{self.decoding}, {self.follow_up}" if self.follow_up else self.decoding
+
 
 class Message(NamedTuple):
     """One turn of the conversation that a model sees.

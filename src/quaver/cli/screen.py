@@ -239,7 +239,7 @@ def _shown(progress: Progress, conditions: Sequence[Condition]) -> Group:
 
 
 def _condition(one: Condition) -> str:
-    return f"{one.model} · {one.decoding} · {one.variant}"
+    return f"{one.model} · {one.asked_as} · {one.variant}"
 
 
 def errors_table(kinds: Counter[str]) -> Group:

@@ -45,7 +45,7 @@ def command(
     if unfinished and now.answered and len(now.conditions) > 1:
         heads = ("model", "decoding", "variant", "answered", "of")
         rows = [
-            (one.condition.model, one.condition.decoding, one.condition.variant, one.answered, one.wanted)
+            (one.condition.model, one.condition.asked_as, one.condition.variant, one.answered, one.wanted)
             for one in unfinished[:_SHOWN]
         ]
         screen.print(drawn(heads, rows, "Conditions that are not finished:"))

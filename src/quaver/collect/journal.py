@@ -35,10 +35,10 @@ class Journal:
 
     The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
     (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
-    tokens, money, rate), ``error`` (one call's: model, variant, decoding, item, repeat, kind, error),
-    ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that is of no use) and
-    ``ended`` (how, done, missing; where how is ``error``, the error instead). Each has a ``time``, in seconds
-    since 1970.
+    tokens, money, rate), ``error`` (one call's: model, variant, decoding, follow_up, item, repeat, kind,
+    error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that is of no
+    use) and ``ended`` (how, done, missing; where how is ``error``, the error instead). Each has a ``time``,
+    in seconds since 1970.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class Journal:
         if call.condition < len(self._conditions):
             condition = self._conditions[call.condition]
             about |= {"variant": condition.variant, "decoding": condition.decoding}
+            about |= {"follow_up": condition.follow_up} if condition.follow_up else {}
         if call.item < len(self._items):
             about["item"] = self._items[call.item]
         if self._told[kind] <= _TOLD:
