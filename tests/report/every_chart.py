@@ -24,6 +24,7 @@ BY = ("model", "decoding", "evaluator")
 
 _MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("label_shares", {"by": (*BY, "variant"), "missing": "category"}),
+    ("label_shares", {"by": (*BY, "strategy"), "missing": "category"}),
     ("intra_pss", {"by": BY}),
     ("inter_pss", {"by": BY}),
     ("inter_pss", {"by": (*BY, "paraphrase_temperature")}),

@@ -24,7 +24,7 @@ NAMES = {
     *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),
     *("factor-effects", "factor-interactions", "factor-token-effects", "distribution-shift"),
     *("variance-shares", "answer-entropy", "strict-stability"),
-    *("inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
+    *("label-distributions", "inter-model", "readiness", "f1-macro", "f1-micro", "f1-label"),
 }
 
 

@@ -13,6 +13,7 @@ from quaver.report.charts.distances import distance_figures
 from quaver.report.charts.distributions import distribution_figures
 from quaver.report.charts.effects import effect_figures
 from quaver.report.charts.histograms import histogram_figure
+from quaver.report.charts.label_stacks import label_stack_figure
 from quaver.report.charts.levels import level_chart
 from quaver.report.charts.matrices import matrix_figure
 from quaver.report.charts.mixed import mixed_figure
@@ -99,6 +100,7 @@ def _one(family: Callable[[Results], Figure | None]) -> Callable[[Results], list
 
 _FAMILIES: tuple[Callable[[Results], list[Figure]], ...] = (
     _one(readiness_figure),
+    _one(label_stack_figure),
     _one(repeats_figure),
     distance_figures,
     distribution_figures,

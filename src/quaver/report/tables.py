@@ -17,7 +17,7 @@ __all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_tab
 
 _MOST_ROWS = 600
 _PRINTED = 60
-_LONG = 60
+_LONG = 45
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 
 

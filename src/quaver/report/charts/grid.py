@@ -119,7 +119,7 @@ def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
 
 def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
     inset = 0.02
-    text = one.text if text_width(one.text, 10.5) < width else one.text.partition(" · ")[0]
+    text = one.text if text_width(one.text, 10.5) < width - 8 else one.text.partition(" · ")[0]
     return {
         "x": column,
         "y": row,

@@ -13,7 +13,7 @@ from quaver.report.numbers import number, printed
 from quaver.report.results import Results, varying
 from quaver.report.tables import Table
 
-__all__ = ["shift_figure"]
+__all__ = ["gold_bar", "shift_figure"]
 
 _MOST = 40
 
@@ -34,7 +34,7 @@ def shift_figure(results: Results) -> Figure | None:
         some = [one for one in every if id(one) in kept]
     labels = [*results.label_names, *(name for one in every for name in one.details["shares"])]
     order = list(dict.fromkeys(labels))
-    bars = [_gold(results, order)] if results.gold_shares else []
+    bars = [gold_bar(results, order)] if results.gold_shares else []
     bars += [
         Bar(
             _name(one, columns, results),
@@ -75,7 +75,8 @@ def _name(one: Estimate, columns: list[str], results: Results) -> str:
     return " · ".join(told) or "all answers"
 
 
-def _gold(results: Results, order: list[str]) -> Bar:
+def gold_bar(results: Results, order: list[str]) -> Bar:
+    """How the gold labels are distributed."""
     return Bar("gold labels", {name: results.gold_shares.get(name, 0.0) for name in order}, bold=True)
 
 
