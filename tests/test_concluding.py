@@ -173,7 +173,7 @@ def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("bound", "said"),
     [
-        ("conclusion[conclusion=aeg] < 0", "there are age, fake"),
+        ("conclusion[conclusion=aeg] < 0", "there are conclusion=age, model=fake"),
         ("conclusion_holds < 0", "gives no draws"),
         ("conclusoin < 0", "did you mean 'conclusion'"),
     ],

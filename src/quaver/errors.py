@@ -22,7 +22,7 @@ into these at one boundary each: the YAML and pydantic ones in ``design.study_fi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "ContextOverflow",
@@ -38,6 +38,9 @@ __all__ = [
     "UnknownName",
     "nearest",
 ]
+
+_MOST_NAMES = 60
+"""Names that an error lists."""
 
 
 class QuaverError(Exception):
@@ -148,10 +151,15 @@ class UnknownName(QuaverError):
         super().__init__(
             f"unknown {kind} {name!r}",
             where=where,
-            expected=f"one of {', '.join(known)}" if known else f"no {kind} is known here",
+            expected=f"one of {_listed(known)}" if known else f"no {kind} is known here",
             found=name,
             fix=fix or (f"did you mean {guess!r}?" if guess else None),
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -110,6 +110,38 @@ def test_a_share_by_group_is_a_difference_of_shares():
     assert (whole.value, whole.details["verdict"]) == (pytest.approx(0.4), "reverses")
 
 
+@pytest.mark.parametrize(("few", "formula"), [(1, "g"), (3, "g"), (5, "g + age"), (8, "g")])
+def test_a_small_group_decides_nothing_by_chance(few, formula):
+    # 60 runs without an effect: 7 or more verdicts have a probability of 0.03, were it 5 %.
+    rng = np.random.default_rng(few)
+    wrong = 0
+    for _ in range(60):
+        frame = pl.DataFrame(
+            {
+                "item": np.arange(80),
+                "label": np.where(rng.random(80) < 0.5, "yes", "no"),
+                "g": ["x"] * few + ["y"] * (80 - few),
+                "age": rng.normal(size=80),
+            }
+        )
+        (found,) = conclusion(
+            frame, formula=f"share(yes) ~ {formula}", effect="g[x] > g[y]", labels=YES_NO, resamples=200
+        )
+        assert found.low <= found.value <= found.high
+        assert any("one side of the contrast" in told for told in found.warnings)
+        wrong += found.details["verdict"] != "not distinguishable"
+    assert wrong < 7
+
+
+def test_a_small_group_that_is_clearly_another_is_seen():
+    labels = ["yes"] * 12 + ["no"] * 76
+    frame = pl.DataFrame({"item": range(88), "label": labels, "g": ["x"] * 8 + ["y"] * 80})
+    (found,) = conclusion(frame, formula="share(yes) ~ g", effect="g[x] > g[y]", labels=YES_NO, **FAST)
+    assert found.details["verdict"] == "holds"
+    # 8 of 8: 0.631 at least; 4 of 80: 0.123 at most (Clopper and Pearson).
+    assert found.low == pytest.approx(0.95 - np.hypot(1 - 0.6306, 0.1231 - 0.05), abs=1e-3)
+
+
 def test_numbers_repeats_and_what_is_missing():
     levels = LabelSet((Label("1", "1", value=1.0), Label("5", "5", value=5.0)), "interval")
     frame = pl.DataFrame(

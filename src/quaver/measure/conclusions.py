@@ -17,10 +17,10 @@ from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.consensus import dawid_skene, majority, votes
 from quaver.measure.effects import Effect, read_effect
 from quaver.measure.formula import design, parsed
-from quaver.measure.intervals import Claim, Interval, clopper_pearson, estimate, undefined
+from quaver.measure.intervals import FEW, Claim, Interval, clopper_pearson, estimate, undefined
 from quaver.measure.means import differing
 from quaver.measure.ratings import label_set_of
-from quaver.measure.regression import contrast_bound, linear, logistic
+from quaver.measure.regression import contrast_bound, linear, logistic, two_sided_bound
 from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, checked, frame_of, label_counts
 from quaver.records import Estimate, LabelSet
 
@@ -82,7 +82,11 @@ def read_formula(formula: str) -> Regression:
             found=formula,
         )
     plain = _FACTOR.sub(r"\1", right)
-    terms = parsed(f"label ~ {plain}")[1]
+    try:
+        terms = parsed(f"label ~ {plain}")[1]
+    except MeasureError as error:
+        error.fix = f"in {formula!r}; make a column for anything else"
+        raise
     columns = tuple(dict.fromkeys(name for term in terms for name in term))
     return Regression(share[1] if share else None, columns, frozenset(_FACTOR.findall(right)), plain)
 
@@ -137,7 +141,8 @@ def conclusion(
         labels that all variants give together; ``conclusion_gold`` of the true labels; and
         ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the shares of variants,
         with Clopper & Pearson's interval, which takes the variants for a random sample of all that might
-        have been used.
+        have been used. Where one side of the contrast rests on fewer than 15 items (a small group), the
+        interval is the wider one of the bootstrap's and of what these items allow, and a warning says so.
 
     Raises:
         MeasureError: Formula, effect, a column or an option cannot be used.
@@ -330,13 +335,26 @@ class _Cell:
             if self._regression == "linear":
                 value = float(draws.point[0])
                 claim = replace(claim, spread=lambda share: Interval(*(value + end for end in moves(share))))
-            made = estimate(claim, draws, cell.units, self._resampling)
+            made = self._of_few(estimate(claim, draws, cell.units, self._resampling), matrix, outcome, ends)
         details = {**made.details, "verdict": effect.verdict(made.low, made.high)}
         lost = details.get("undefined_resamples", 0)
         warnings = made.warnings
         if lost > 0.05 * self._resampling.resamples:
             warnings += (f"{lost} resamples had no solution and are left out: the interval is a rough one",)
         return replace(made, details=details, warnings=warnings)
+
+    def _of_few(self, made: Estimate, matrix: Floats, outcome: Floats, ends: tuple[float, float]) -> Estimate:
+        """The estimate with an interval that knows how few items a side of the contrast has."""
+        if made.value is None or made.low is None or made.high is None:
+            return made
+        contrast, clusters = self._table.effect.contrast, self._cell.units.clusters
+        confidence = self._resampling.confidence
+        few, bound = two_sided_bound(matrix, outcome, contrast, confidence, ends, self._regression, clusters)
+        if few >= FEW:
+            return made
+        told = f"one side of the contrast rests on about {few:.1f} {made.unit}s: its interval is a bound"
+        low, high = min(made.low, made.value + bound.low), max(made.high, made.value + bound.high)
+        return replace(made, low=low, high=high, warnings=(*made.warnings, told))
 
     def _reason(self, outcome: Floats) -> str:
         known = np.isfinite(outcome)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from quaver.measure.bootstrap import Floats, Statistic
 from quaver.measure.intervals import Interval
 
-__all__ = ["contrast_bound", "linear", "logistic"]
+__all__ = ["contrast_bound", "linear", "logistic", "two_sided_bound"]
 
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
@@ -105,19 +106,84 @@ def contrast_bound(
     >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
     Interval(low=-0.25, high=0.25)
     """
+    told, lever = outcome[np.isfinite(outcome)], _levers(matrix, outcome, contrast, kind)
+    down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
+    up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
+    moved = share * told.size
+    return Interval(-_largest(down, moved), _largest(up, moved))
+
+
+def two_sided_bound(
+    matrix: Floats,
+    outcome: Floats,
+    contrast: Floats,
+    confidence: float,
+    ends: tuple[float, float],
+    kind: Literal["linear", "logistic"] = "linear",
+    clusters: NDArray[np.int64] | None = None,
+) -> tuple[float, Interval]:
+    """How few items one side of a contrast has, and how far the contrast may lie down and up.
+
+    A contrast sets the items that raise it (those with a_i > 0, see `contrast_bound`) against those that
+    lower it. A side's outcomes have the mean Σ|a_i|y_i / Σ|a_i|, as of m = (Σ|a_i|)² / Σa_i² items (Kish
+    1965), and so the interval of Clopper and Pearson; the two sides' distances are added as squares (Zou &
+    Donner 2008). A bootstrap cannot know this of a group of one, which is the same in every sample.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: As there.
+        contrast: As there.
+        confidence: Its level.
+        ends: The least and the largest outcome.
+        kind: Of regression.
+        clusters: Each item's unit, where items are not the units.
+
+    Returns:
+        m of the smaller side, and the distances, the first one negative.
+
+    One item labelled 1 against three, of which one is, (0.025, 1) against (0.008, 0.906): √(0.975² + 0.572²)
+    down, and 0.325 up:
+
+    >>> group = np.array([1.0, 0.0, 0.0, 0.0])
+    >>> x = np.stack([np.ones(4), group], 1)
+    >>> few, bound = two_sided_bound(x, np.array([1.0, 1, 0, 0]), np.array([0.0, 1]), 0.95, (0, 1))
+    >>> round(few, 9), round(bound.low, 2), round(bound.high, 2)
+    (1.0, -1.13, 0.32)
+    """
+    known = np.isfinite(outcome)
+    lever = _levers(matrix, outcome, contrast, kind)
+    told = (outcome[known] - ends[0]) / max(ends[1] - ends[0], 1e-300)
+    units = np.arange(told.size) if clusters is None else clusters[known]
+    sizes, squares = [], np.zeros(2)
+    for sign in (1.0, -1.0):
+        weights = np.maximum(sign * lever, 0.0)
+        if (total := float(weights.sum())) <= 1e-12 * float(np.abs(lever).sum()):
+            continue
+        size = total**2 / float((np.bincount(units, weights) ** 2).sum())
+        mean = float(np.clip(weights @ told / total, 0.0, 1.0))
+        tail = (1 - confidence) / 2
+        low = float(special.betaincinv(mean * size, (1 - mean) * size + 1, tail)) if mean > 0 else 0.0
+        high = float(special.betaincinv(mean * size + 1, (1 - mean) * size, 1 - tail)) if mean < 1 else 1.0
+        far = np.array([mean - low, high - mean]) * total * (ends[1] - ends[0])
+        if kind == "logistic" and 0 < mean < 1:
+            odds = special.logit(np.array([mean, low, high]))
+            far = np.maximum(far, np.abs(odds[1:] - odds[0]) * total * mean * (1 - mean))
+        squares += (far if sign > 0 else far[::-1]) ** 2
+        sizes.append(size)
+    down, up = np.sqrt(squares)
+    return min(sizes, default=0.0), Interval(-float(down), float(up))
+
+
+def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
+    """How far the contrast moves with each item's outcome, of the items that have one."""
     known, design, scale = _scaled(matrix, outcome)
-    told = outcome[known]
-    weighted = design
+    told, weighted = outcome[known], design
     if kind == "logistic":
         start = np.zeros((1, design.shape[1]))
         found = _newton(design, _products(design), told, np.ones((1, told.size)), start)
         chance = special.expit(np.nan_to_num(found) @ design.T)[0]
         weighted = design * (chance * (1 - chance))[:, None]
-    lever = design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale))
-    down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
-    up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
-    moved = share * told.size
-    return Interval(-_largest(down, moved), _largest(up, moved))
+    return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
 
 
 def _largest(moves: Floats, count: float) -> float:
