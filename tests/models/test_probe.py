@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from quaver.errors import ModelError
+from quaver.errors import ModelError, Unavailable
 from quaver.models import Needs
 from quaver.models.presets import PRESETS, Preset
 from quaver.models.served.connection import Connection
-from quaver.models.served.faults import Address, read_failure
+from quaver.models.served.faults import Address, Passing, read_failure
 from quaver.models.served.flight import Landed, Part
 from quaver.models.served.probe import Found, tried
 from quaver.records import Response
@@ -22,19 +22,24 @@ CHOICE = Needs(constraint=True)
 
 
 class Listed:
-    """A connection to a server that lists its models."""
+    """A connection to a server that lists its models, or fails to with a status."""
+
+    def __init__(self, status: int = 200) -> None:
+        self._status = status
 
     async def get(self, path: str) -> bytes:
+        if self._status != 200:
+            raise Passing(f"HTTP {self._status}", status=self._status, wait=0.0)
         return b"{}"
 
 
-def probed(answer: Callable[[Part], Response], needs: Needs, *allowed: str) -> Found:
+def probed(answer: Callable[[Part], Response], needs: Needs, *allowed: str, listing: int = 200) -> Found:
     async def arriving(connection: Connection, server: Preset, part: Part) -> Landed:
         return Landed([answer(part)] * part.n)
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Connection]:
-        yield cast(Any, Listed())
+        yield cast(Any, Listed(listing))
 
     return tried(PRESETS["vllm"], needs, connected, Address("http://x/v1", "m"), arriving, allowed)
 
@@ -59,6 +64,16 @@ def test_a_model_that_thinks_first_is_given_room_to_answer() -> None:
         probed(thinks(500, lambda part: "something"), CHOICE)
     with pytest.raises(ModelError, match="thinks for more than 2,048 tokens"):
         probed(thinks(5000, lambda part: part.request.choices[0]), CHOICE)
+
+
+def test_a_server_that_only_fails_to_list_its_models_is_asked_all_the_same() -> None:
+    def answer(part: Part) -> Response:
+        return Response(part.request.choices[0])
+
+    assert probed(answer, CHOICE, listing=500).downgrades == {}
+    for gone in (502, 503):
+        with pytest.raises(Unavailable, match="the server does not answer"):
+            probed(answer, CHOICE, listing=gone)
 
 
 def test_thinking_shows_whether_seeds_are_heeded() -> None:

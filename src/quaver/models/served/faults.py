@@ -33,6 +33,7 @@ class Passing(Exception):
         busy: It has more to do than it can.
         unreached: Nothing answers at its address.
         wait: Seconds for which it wants to be left alone.
+        status: Of the reply; 0 where none came, or one that was no error.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class Passing(Exception):
         busy: bool = False,
         unreached: bool = False,
         wait: float | None = None,
+        status: int = 0,
     ) -> None:
         super().__init__(reason)
         self.reason, self.limited, self.busy, self.unreached = reason, limited, busy, unreached
-        self.wait = wait
+        self.wait, self.status = wait, status
 
 
 class Refused(ModelError):
@@ -119,9 +121,9 @@ def read_failure(
     if status in (400, 403, 422) and (codes & _FILTERED or "content management policy" in message):
         return Response("", finish="content_filter", error=f"content filter: {message or told}"[:500])
     if status == 429 and not codes & _SPENT:
-        return Passing(told, limited=True, wait=retry_after(headers))
+        return Passing(told, limited=True, wait=retry_after(headers), status=status)
     if status >= 500 or status in _PASSING:
-        return Passing(told, busy=status in (503, 529), wait=retry_after(headers))
+        return Passing(told, busy=status in (503, 529), wait=retry_after(headers), status=status)
     if 300 <= status < 400:
         return _sends_elsewhere(status, headers.get("location", ""), address)
     return _refusal(status, message, address)

@@ -40,6 +40,9 @@ _SCHEMA = {
 _PAGE = re.compile(rb"\s*<(!doctype|html)", re.IGNORECASE)
 """How a page for people begins."""
 
+_NO_LIST = (500, 501)
+"""What a server may answer that cannot list its models, and does answer prompts."""
+
 _THINKING = 2048
 """Tokens for an answer whose first ones all went into thinking."""
 
@@ -155,6 +158,8 @@ class _Probe:
                 if _PAGE.match(await self._connection.get("/models")):
                     raise self._address.page()
             except Passing as fault:
+                if not left and fault.status in _NO_LIST:
+                    return
                 if (fault.unreached and left < 2) or not left:
                     raise self._address.silent(fault.reason) from None
                 await asyncio.sleep(fault.wait if fault.wait is not None else 0.3)
