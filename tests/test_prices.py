@@ -47,7 +47,7 @@ def test_where_a_price_comes_from(model: dict[str, Any], expected: Price | None)
     [
         ({"input": 1}, "needs both"),
         ({"like": "gpt-4o-mini", "input": 1, "output": 1}, "either like"),
-        ({"input": -1, "output": 1}, "greater than or equal to 0"),
+        ({"input": -1, "output": 1}, "expected: 0 or more"),
         ({}, "needs both"),
     ],
 )

@@ -11,7 +11,7 @@ import quaver
 
 ROOT = Path(quaver.__file__).parent
 STAGES = {"design", "collect", "score", "measure", "report"}
-SHARED = ["errors", "records", "registry", "secrets", "seeds", "shown", "spreadsheet"]
+SHARED = ["arguments", "errors", "records", "registry", "secrets", "seeds", "shown", "spreadsheet"]
 MAY = {("models/stored_answers.py", "collect")}
 """Recorded answers are read from a study's store."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from quaver.archive import MANIFEST, pack
+from quaver.arguments import guarded
 from quaver.bundled import FORM, BundledStudy
 from quaver.collect.copies import copy_store, copy_store_without
 from quaver.design.prompts import PromptWriter
@@ -25,6 +26,7 @@ from quaver.study import Study
 __all__ = ["bundle"]
 
 
+@guarded
 def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:
     """Pack a study: its file, lock, answers, annotations, estimates and report, with checksums.
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from quaver import registry
+from quaver.arguments import guarded
 from quaver.bounds import Bound, Judgement, read_bound
 from quaver.bundled import BundledStudy
 from quaver.concluding import CONCLUSIONS
@@ -98,6 +99,7 @@ def _told(one: Estimate) -> tuple[str, ...]:
     return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
 
 
+@guarded
 def compare(
     before: Study,
     after: Study | None = None,

@@ -42,6 +42,9 @@ __all__ = [
 _MOST_NAMES = 60
 """Names that an error lists."""
 
+_LONGEST = 120
+"""Characters of a name that nobody knows that are shown."""
+
 
 class QuaverError(Exception):
     """An error that the user can do something about.
@@ -147,12 +150,13 @@ class UnknownName(QuaverError):
         fix: str | None = None,
     ) -> None:
         known = sorted(known)
+        name = str(name)[:_LONGEST]
         guess = nearest(name, known)
         super().__init__(
             f"unknown {kind} {name!r}",
             where=where,
             expected=f"one of {_listed(known)}" if known else f"no {kind} is known here",
-            found=name,
+            found=name or "''",
             fix=fix or (f"did you mean {guess!r}?" if guess else None),
         )
 

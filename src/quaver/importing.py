@@ -10,6 +10,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from quaver.arguments import guarded
 from quaver.collect.sole_writer import writing
 from quaver.design.tables import Row, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
@@ -123,6 +124,7 @@ class _Table:
         return self.take(role, found[0], "recognised by its name") if found else None
 
 
+@guarded
 def import_annotations(
     path: str | Path,
     folder: str | Path | None = None,

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import polars as pl
 
 from quaver.archive import is_archive
+from quaver.arguments import guarded, shown
 from quaver.collect.budget import Price
 from quaver.collect.noise import Noise
 from quaver.collect.progress import Outcome, Progress
@@ -25,6 +26,7 @@ from quaver.design.experiment import Experiment
 from quaver.design.small import write_small
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.study_file import Source, read_part, read_study
+from quaver.errors import QuaverError
 from quaver.forecast import Forecast, forecast, forecast_of_wordings
 from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
 from quaver.models import Model
@@ -62,11 +64,19 @@ class Study:
     """
 
     def __init__(self, resolved: Resolved) -> None:
+        if not isinstance(resolved, Resolved):
+            raise QuaverError(
+                "a study is opened",
+                where="Study",
+                found=shown(resolved),
+                fix="quaver.Study.open(…), of a study file or what would stand in one",
+            )
         self._resolved = resolved
         self.spec, self.folder = resolved.spec, resolved.folder
         self._files = resolved.files
 
     @classmethod
+    @guarded
     def open(
         cls,
         study: str | Path | Mapping[str, Any],
@@ -126,6 +136,7 @@ class Study:
         """
         return self._resolved.experiment
 
+    @guarded
     def make_wordings(
         self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None
     ) -> list[str]:
@@ -143,6 +154,7 @@ class Study:
         """
         return make_wordings(self._resolved, again=again, watch=watch)
 
+    @guarded
     def export_wordings(self, path: str | Path) -> int:
         """Write every text that the variants bring to a table (CSV) that a person can edit.
 
@@ -154,6 +166,7 @@ class Study:
         """
         return export_wordings(self._resolved, Path(path))
 
+    @guarded
     def import_wordings(self, path: str | Path) -> list[Edit]:
         """Take over the edits made in a table that ``export_wordings`` wrote.
 
@@ -188,6 +201,7 @@ class Study:
         """
         return self._resolved.prices
 
+    @guarded
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
 
@@ -223,6 +237,7 @@ class Study:
 
     # ------------------------------------------------------------------- collect
 
+    @guarded
     def run(
         self,
         *,
@@ -274,6 +289,7 @@ class Study:
         with self._resolved.answers() as store:
             return store.counts(), self.experiment.calls - store.unfollowed()
 
+    @guarded
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Measure the engines' own noise on some of the study's prompts, and keep it for the report.
 
@@ -298,6 +314,7 @@ class Study:
 
     # ---------------------------------------------------------------------- score
 
+    @guarded
     def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the stored answers with evaluators; nothing is asked.
 
@@ -325,6 +342,7 @@ class Study:
         kept = kept_annotations(self._resolved)
         return self.rescore() if kept is None else kept
 
+    @guarded
     def export(self, path: str | Path) -> int:
         """Write every answered call with its readings to a file (the columns: ``quaver.export.export``).
 
@@ -343,6 +361,7 @@ class Study:
         with self._resolved.answers() as store:
             return export(Path(path), store, self.experiment, annotations)
 
+    @guarded
     def raw_answers(self, items: Collection[str]) -> pl.DataFrame:
         """The stored answers to some items, as they came: a row each, with its condition and ``output``.
 
@@ -362,6 +381,7 @@ class Study:
 
     # -------------------------------------------------------------------- measure
 
+    @guarded
     def measure(self, name: str, **options: Any) -> Estimates:
         """One measure of the annotations.
 
@@ -378,6 +398,7 @@ class Study:
         asked = read_part(MeasureSpec, {**options, "use": name}, Source(None, {}), ("measure",))
         return Estimates(measurement(self._resolved, asked, frame).of(frame))
 
+    @guarded
     def estimates(self, names: str | Sequence[str] | None = None) -> Estimates:
         """The study's measures, as its file asks for them.
 
@@ -401,6 +422,7 @@ class Study:
         found = pictured(self.measurements(None, frame), frame, seed)
         return Estimates([*found, *moved(self.experiment, evaluators, frame, seed)])
 
+    @guarded
     def measurements(
         self, names: str | Sequence[str] | None = None, frame: pl.DataFrame | None = None
     ) -> list[Measurement]:
@@ -421,6 +443,7 @@ class Study:
         """
         return with_something_to_read(self._resolved, self.annotations())
 
+    @guarded
     def sizes(self, width: float, measure: str | None = None) -> Sizing:
         """How many items, wordings and repeats an interval of a width takes.
 
@@ -473,6 +496,7 @@ class Study:
                 behind=StoredBehind(self.experiment, store, self.prices, self._resolved.spent_on_wordings()),
             )
 
+    @guarded
     def charts(self, width: int = 720) -> dict[str, Any]:
         """The report's charts by name, as Altair objects that can be shown, changed and saved.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.arguments import guarded
 from quaver.bundled import BundledStudy, opened_bundle, read_document
 from quaver.records import Estimate
 
@@ -45,6 +46,7 @@ class Verification:
         return not self.changed and not self.differing
 
 
+@guarded
 def verify(path: str | Path) -> Verification:
     """Find what was changed in a bundle, and compute every annotation and estimate of it anew.
 

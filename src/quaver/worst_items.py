@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.arguments import guarded
 from quaver.collect.sole_writer import writing
 from quaver.comparing import compare
 from quaver.design.prompts import PromptWriter
@@ -100,6 +101,7 @@ class Worst:
                 write_csv(self.items.join(self.answers, on="item", how="left", maintain_order="left"), file)
 
 
+@guarded
 def worst(
     study: Study,
     *,

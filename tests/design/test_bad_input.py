@@ -104,11 +104,23 @@ STUDIES = {
         "study.yaml:5: task.labels[2]: the label code 'positive' is given twice",
         "",
     ),
+    "an option of none of the kinds that it may have": (
+        STUDY + "variants:\n  - {use: label_order, orders: 3}\n",
+        SpecError,
+        "study.yaml:13: variants[0].orders: this value does not fit",
+        "expected: 'all', 'rotations', 'reversed' or 'sampled' or ",
+    ),
+    "a list where keys belong": (
+        changed("  instruction: Is this positive or negative?", "  - Is this positive or negative?"),
+        SpecError,
+        "study.yaml:8: prompt: this value does not fit",
+        "expected: keys with values",
+    ),
     "one label": (
         changed("[positive, negative]", "[positive]"),
         SpecError,
         "study.yaml:2: task.labels",
-        "at least 2 items",
+        "expected: 2 or more",
     ),
     "labels answered alike": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: Yes, negative: 'yes '}"),
@@ -132,7 +144,7 @@ STUDIES = {
         STUDY + "repeats: 0\n",
         SpecError,
         "study.yaml:12: repeats",
-        "greater than or equal to 1",
+        "expected: 1 or more",
     ),
     "a greedy decoding that cuts the distribution": (
         STUDY + "decoding: {greedy: {temperature: 0, top_p: 0.5}}\n",
@@ -162,14 +174,14 @@ STUDIES = {
         STUDY + "decoding: {greedy: {temperature: -1}}\n",
         SpecError,
         "study.yaml:12: decoding.greedy.temperature",
-        "greater than or equal to 0",
+        "expected: 0 or more",
     ),
     "no decoding": (STUDY + "decoding: {}\n", SpecError, "study.yaml:12: decoding: no decoding", ""),
     "budget of nothing": (
         STUDY + "budget: {calls: 0}\n",
         SpecError,
         "study.yaml:12: budget.calls",
-        "greater than or equal to 1",
+        "expected: 1 or more",
     ),
     "two models of one name": (
         STUDY + "  - {name: fake, use: llamacpp}\n",

@@ -87,13 +87,13 @@ def test_a_grid_of_one_asks_what_the_setting_alone_asks(tmp_path: Path) -> None:
 WRONG_GRIDS = {
     "[]": ("study.yaml:13: decoding.hot.temperature: no value is given", ""),
     "[0.5, -1]": (
-        "study.yaml:13: decoding.hot.temperature[1]: input should be greater than or equal to 0",
-        "-1",
+        "study.yaml:13: decoding.hot.temperature[1]: this value does not fit\n  expected: 0 or more",
+        "found: -1",
     ),
     "[1, 1.0]": ("study.yaml:13: decoding.hot.temperature[1]: 1.0 is given twice", ""),
     "[1], top_p: 2": ("study.yaml:13: decoding.hot.top_p: this value does not fit", "found: 2"),
     "[1], grid: 2": ("study.yaml:13: decoding.hot.grid: unknown key 'grid'", ""),
-    "[warm]": ("study.yaml:13: decoding.hot.temperature[0]: input should be a valid number", "'warm'"),
+    "[warm]": ("study.yaml:13: decoding.hot.temperature[0]: this value does not fit", "found: 'warm'"),
 }
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from typing_extensions import is_typeddict
 
+from quaver.arguments import fitting, model_of, place_of, shown
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, SpecError, nearest
 
@@ -104,13 +102,13 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
             "this is not a study",
             where=source.where(),
             expected="keys such as task, items, prompt, models",
-            found=_shown(source._document),
+            found=shown(source._document),
             fix="`quaver init` writes one to start from",
         )
     try:
         return StudySpec.model_validate(source._document), source
     except ValidationError as error:
-        raise _translated(error, StudySpec, source) from None
+        raise _translated(error, StudySpec, source, source._document) from None
 
 
 def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: Sequence[str | int]) -> PartT:
@@ -128,7 +126,7 @@ def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: 
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
-        raise _translated(error, kind, source, loc) from None
+        raise _translated(error, kind, source, given, loc) from None
 
 
 def _parse(path: Path) -> Any:
@@ -215,66 +213,30 @@ def bind(
                 found=repr(options[name]),
                 fix=instead,
             )
-    model = _signature(plugin)
+    model = model_of(plugin)
     try:
         checked = model.model_validate(dict(options))
     except ValidationError as error:
-        raise _translated(error, model, source, loc, beside) from None
+        raise _translated(error, model, source, options, loc, beside) from None
     return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
-
-
-@cache
-def _signature(plugin: Callable[..., Any]) -> type[BaseModel]:
-    """A pydantic model of the arguments that can be given by name."""
-    names = getattr(plugin.__init__ if inspect.isclass(plugin) else plugin, "__globals__", {})
-    fields: dict[str, Any] = {}
-    extra = "forbid"
-    for parameter in inspect.signature(plugin).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            extra = "allow"
-        given = parameter.default is not parameter.empty or inspect.isclass(plugin)
-        # A function's argument without a default is what it works on, not an option.
-        if parameter.kind is parameter.KEYWORD_ONLY or (
-            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and given
-        ):
-            default = ... if parameter.default is parameter.empty else parameter.default
-            fields[parameter.name] = (_hint(parameter, names), default)
-    config = ConfigDict(
-        extra=extra,  # type: ignore[typeddict-item]
-        arbitrary_types_allowed=True,
-        coerce_numbers_to_str=True,
-        protected_namespaces=(),
-    )
-    with warnings.catch_warnings():  # an option may be called as a method of pydantic's is: json, copy
-        warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
-        return create_model(getattr(plugin, "__name__", "options"), __config__=config, **fields)
-
-
-def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
-    """A parameter's annotation; anything goes where there is none, or one for type checkers only."""
-    if parameter.annotation is parameter.empty:
-        return Any
-    holder = SimpleNamespace(__annotations__={"hint": parameter.annotation})
-    try:
-        return get_type_hints(holder, globalns=names, include_extras=True)["hint"]
-    except NameError:
-        return Any
 
 
 def _translated(
     error: ValidationError,
     model: type[BaseModel],
     source: Source,
+    given: Any,
     prefix: Sequence[str | int] = (),
     beside: Sequence[str] = (),
 ) -> SpecError:
     """The first of pydantic's complaints, as Quaver says it; the others are counted."""
     complaints = error.errors(include_url=False)
+    places = [place_of(complaint, given) for complaint in complaints]
     # A key that is misspelt is unknown and missing at once: the former says more.
-    first = min(complaints, key=lambda complaint: complaint["type"] != "extra_forbidden")
-    loc = (*prefix, *first["loc"])
-    more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
-    kind, message = first["type"], first["msg"]
+    at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
+    first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
+    others = len(set(places)) - 1
+    more = f" (and {others} more)" if others else ""
     if kind == "extra_forbidden":
         name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
         known += beside if len(first["loc"]) == 1 else ()
@@ -295,13 +257,15 @@ def _translated(
         )
     if kind == "value_error":
         problem = first["ctx"]["error"]
-        return SpecError(f"{problem}{more}", where=source.where(*loc, *getattr(problem, "loc", ())))
+        where = source.where(*loc, *getattr(problem, "loc", ()))
+        expected, found = getattr(problem, "expected", None), getattr(problem, "found", None)
+        return SpecError(f"{problem}{more}", where=where, expected=expected, found=found)
     is_key = loc[-1:] == ("[key]",)
     return SpecError(
         f"this {'key' if is_key else 'value'} does not fit{more}",
         where=source.where(*loc[: -2 if is_key else None]),
-        expected=message[:1].lower() + message[1:],
-        found=_shown(first["input"]),
+        expected=fitting([one for one, place in zip(complaints, places, strict=True) if place == places[at]]),
+        found=shown(first["input"]),
         fix=_quotation(first["input"]) if kind == "string_type" else None,
     )
 
@@ -345,8 +309,3 @@ def _described(model: type[BaseModel], loc: Sequence[str | int]) -> str | None:
     found = _models_in(_field(model, loc[:-1]))
     info = found[0].model_fields.get(str(loc[-1])) if found else None
     return info.description if info else None
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from quaver import arguments
+from quaver.errors import MeasureError
 from quaver.records import Estimate, LabelSet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frame", "Measure", "compared_by", "compares"]
+__all__ = ["Frame", "Measure", "compared_by", "compares", "guarded"]
 
 Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
 
@@ -51,6 +53,11 @@ def compared_by(measure: Callable[..., Any], options: Mapping[str, Any]) -> tupl
     own: tuple[str, ...] = getattr(measure, "compares", ())
     between = options.get("between", own)
     return (between,) if isinstance(between, str) else tuple(between)
+
+
+def guarded(function: _F) -> _F:
+    """Have a function refuse arguments that do not fit its signature with one `MeasureError`."""
+    return arguments.guarded(function, MeasureError)
 
 
 class Measure(Protocol):

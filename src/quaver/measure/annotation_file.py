@@ -9,6 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.agreement import alpha_of
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.chance_agreement import kappa_of
@@ -19,6 +20,7 @@ from quaver.records import Estimate, LabelSet, Level
 __all__ = ["agreement", "read_annotations"]
 
 
+@guarded
 def read_annotations(path: str | Path) -> pl.DataFrame:
     """Read a CSV, TSV, JSON Lines or Parquet file, every cell of a CSV as the text that stands there.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral, Real
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -54,20 +55,22 @@ class Resampling:
     interval: Literal["bca", "percentile"] = "bca"
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
+        if not isinstance(self.confidence, Real) or not 0 < self.confidence < 1:
             raise MeasureError(
                 "not a level of confidence",
                 where="confidence",
                 expected="a number between 0 and 1, for instance 0.95",
                 found=repr(self.confidence),
             )
-        if not isinstance(self.resamples, (int, np.integer)) or self.resamples < 0:
+        if not _is_whole(self.resamples) or self.resamples < 0:
             raise MeasureError(
                 "not a number of resamples",
                 where="resamples",
                 expected="0 or more",
                 found=repr(self.resamples),
             )
+        if not _is_whole(self.seed):
+            raise MeasureError("not a seed", where="seed", expected="a whole number", found=repr(self.seed))
         if self.interval not in ("bca", "percentile"):
             raise MeasureError(
                 "unknown interval", where="interval", expected="bca or percentile", found=repr(self.interval)
@@ -77,6 +80,10 @@ class Resampling:
     def tail(self) -> float:
         """What lies outside the interval on each side."""
         return (1 - self.confidence) / 2
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.calibration_bins import (
     Binning,
@@ -289,6 +289,7 @@ def _curve(answers: Graded, bins: Bins, level: float) -> list[dict[str, float]]:
     ]
 
 
+@guarded
 def reliability_curve(
     confidence: Sequence[float] | Floats,
     right: Sequence[float] | Floats,

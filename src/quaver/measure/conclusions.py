@@ -72,7 +72,7 @@ def read_formula(formula: str) -> Regression:
     >>> read_formula("share(Clinton) ~ factor(party) + educ")[:2]
     ('Clinton', ('party', 'educ'))
     """
-    left, tilde, right = formula.partition("~")
+    left, tilde, right = str(formula).partition("~")
     share = _SHARE.fullmatch(left)
     if not tilde or not (share or left.strip() == "label"):
         raise MeasureError(

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.table import Columns, cells, label_counts
 from quaver.records import LabelSet
@@ -71,6 +71,7 @@ def majority(counts: Floats) -> Floats:
         return np.asarray(first / first.sum(1, keepdims=True))
 
 
+@guarded
 def dawid_skene(counts: Floats, *, tolerance: float = 1e-7, most_steps: int = 500) -> DawidSkene:
     r"""The likeliest labels where each rater errs in a way of its own (EM).
 
@@ -125,6 +126,7 @@ def dawid_skene(counts: Floats, *, tolerance: float = 1e-7, most_steps: int = 50
     return DawidSkene(posterior, prior, errors.transpose(1, 0, 2), steps)
 
 
+@guarded
 def consensus(
     annotations: Frame,
     *,

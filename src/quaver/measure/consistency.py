@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame, compares
+from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
@@ -197,6 +197,7 @@ class Similarity(NamedTuple):
     counts: NDArray[np.int64]
 
 
+@guarded
 def consistency_matrix(
     annotations: Frame,
     of: str,

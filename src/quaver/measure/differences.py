@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from quaver.measure import Frame, compares
+from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
@@ -164,6 +164,7 @@ def _units(units: Units, some: Any) -> Any:
     return None if units.clusters is None else units.clusters[some]
 
 
+@guarded
 def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict[str, Any]:
     """Whether answers to the same items are right equally often in two conditions.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.pairs import Pairs
 from quaver.measure.sensitivity import PAPER, STRATA, Convention, Entropies, check_convention
@@ -25,6 +25,7 @@ _PAIRED = 300
 """Of more items in a class than these, the pairs among this many, evenly spread, are taken."""
 
 
+@guarded
 def distributions(
     annotations: Frame,
     of: Literal["sensitivity", "consistency"],

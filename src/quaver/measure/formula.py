@@ -48,7 +48,7 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     >>> parsed("correct ~ treatment * temperature")
     ('correct', (('treatment',), ('temperature',), ('treatment', 'temperature')))
     """
-    left, tilde, right = formula.partition("~")
+    left, tilde, right = str(formula).partition("~")
     response = left.strip()
     if not tilde or not _NAME.fullmatch(response) or "~" in right:
         raise _wrong(formula, formula)

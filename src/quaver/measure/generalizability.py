@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame, compares
+from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
@@ -142,6 +142,7 @@ def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
     return Plan(variants, repeats, models)
 
 
+@guarded
 def dependability(components: Mapping[str, float], plan: Plan, *, relative: bool = False) -> float | None:
     """Φ of a planned design, or with ``relative`` Eρ²; None where there is no variance.
 
@@ -186,6 +187,7 @@ def _dependability(components: Floats, names: Sequence[str], plan: Plan, *, rela
     return np.asarray(np.where(total > 1e-12, item / np.where(total > 1e-12, total, 1), np.nan))
 
 
+@guarded
 def smallest_design(
     components: Mapping[str, float], target: float, *, models: int = 1
 ) -> dict[str, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.pairs import Pairs
 from quaver.measure.sensitivity import STRATA, Convention, Entropies, check_convention, mean_defined
 from quaver.measure.table import Columns, Missing, cells
@@ -16,6 +16,7 @@ from quaver.records import LabelSet
 __all__ = ["item_stability", "least_consistent", "most_sensitive"]
 
 
+@guarded
 def item_stability(
     annotations: Frame,
     *,
@@ -89,6 +90,7 @@ def item_stability(
     return pl.concat(parts)
 
 
+@guarded
 def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
     """The items of `item_stability` that rewordings move most, in every cell.
 
@@ -106,6 +108,7 @@ def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
     return _first(items.filter(pl.col("sensitivity") > 0), "sensitivity", n, descending=True)
 
 
+@guarded
 def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) -> pl.DataFrame:
     """The items that are least like the others of their class, among those that rewordings move.
 

@@ -12,7 +12,7 @@ import polars as pl
 from scipy import stats
 
 from quaver.errors import MeasureError
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.encode import encode
 from quaver.measure.formula import design
@@ -80,6 +80,7 @@ class MixedLogit:
     reference: str = REFERENCE
 
 
+@guarded
 def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: float = 0.95) -> MixedLogit:
     """Fit a logistic mixed model: log odds of the response = X·β + u_group, u ~ N(0, sd²).
 
@@ -146,6 +147,7 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
     )
 
 
+@guarded
 def likelihood_ratio(smaller: MixedLogit, larger: MixedLogit) -> dict[str, float]:
     """The likelihood-ratio test of a model against one that it is part of.
 

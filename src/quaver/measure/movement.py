@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.table import MISSING, UnknownColumn, frame_of
 from quaver.records import Estimate, LabelSet
@@ -35,6 +35,7 @@ class _Counts:
     counts: Floats
 
 
+@guarded
 def label_movement(
     annotations: Frame,
     factors: Mapping[str, Sequence[str]],

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.bootstrap import Floats, Resampling
 from quaver.records import Estimate
 from quaver.seeds import derive
@@ -123,6 +124,7 @@ def _permuted(first: Floats, second: Floats, rho: float, resampling: Resampling)
     return {"p": (1 + beyond) / (1 + len(drawn)), "permutations": len(drawn)}
 
 
+@guarded
 def covariate_correlation(
     estimates: Sequence[Estimate],
     covariate: Mapping[str, float],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quaver.arguments import shown
 from quaver.errors import MeasureError
 from quaver.measure.encode import encode
 from quaver.measure.table import Cell, Missing, cells, frame_of
@@ -25,7 +26,7 @@ def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nomina
     """
     if labels is None or isinstance(labels, LabelSet):
         return labels
-    names = [str(label) for label in labels]
+    names = [str(label) for label in labels] if isinstance(labels, Iterable) else []
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
         raise MeasureError(
             "not a list of labels", where="labels", expected="each label once, in order", found=repr(labels)
@@ -87,8 +88,11 @@ def read_ratings(
 
 
 def _check_groups(groups: Any, items: int) -> None:
-    if groups is not None and (isinstance(groups, str) or len(groups) != items):
-        found = groups if isinstance(groups, str) else f"{len(groups)} of them"
+    if groups is None:
+        return
+    many = isinstance(groups, Sized) and not isinstance(groups, str)
+    if not many or len(groups) != items:
+        found = f"{len(groups)} of them" if many else shown(groups)
         raise MeasureError(
             "not a group for each item", where="groups", expected=f"{items} values", found=found
         )

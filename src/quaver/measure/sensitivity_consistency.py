@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.rank_correlation import spearman
 from quaver.measure.sensitivity import PAPER
 from quaver.records import Estimate
@@ -21,6 +22,7 @@ _METHOD = (
 )
 
 
+@guarded
 def sensitivity_with_consistency(
     sensitivities: Sequence[Estimate],
     consistencies: Sequence[Estimate],

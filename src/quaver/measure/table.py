@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quaver.arguments import shown
 from quaver.errors import MeasureError, UnknownName
 from quaver.measure.bootstrap import Units
 from quaver.measure.encode import Codes, Encoded, combine, encode, ordered
@@ -179,6 +180,9 @@ def cells(
     """
     frame = frame_of(annotations)
     by = _names(by)
+    _check_kind("labels", labels, LabelSet, "a label set")
+    _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
+    _check_kind("group", group, str, "the name of a column")
     checked(missing, ("drop", "category"))
     reader = _Reader(frame, dict(columns or {}))
     if "evaluator" not in raters:
@@ -209,8 +213,18 @@ def cells(
     return [columns_of.cell(dict(parts.values[index]), some) for index, some in rows]
 
 
+def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
+    if given is not None and not isinstance(given, kind):
+        raise MeasureError("not what it should be", where=where, expected=expected, found=shown(given))
+
+
 def _names(names: Sequence[str]) -> tuple[str, ...]:
-    found = (names,) if isinstance(names, str) else tuple(names)
+    found = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
+    if strange := [name for name in found if not isinstance(name, str)]:
+        raise MeasureError(
+            "not a column's name", where="by", expected="names of columns", found=shown(strange[0])
+        )
+    found = tuple(found)
     if len(set(found)) < len(found):
         raise MeasureError("a column is named twice", where="by", found=", ".join(found))
     return found
@@ -231,10 +245,14 @@ class _Reader:
         self._columns = columns
         self.empty = np.zeros(frame.height, bool)
         for role, name in columns.items():
-            for one in [name] if isinstance(name, str) else name:
+            for one in name if isinstance(name, list | tuple) else [name]:
                 self.column(one, f"columns[{role!r}]")
 
-    def column(self, name: str, where: str) -> pl.Series:
+    def column(self, name: Any, where: str) -> pl.Series:
+        if not isinstance(name, str):
+            raise MeasureError(
+                "not a column's name", where=where, expected="the name of a column", found=shown(name)
+            )
         if name not in self._frame.columns:
             raise UnknownColumn(name, self._frame.columns, where=where)
         return self._frame[name]

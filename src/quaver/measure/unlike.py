@@ -16,7 +16,7 @@ from math import ceil
 import numpy as np
 import polars as pl
 
-from quaver.measure import Frame
+from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Resampling, Units, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within
 from quaver.measure.means import differing, ratio
@@ -76,6 +76,7 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
     )
 
 
+@guarded
 def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """The shares of unlike answers as estimates: of each variant, model and class.
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.encode import combine, encode
 from quaver.measure.table import UnknownColumn, frame_of
 from quaver.records import LabelSet
@@ -22,6 +23,7 @@ many for each level of a column as the level with the fewest has, by a seeded dr
 the items that have one at every level (and in every condition)."""
 
 
+@guarded
 def view(
     annotations: Any,
     kind: View,

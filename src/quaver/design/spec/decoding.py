@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
+from quaver.arguments import fitting, shown
 from quaver.design.grids import GRID_SETTINGS
 from quaver.design.spec.part import Only, Part, PlacedError, Text
 from quaver.records import Decoding
@@ -86,8 +87,9 @@ def grid_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
             try:
                 DecodingSpec.model_validate({setting: value})
             except ValidationError as error:
-                problem = f"{error.errors()[0]['msg']}, found {value!r}"
-                raise PlacedError(problem[:1].lower() + problem[1:], name, setting, at) from None
+                expected, found = fitting(error.errors()), shown(value)
+                problem = "this value does not fit"
+                raise PlacedError(problem, name, setting, at, expected=expected, found=found) from None
             if value in values[:at]:
                 raise PlacedError(f"{value!r} is given twice", name, setting, at)
     return grid

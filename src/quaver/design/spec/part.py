@@ -32,9 +32,11 @@ Only = Annotated[
 class PlacedError(ValueError):
     """What is wrong with a part of the study file, and where inside that part it stands."""
 
-    def __init__(self, problem: str, *loc: str | int) -> None:
+    def __init__(
+        self, problem: str, *loc: str | int, expected: str | None = None, found: str | None = None
+    ) -> None:
         super().__init__(problem)
-        self.loc = loc
+        self.loc, self.expected, self.found = loc, expected, found
 
 
 class Part(BaseModel):
