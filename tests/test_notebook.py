@@ -29,6 +29,11 @@ def test_estimates_plans_and_comparisons_are_tables(tmp_path: Path) -> None:
     compared = compare(one, other)._repr_html_()
     assert "<th>&lt;b&gt;before&lt;/b&gt;</th><th>after</th>" in compared
     assert "<td>+0.000</td>" in compared
+    assert "inter_pss is undefined: fewer than two raters." in compared
+    assert (
+        "accuracy &lt; 0: holds, by 1 interval" in compare(one, other, fail_if=["accuracy < 0"])._repr_html_()
+    )
+    assert repr(other).startswith("<Study 'after' in ")
 
 
 def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:

@@ -68,6 +68,14 @@ class Judgement:
         return not self.failed
 
     @property
+    def verdict(self) -> str:
+        """The bound, and what came of it, in words."""
+        count = len(self.judged)
+        intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence:.4g}"
+        told = "holds" if self.held else "FAILS"
+        return f"--fail-{self.bound.kind} {self.bound.text}: {told}, by {intervals}."
+
+    @property
     def nearest(self) -> Estimate:
         """Of the intervals that judged, the one nearest to the verdict that was not given."""
         end = 1 if self.bound.sign == "<" else 0

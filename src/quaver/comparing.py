@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -62,13 +63,23 @@ class Comparison:
         """Whether every bound held."""
         return all(one.held for one in self.judgements)
 
+    @property
+    def undefined(self) -> list[str]:
+        """The measures that have no difference, each with the reason, in words."""
+        counts = Counter((one.measure, one.reason) for one in self.differences if one.value is None)
+        return [
+            f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
+            for (measure, why), count in counts.items()
+        ]
+
     def _repr_html_(self) -> str:
         known = [one for one in self.differences if one.value is not None]
         columns = list(dict.fromkeys(column for one in known for column in one.cell))
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
         rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_told(one)) for one in known]
         flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
-        return html_table(heads, rows, " ".join([flipped, *(f"Left out: {line}." for line in self.left_out)]))
+        notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
+        return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
 
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""

@@ -125,6 +125,9 @@ class Study:
         """
         return Study.open(write_small(self._resolved.source), functions=self._resolved.plugins.functions)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
+
     # -------------------------------------------------------------------- design
 
     @property

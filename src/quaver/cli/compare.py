@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,19 +87,10 @@ def _show(found: Comparison, most: int) -> None:
         rows = [(*(short(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
-    for line in _undefined(found.differences):
+    for line in found.undefined:
         screen.print(line, soft_wrap=True)
     _show_flips(found, most)
     _show_bounds(found)
-
-
-def _undefined(differences: Sequence[Estimate]) -> list[str]:
-    """A line for each measure and reason."""
-    counts = Counter((one.measure, one.reason) for one in differences if one.value is None)
-    return [
-        f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
-        for (measure, why), count in counts.items()
-    ]
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
@@ -147,14 +137,8 @@ def _show_flips(found: Comparison, most: int) -> None:
 
 def _show_bounds(found: Comparison) -> None:
     for one in found.judgements:
-        verdict = "holds" if one.held else "FAILS"
         screen.print()
-        level = one.judged[0].confidence
-        screen.print(
-            f"--fail-{one.bound.kind} {one.bound.text}: {verdict}, by {len(one.judged)} "
-            f"interval{'s' * (len(one.judged) != 1)} of {level:.4g}.",
-            soft_wrap=True,
-        )
+        screen.print(one.verdict, soft_wrap=True)
         for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
             about = ", ".join(f"{c} {short(v)}" for c, v in judged.cell.items())
             told = "" if one.failed else "nearest: "
