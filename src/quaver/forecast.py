@@ -37,7 +37,8 @@ class ModelForecast:
         prompt_tokens: Tokens of all calls' prompts.
         new_tokens: Tokens left to read where what neighbouring prompts share is read once.
         answer_tokens: At most, if every answer is as long as it may be.
-        counted: Whether the model's own tokenizer counted; else four characters are a token.
+        counted: Whether the model's own tokenizer counted; else prompts are reckoned from those of which
+            the model told how long they were, or, before there are any, at four characters a token.
         seconds: For the calls that are not stored, at the pace of those that are; None before any is.
         cost: US dollars of the calls that are not stored, from the least to the most; None where the
             price is not known.
@@ -205,6 +206,10 @@ def forecast(
         longest = sum(answer_tokens(plan, c) for c in conditions)
         left = (calls - stored) / calls
         price = prices.get(name)
+        whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
+        if whole.measured and not counted:  # what was told of some prompts is nearer than their length
+            nearer = sum(whole.prompt) / 2 / prompt
+            rates[name], prompt, new = nearer * rates[name], nearer * prompt, nearer * new
         rest = expected_tokens(
             calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
         )
@@ -220,7 +225,7 @@ def forecast(
                 counted=counted,
                 seconds=(calls - stored) * used["seconds"] / stored if stored else None,
                 cost=None if price is None else rest.cost(price),
-                whole=expected_tokens(calls, prompt, prompt - new, longest, counted, used),
+                whole=whole,
             )
         )
     return Forecast(

@@ -73,8 +73,11 @@ def command(
     for note in plan.notes:
         screen.print(note)
     _show_costs_elsewhere(plan)
-    if not all(model.counted for model in plan.models):
-        screen.print("Tokens are reckoned at four characters each where a model cannot count them.")
+    if not all(model.counted or model.whole.measured for model in plan.models):
+        screen.print(
+            "Tokens are reckoned at four characters each, and without what a chat template adds, where a "
+            "model cannot count them: --pilot 20 measures them."
+        )
     if plan.seconds is None:
         screen.print(
             "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
