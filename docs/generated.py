@@ -19,6 +19,7 @@ from quaver.cli.main import app
 README = Path(__file__).parents[1] / "README.md"
 
 GIVEN = (
+    "quaver.measure.Measure",
     "quaver.notebook.Estimates",
     "quaver.forecast.Forecast",
     "quaver.standing.Standing",
@@ -90,7 +91,7 @@ def measure(name: str) -> str:
     """A measure's page: how a study asks for it, and its documentation."""
     found = registry.load("measures", name)
     return (
-        f"# {name}\n\nIn a study file: `measures: [{name}]`, with options `{{use: {name}, by: […]}}`; "
-        f"at the prompt: `quaver measure STUDY {name}`.\n\n"
+        f"# {name}\n\n[Every measure](index.md) · in a study file: `measures: [{name}]`, with options "
+        f"`{{use: {name}, by: […]}}`; at the prompt: `quaver measure STUDY {name}`.\n\n"
         f"::: {found.__module__}.{found.__qualname__}\n"
     )

@@ -32,10 +32,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_measure_has_a_page_with_its_worked_number(site: Path) -> None:
+def test_every_measure_has_a_page_with_its_worked_number_and_source(site: Path) -> None:
     for name in registry.names("measures"):
         page = (site / "measures" / name / "index.html").read_text(encoding="utf-8")
-        assert "&gt;&gt;&gt;" in page, name
+        for part in ("&gt;&gt;&gt;", "ndefined", "Source: ", "Every measure"):
+            assert part in page, (name, part)
 
 
 def test_every_command_is_in_the_reference(site: Path) -> None:

@@ -81,6 +81,8 @@ def ece(
     `reliability_curve`). The interval resamples items, with the bins as they are; it is one of the biased
     value, widened to hold it.
 
+    Source: Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1.
+
     Args:
         annotations: A row an annotation, with ``confidence`` and ``gold``; see `quaver.measure.Measure`.
         labels: The label set.
@@ -141,6 +143,9 @@ def mce(
 
     As `ece` in what is left out and in its details (without ``debiased``); a maximum over bins, some of
     them with few answers, is biased further upwards than a mean.
+
+    Undefined where no answer is left. Source: Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well
+    calibrated probabilities, section 4.1.
 
     Args:
         annotations: A row an annotation, with ``confidence`` and ``gold``; see `quaver.measure.Measure`.
@@ -344,6 +349,8 @@ def brier(
     Mean of (confidence − right)², where right is 1 or 0. In ``details`` its parts over the bins:
     reliability − resolution + uncertainty + variance − covariance within bins. What is left out and when
     it is undefined is as for `ece`. The interval resamples items.
+
+    Source: Brier (1950), Monthly Weather Review 78, 1-3; parts: Murphy (1973), Stephenson et al. (2008).
 
     Args:
         annotations: A row an annotation, with ``confidence`` and ``gold``; see `quaver.measure.Measure`.

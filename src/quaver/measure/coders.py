@@ -48,6 +48,8 @@ def coder_agreement(
     each pair of coders, and of all of them. In ``details``: ``percent``, the share of answers (or pairs) that
     agree. Undefined where alpha is. Intervals resample items.
 
+    Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
+
     Args:
         annotations: A row an annotation, each coder's label in a column that is constant for an item.
         labels: The label set; a coder's label outside it counts as none.

@@ -50,6 +50,8 @@ def compliance(
 
     For each factor level instead of each variant: ``by=["definition"]``.
 
+    Source: Atreja et al. (2025), Proceedings of ICWSM 19, doi:10.1609/icwsm.v19i1.35807.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set: labels outside it are not valid.

@@ -56,6 +56,8 @@ def consistency(
     Undefined without gold labels, or where no class has two items. The interval resamples items and
     leaves out pairs of copies of one item.
 
+    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
+
     Args:
         annotations: A row an annotation, with a ``gold`` column; see `quaver.measure.Measure`.
         labels: The label set.

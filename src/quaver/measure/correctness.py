@@ -41,6 +41,8 @@ def accuracy(
     ``majority_label``), and the accuracy under the other treatment of the unanswered. Undefined where no
     item has a gold label or nothing was answered. The interval resamples items.
 
+    Source: Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3.
+
     Args:
         annotations: A row an annotation, with a ``gold`` column; see `quaver.measure.Measure`.
         labels: The label set; without it, the labels and gold labels that occur.

@@ -52,6 +52,9 @@ def differences(
     In ``details``: ``p`` of McNemar's test (see `mcnemar`), and ``p_holm``, adjusted for the comparisons
     in the cell (Holm 1979); ``accuracy`` and ``reference_accuracy`` on these items.
 
+    Source: McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22,
+    2417.
+
     Args:
         annotations: A row an annotation, with ``gold``; see `quaver.measure.Measure`.
         labels: The label set.

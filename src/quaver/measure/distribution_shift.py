@@ -80,6 +80,8 @@ def distribution_shift(
     the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined where there
     are fewer than two conditions with labels. The interval resamples items, and is widened to hold the value.
 
+    Source: Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon).
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.

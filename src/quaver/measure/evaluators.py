@@ -62,6 +62,8 @@ def evaluator_flips(
     Undefined where there are no two evaluators, no gold labels (the last four), or no answer was right
     by the first (the last). Only answers that both have read count. Intervals resample items.
 
+    Source: the definition.
+
     Args:
         annotations: A row an annotation, of all evaluators; see `quaver.measure.Measure`.
         labels: The label set.

@@ -72,6 +72,9 @@ def expected_intra_pss(
     Undefined where there are no probabilities, fewer than two items, or no variation. The interval resamples
     items; how far one sample of repeats strays from its expectation is not in it.
 
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha: Krippendorff (2019), Content
+    Analysis, 4th ed., ch. 12.
+
     Args:
         annotations: A row an annotation, with ``probabilities``; see `quaver.measure.Measure`.
         labels: The label set, of as many labels as there are probabilities.

@@ -49,6 +49,9 @@ def f1(
     In the details of ``f1_macro``: ``majority``, the macro-F1 of always giving the commonest gold label; in a
     label's: ``precision``, ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts).
 
+    Source: van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019),
+    arXiv:1911.03347.
+
     Args:
         annotations: A row an annotation, with ``gold``; see `quaver.measure.Measure`.
         labels: The label set.

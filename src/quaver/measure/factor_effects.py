@@ -62,6 +62,8 @@ def factor_effects(
     answered at, a difference where there is one level, an interaction where a combination is missing,
     accuracy and F1 without gold labels.
 
+    Source: Montgomery (2017), Design and Analysis of Experiments, ch. 5 (level means and contrasts).
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.

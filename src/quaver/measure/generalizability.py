@@ -72,6 +72,9 @@ def generalizability(
     Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval
     resamples items; variants and models stay as they are.
 
+    Source: Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968),
+    Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.

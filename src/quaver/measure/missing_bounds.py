@@ -51,6 +51,8 @@ def missing_bounds(
     intervals resample items and know nothing of the bounds: an interval for both is from the low end of the
     least to the high end of the most.
 
+    Source: Horowitz & Manski (2000), Journal of the ASA 95, 77-84.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set; without it, the labels that occur.

@@ -55,6 +55,9 @@ def mixed_effects(
     or always wrong), the fit fails, or gpboost (the extra ``stats``) is not installed: the reason says
     which.
 
+    Source: Breslow & Clayton (1993), JASA 88, 9-25 (Laplace approximation); fitted by gpboost: Sigrist
+    (2022), J. Machine Learning Research 23(232).
+
     Args:
         annotations: A row an annotation, with ``gold``; see `quaver.measure.Measure`.
         labels: The label set.

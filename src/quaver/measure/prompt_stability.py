@@ -52,6 +52,8 @@ def intra_pss(
     Undefined where alpha is in every condition (see `quaver.measure.agreement`). The interval resamples
     items, the same ones in all conditions; it holds for these wordings and says nothing about others.
 
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.
@@ -115,6 +117,8 @@ def inter_pss(
     resampled, and it says nothing about the next wording; with the wordings random, both are
     (`quaver.measure.random_wordings`). Both are in ``details``, as ``wordings_fixed`` and
     ``wordings_random``.
+
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
@@ -221,6 +225,8 @@ def pooled_pss(
     Pairs of repeats of one wording are among its pairs, so it lies between the intra- and the
     inter-prompt score and is neither. Computed within each model and decoding and averaged over those.
 
+    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.
@@ -275,6 +281,8 @@ def inter_model(
     """Inter-model agreement: Krippendorff's alpha with the models as raters.
 
     Computed within each variant, decoding and repeat and averaged over those. Undefined with one model.
+
+    Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.

@@ -79,6 +79,9 @@ def readiness(
     ready* where one is not met, *undecided* else. The thresholds are yours to state, before the results are
     seen; those here are examples, not standards.
 
+    Undefined: a criterion where its measure is, `readiness` where no criterion has a value. Source: the
+    definition; each criterion has the source of its measure.
+
     Args:
         annotations: A row an annotation, with ``gold``, of all evaluators; see `quaver.measure.Measure`.
         labels: The label set.

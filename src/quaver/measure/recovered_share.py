@@ -52,6 +52,8 @@ def recovered_share(
     recover (m ≤ f), no other variant, or no gold labels; the mean of ratios leaves out models without a
     gap, counted. No label is wrong. Intervals resample items, all models and variants together.
 
+    Source: the definition.
+
     Args:
         annotations: A row an annotation, of all evaluators; see `quaver.measure.Measure`.
         labels: The label set.

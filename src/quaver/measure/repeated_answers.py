@@ -169,6 +169,8 @@ def strict_stability(
     An item counts 0 where any repeat is blank (an answer without a label), or any two labels differ.
     Items with one repeat do not count. Computed within each condition and averaged over those.
 
+    Undefined where no item has two repeats. Source: the definition.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set: other labels are blanks.
@@ -223,6 +225,9 @@ def mode_frequency(
 
     The mean over items of max_v n_v / Σ_v n_v, within each condition, averaged over those. Items with one
     repeat do not count.
+
+    Undefined where no item has two repeats. Source: Freeman (1965), Elementary Applied Statistics (one less
+    his variation ratio).
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
@@ -280,6 +285,9 @@ def answer_entropy(
     The mean over items of −Σ_v p_v log2 p_v, with p_v = n_v / Σ_v n_v, within each condition, averaged over
     those; 0 where all repeats agree. Items with one repeat do not count. It grows with the number of
     repeats: compare only where that is equal.
+
+    Undefined where no item has two repeats. Source: Shannon (1948), Bell System Technical Journal 27,
+    379-423.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.

@@ -55,6 +55,8 @@ def spread(
     ``floor_high``, the mean and upper quantile of the spread when each item's answers are dealt to the
     variants at random, and ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
 
+    Source: Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread).
+
     Args:
         annotations: A row an annotation, with ``gold``; see `quaver.measure.Measure`.
         labels: The label set.

@@ -104,6 +104,8 @@ def sensitivity(
     holds the jackknifed one with its interval; ``sd`` the standard deviation over items, ``by_class`` the
     mean of each gold label's items, ``predictions`` the range of Q, ``labels`` C.
 
+    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set, whose size is C; without it, the labels and gold labels that occur.

@@ -40,6 +40,8 @@ def label_shares(
     Share of label v = Σ_u n_uv / Σ_u m_u over items u: answers, not items, have equal weight. Undefined
     where no answer has a label. The interval resamples items.
 
+    Source: the definition.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set: its labels appear with a share of 0 where nobody gave them.

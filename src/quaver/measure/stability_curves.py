@@ -48,6 +48,8 @@ def intra_pss_cumulative(
     ``running_mean_interval``, which reproduce what the paper plots (`running_mean`) and are no estimates of
     the stability of k repeats.
 
+    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039, section 3.1.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.
@@ -103,6 +105,8 @@ def intra_pss_adjacent(
 
     Alpha of the repeats k and k + 1, within each condition and averaged over a cell's conditions. A trend
     says that the model, or what is asked of it, drifts.
+
+    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.

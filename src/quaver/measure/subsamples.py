@@ -48,6 +48,8 @@ def intra_pss_subsamples(
     were these items all there are. ``details["mean"]`` is the mean over subsamples.
     Subsamples in which alpha is undefined are left out and counted.
 
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.
@@ -106,6 +108,8 @@ def inter_pss_subsamples(
     interval holds the middle ``confidence`` of the subsamples: what a study of so few items would have found,
     were these items all there are. ``details["mean"]`` is the mean over subsamples.
     Subsamples in which alpha is undefined are left out and counted.
+
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.

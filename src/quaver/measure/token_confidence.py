@@ -57,6 +57,9 @@ def ece_shift(
     each condition, its interval over conditions (resampled), and the shares of conditions that shift by more
     than 0.05 and 0.20 with exact binomial intervals. `over_cells` gives the same over any cells.
 
+    Source: the definition; the calibration errors are Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining
+    well calibrated probabilities, section 4.1.
+
     Args:
         annotations: A row an annotation, with ``confidence``, ``gold`` and ``mass_coverage``.
         labels: The label set.

@@ -43,6 +43,8 @@ def output_uncertainty(
     −Σ_v p(v) ln p(v) / ln C for each answer with C label probabilities, averaged over answers; with
     ``by=["variant"]``, at each wording. Undefined where no answer has probabilities.
 
+    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
+
     Args:
         annotations: A row an annotation, with a column ``probabilities`` (a list for each row).
         labels: The label set.

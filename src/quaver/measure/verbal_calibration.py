@@ -64,6 +64,9 @@ def verbal_calibration(
     the parse rate is below the threshold: such cells are listed by `excluded_cells`.
     Intervals resample items.
 
+    Source: the definitions; the calibration error is Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well
+    calibrated probabilities, section 4.1.
+
     Args:
         annotations: A row an annotation, with the stated ``confidence`` and ``gold``.
         labels: The label set.

@@ -41,6 +41,9 @@ def wording_stability(
 
     Krippendorff's alpha with the repeats as raters, within each model and decoding, averaged over those.
 
+    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha:
+    Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
+
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
         labels: The label set.
@@ -107,6 +110,9 @@ def original_agreement(
 
     Computed within each repeat (of each model and decoding) and averaged over those. ``details`` has the
     share of answers on which the two agree. Undefined where no original is known.
+
+    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha: Krippendorff (2019), Content
+    Analysis, 4th ed., ch. 12.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
