@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from types import SimpleNamespace
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TextIO, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
 
@@ -134,9 +134,10 @@ def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
         return Any
     holder = SimpleNamespace(__annotations__={"hint": parameter.annotation})
     try:
-        return get_type_hints(holder, globalns=names, include_extras=True)["hint"]
+        hint = get_type_hints(holder, globalns=names, include_extras=True)["hint"]
     except NameError:
         return Any
+    return Any if TextIO in (hint, *get_args(hint)) else hint  # no open file is an instance of that class
 
 
 def guarded(function: SubjectT, error: type[QuaverError] = QuaverError) -> SubjectT:

@@ -154,7 +154,7 @@ def test_a_wrong_option_of_a_command_ends_with_2(folder: Path, command: Command)
 def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder: Path, command: Command) -> None:
     done = command(folder, "run", "study.yaml", "--function", "fake=functions:broken")
     assert done.returncode == 0, done.stderr
-    assert "6 of them are errors; `quaver run --retry-errors` asks for these again." in done.stdout
+    assert "6 of them are errors; `quaver run --retry-errors` asks again for what failed." in done.stdout
 
 
 def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Command) -> None:

@@ -262,8 +262,12 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
         cost = f", ${outcome.money:,.4f}" if outcome.money else ""
         say(f"{outcome.tokens:,.0f} tokens{cost} in all runs together.")
     if outcome.errors:
-        say(f"{outcome.errors:,} of them are errors; `quaver run --retry-errors` asks for these again.")
+        are = "is an error" if outcome.errors == 1 else "are errors"
+        say(f"{outcome.errors:,} of them {are}; `quaver run --retry-errors` asks again for what failed.")
     now = study.standing()
+    if outcome.errors:
+        for kind, count in now.by_kind.most_common(3):
+            say(f"  {count:,} × {kind}")
     if now.unplaced:
         say(f"{now.unplaced:,} stored answers fit no call of the study as it is now; they are kept.")
     for told in now.warnings:
