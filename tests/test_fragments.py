@@ -1,0 +1,59 @@
+"""The parts of study files that the pages show are parts of study files, and their commands run."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.pages import DOCS, run_page
+from tests.studies import ITEMS, STUDY, written
+
+from quaver.design.spec import StudySpec
+from quaver.design.study_file import read_study
+from quaver.errors import ModelError
+from quaver.resolved import Resolved
+from quaver.study import Study
+
+_FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "wordings")
+
+
+def fragments() -> list[Any]:
+    """Each part of a study file without dots in it, by page and number."""
+    return [
+        pytest.param(match[1], id=f"{page}-{number}")
+        for page in PAGES
+        for number, match in enumerate(_FENCE.finditer((DOCS / f"{page}.md").read_text(encoding="utf-8")))
+        if "…" not in re.sub("#.*", "", match[1])
+    ]
+
+
+@pytest.mark.parametrize("text", fragments())
+def test_a_part_of_a_study_file_can_stand_in_one(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yaml = YAML(typ="safe", pure=True)
+    part = yaml.load(text)
+    if isinstance(part, list):
+        part = {"models": part}
+    if not set(part) <= set(StudySpec.model_fields):
+        part = {"variants": [{"use": "factors", **part}]}
+    given = yaml.load(STUDY) | {"name": "part"} | part
+    resolved = Resolved(*read_study(given), tmp_path, {})
+    resolved.plugins.check_named()
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://example.openai.azure.com/openai/v1")
+    with suppress(ModelError):  # a key, weights or a function that are not here
+        resolved.plugins.models()
+
+
+def test_commands_of_pages_about_one_study(tmp_path: Path) -> None:
+    varied = STUDY + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\n'
+    for name in (".", "STUDY"):
+        path = written(tmp_path / name, varied, ITEMS)
+        Study.open(path, functions={"fake": lambda text, prompt: "A positive."}).run()
+    assert run_page("wordings.md", tmp_path) == 2
+    assert run_page("evaluators.md", tmp_path) == 3
