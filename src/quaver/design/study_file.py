@@ -55,9 +55,13 @@ class Source:
         try:
             yield
         except QuaverError as error:
-            place = self.where(*loc)
-            if not (error.where or "").startswith(place.partition(":")[0]):
-                error.where = f"{place}: {error.where}" if error.where else place
+            place, told = self.where(*loc), error.where or ""
+            if told.startswith(place.partition(":")[0]):
+                raise
+            if loc or not told:
+                error.where = f"{place}: {told}" if told else place
+            else:  # it names its place itself: a path of keys
+                error.where = self.where(*told.split("."))
             raise
 
     def _line(self, loc: Sequence[str | int]) -> int | None:
