@@ -1,7 +1,15 @@
 """Quaver measures how far the labels that a language model gives to texts can be trusted.
 
-``Study.open("study.yaml")`` is the way in. The measures work on anybody's annotations: on a frame with
-a row an annotation, or (``krippendorff_alpha`` and its kin) on items × raters.
+Where to begin, each with more under ``help(quaver.NAME)``:
+
+- ``Study.open("study.yaml")``: a study, from its file to its report;
+- ``import_annotations``: a study of labels that exist already; ``agreement``: how far they agree, at once;
+- ``compare``, ``worst``: what a change did, and which items to look at first;
+- ``conclusion``, ``consensus``: what follows from the labels under every prompt, and of all prompts together;
+- ``bundle``, ``verify``: a study in one archive, and every number of it computed anew;
+- the measures, by the names that study files use: of a frame with a row an annotation (``accuracy``,
+  ``inter_pss``, ``sensitivity`` …), or of items × raters (``krippendorff_alpha`` and its kin);
+- ``QuaverError``: what every error that the user can mend is.
 """
 
 from __future__ import annotations
