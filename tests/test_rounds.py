@@ -87,7 +87,7 @@ def test_it_ends_with_the_budget(how: str) -> None:
     growth=st.floats(1.05, 8),
     whole=st.tuples(st.integers(2, 400), st.integers(1, 9), st.integers(1, 9)),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_round_is_larger_and_within_the_design(
     power: float, scale: float, growth: float, whole: tuple[int, int, int]
 ) -> None:

@@ -52,7 +52,7 @@ def test_a_response_comes_back_as_it_went_in(tmp_path: Path) -> None:
 
 
 @given(text=st.text(), logprob=st.floats(allow_nan=False, allow_infinity=False))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_text_and_number_comes_back(
     tmp_path_factory: pytest.TempPathFactory, text: str, logprob: float
 ) -> None:

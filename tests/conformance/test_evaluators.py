@@ -128,7 +128,7 @@ class TestEveryEvaluator:
         assert getattr(made(name), "reads", "text") in ("text", "tokens", "pair")
 
     @pytest.mark.parametrize("task", TASKS)
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(response=RESPONSES)
     def test_any_answer_is_read_and_read_alike_twice(self, name: str, task: str, response: Response) -> None:
         labels, variant = TASKS[task]
@@ -136,13 +136,13 @@ class TestEveryEvaluator:
         check(reading, labels)
         assert reading == read(response, made(name), labels, variant)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(response=RESPONSES)
     def test_any_follow_up_is_read(self, name: str, response: Response) -> None:
         labels, variant = TASKS["names"]
         check(annotate.read(response, made(name), labels, variant, about=Response("Dole")), labels)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(labels=LABEL_SETS, answers=st.lists(NAMES, min_size=4, max_size=4), text=HOSTILE, data=st.data())
     def test_under_any_label_set(
         self, name: str, labels: LabelSet, answers: list[str], text: str, data: st.DataObject

@@ -92,7 +92,7 @@ def test_another_separator_is_named_and_never_guessed(tmp_path: Path) -> None:
         max_size=5,
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_survives_csv_and_jsonl(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     import csv
 

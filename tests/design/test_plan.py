@@ -302,7 +302,7 @@ def test_twins_stay_who_they_are_when_the_study_is_opened_again() -> None:
     layouts=st.sampled_from([TEXT_FIRST, INSTRUCTION_FIRST]),
     repeats=st.integers(1, 3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_call_once_with_a_key_of_its_own(
     texts: list[str], wordings: list[str], layouts: str, repeats: int
 ) -> None:

@@ -36,7 +36,7 @@ def by_pairs(counts, classes, weights, *, self_pairs, pooled):
 @pytest.mark.parametrize("self_pairs", [False, True])
 @pytest.mark.parametrize("pooled", [False, True])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_pair_is_visited_and_none_is_missed(self_pairs, pooled, seed):
     weights = np.random.default_rng(seed).integers(0, 3, 24)
     pairs = Pairs(COUNTS, CLASSES, self_pairs=self_pairs, pooled=pooled)

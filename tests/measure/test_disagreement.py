@@ -51,7 +51,7 @@ def model(codes, level):
 
 @pytest.mark.parametrize("level", LEVELS)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_alpha_is_what_the_coincidences_give(level, data):
     items, raters = data.draw(st.integers(2, 6)), data.draw(st.integers(2, 5))
     cells = st.lists(st.integers(-1, 3), min_size=items * raters, max_size=items * raters)

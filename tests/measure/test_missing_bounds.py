@@ -51,7 +51,7 @@ def test_with_nothing_missing_the_two_are_one() -> None:
     assert found["alpha_least"] == pytest.approx(alpha.value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text("ab.", min_size=3, max_size=3), min_size=2, max_size=3))
 def test_no_other_labels_give_less_or_more(items: list[str]) -> None:
     found = values(answers(*items))

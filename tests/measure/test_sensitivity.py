@@ -83,7 +83,7 @@ def test_the_correction_takes_most_of_the_bias_away():
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=5).filter(lambda n: sum(n) >= 2))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_jackknife_is_the_jackknife(counts):
     counts = np.array(counts, float)
     q = counts.sum()

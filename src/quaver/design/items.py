@@ -12,7 +12,7 @@ from quaver.design.options import options_of
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.tables import FORMATS, Row, read_rows
-from quaver.errors import ItemError, UnknownName, nearest
+from quaver.errors import ItemError, SpecError, UnknownName, nearest
 from quaver.records import Item
 from quaver.seeds import derive
 
@@ -82,7 +82,11 @@ def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
             where=where,
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
-    return read_rows(source.home / path, spec.items.encoding, spec.items.separator, spec.items.line)
+    try:
+        return read_rows(source.home / path, spec.items.encoding, spec.items.separator, spec.items.line)
+    except SpecError as error:
+        error.where = source.where("items", "line")
+        raise
 
 
 def _identified(

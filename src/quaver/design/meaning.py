@@ -20,10 +20,7 @@ from quaver.design.spec import MeaningSpec
 from quaver.design.variants import ORIGINAL, LevelOfFactor
 from quaver.records import LabelSet, Variant
 
-__all__ = ["COVARIATES", "LEXICAL", "By", "Comparison", "checked", "compare", "lexical"]
-
-COVARIATES = ("original", "distance", "distance_band", "flagged", "flags")
-"""What a reworded variant's annotations say beside its factors."""
+__all__ = ["LEXICAL", "By", "Comparison", "checked", "compare", "lexical"]
 
 LEXICAL = "lexical: cosine of letter triples"
 _THRESHOLDS = {embeddings.METHOD: 0.5, LEXICAL: 0.2}
@@ -79,8 +76,9 @@ def checked(
         comparison: Gives the similarities.
 
     Returns:
-        The levels with covariates (`COVARIATES`; ``distance`` is 1 less the similarity) and, in their
-        origin under ``meaning``, the measure, the similarity, what was lost, and the change in length.
+        The levels with covariates (``original``, ``distance_band``, ``flagged``, ``flags``, and ``distance``,
+        which is 1 less the similarity) and, in their origin under ``meaning``, the measure, the similarity,
+        what was lost, and the change in length.
     """
     texts = [level.edit(prompt).instruction for level in levels]
     method, similarities = comparison(asked.by, prompt.instruction, texts)

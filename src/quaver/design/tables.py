@@ -67,7 +67,13 @@ def read_rows(
         SpecError: ``line`` is for another kind of file, or does not tell its columns apart.
     """
     if line is not None and path.suffix.lower() != ".txt":
-        raise SpecError("only a .txt file is read by the line", where="items.line", found=path.name)
+        raise SpecError(
+            "only a .txt file is read by the line",
+            where="line",
+            expected="a source that ends in .txt",
+            found=path.name,
+            fix="leave `line` out",
+        )
     reader = FORMATS.get(path.suffix.lower())
     if reader is None:
         raise ItemError(
@@ -88,7 +94,11 @@ def read_rows(
         ) from None
     except FileNotFoundError:
         raise ItemError(
-            "there is no such file of items", where=str(path), fix="paths are relative to the study file"
+            "there is no such file of items",
+            where=str(path),
+            expected="a file",
+            found="nothing",
+            fix="paths are relative to the study file",
         ) from None
     except UnicodeError as error:
         raise ItemError(

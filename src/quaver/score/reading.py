@@ -7,9 +7,7 @@ from functools import lru_cache
 
 from quaver.records import Reading
 
-__all__ = ["ambiguous", "excerpt", "no_label", "valid"]
-
-_LONGEST = 40
+__all__ = ["ambiguous", "no_label", "valid"]
 
 
 # Readings are frozen and few are different, so each is made once: millions of answers share them.
@@ -38,13 +36,3 @@ def ambiguous(labels: Iterable[str], how: str = "found") -> Reading:
     """
     codes = sorted(set(labels))
     return _ambiguous(f"{len(codes)} labels {how}: {', '.join(codes)}")
-
-
-def excerpt(text: str) -> str:
-    r"""The beginning of a text in quotes, on one line, for a reason.
-
-    >>> excerpt("one\ntwo")
-    '"one two"'
-    """
-    line = " ".join(text[: 4 * _LONGEST].split())
-    return f'"{line}"' if len(line) <= _LONGEST else f'"{line[:_LONGEST]}…"'

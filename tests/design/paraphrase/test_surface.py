@@ -32,7 +32,7 @@ def made(text: str, seed: int = 1, **options: object) -> list[str]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.3, 1.0]))
 def test_placeholders_labels_and_numbers_are_never_touched(seed: int, strength: float) -> None:
     names = label_names(LABELS, ANSWERS)

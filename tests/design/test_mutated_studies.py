@@ -1,0 +1,155 @@
+"""A study file with anything anywhere is planned, or is one error that says where and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.studies import written
+
+import quaver
+from quaver.errors import QuaverError
+
+WHOLE: dict[str, Any] = {
+    "name": "whole",
+    "seed": 1,
+    "task": {"name": "tone", "level": "nominal", "labels": ["positive", {"code": "negative", "name": "bad"}]},
+    "items": {
+        "source": "items.csv",
+        "encoding": "utf-8",
+        "separator": ",",
+        "id": "id",
+        "text": "{{ text }}",
+        "gold": {"column": "truth", "map": {"p": "positive", "n": "negative"}},
+        "groups": ["side"],
+        "sample": 4,
+        "seed": 3,
+    },
+    "prompt": {
+        "system": "Be short.",
+        "layout": "{{ text }}\n{{ question }}",
+        "instruction": "Is it good?",
+        "postfix": "Say {{ answers | join(' or ') }}.",
+        "answers": {"positive": "Yes", "negative": "No"},
+        "explains": False,
+        "frame": "chat",
+    },
+    "variants": [
+        {"use": "wordings", "texts": {"curt": "Good?"}, "factor": "words", "only": {}},
+        {"use": "label_order", "orders": "reversed"},
+        {"use": "shots", "k": [0, 1], "draws": 1, "place": "turns"},
+    ],
+    "meaning": {"by": "lexical", "threshold": 0.2},
+    "models": [{"name": "fake", "use": "function", "price": {"input": 1, "output": 2}, "only": {}}],
+    "decoding": {
+        "greedy": {"max_tokens": 4, "repeats": 1, "only": {"words": "curt"}},
+        "warm": {"temperature": [0.5, 1.0], "constraint": "none", "logprobs": 0},
+    },
+    "repeats": 2,
+    "sample": {"variants": 6, "seed": 1},
+    "evaluators": ["first_label", {"use": "exact", "name": "strict"}],
+    "measures": [
+        {
+            "use": "accuracy",
+            "by": ["model"],
+            "evaluator": "strict",
+            "only": {"words": "curt"},
+            "missing": "drop",
+        },
+        "intra_pss",
+    ],
+    "conclusions": [
+        {"name": "sides", "formula": "share(positive) ~ side", "effect": "side[b] > side[a]", "group": "side"}
+    ],
+    "budget": {"calls": 100, "tokens": 1000, "money": 1.5, "seconds": 10},
+    "until": {"measure": "accuracy", "width": 0.4, "by": ["model"], "items": 2, "growth": 2, "options": {}},
+    "small": {"items": {"sample": 2}},
+    "notes": ["A note."],
+}
+ITEMS = "id,text,truth,side\n" + "".join(f"i{n},Thing {n}.,{'pn'[n % 2]},{'ab'[n // 6]}\n" for n in range(12))
+
+Place = tuple[str | int, ...]
+
+
+def places(part: Any, at: Place = ()) -> Iterator[Place]:
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        yield (*at, key)
+        yield from places(part[key], (*at, key))
+
+
+STRANGE: list[Any] = [
+    None,
+    0,
+    -1,
+    10**12,
+    1.5,
+    True,
+    float("inf"),
+    "",
+    "x",
+    "{{",
+    "{{ no }}",
+    "a.b",
+    "é" * 999,
+]
+STRANGE += [[], {}, [1], [None], [[]], ["x", "x"], {"a": 1}, {"": ""}, {"x": {"y": ["z"]}}]
+
+
+def changed(place: Place, how: str, value: Any) -> dict[str, Any]:
+    study = deepcopy(WHOLE)
+    part: Any = study
+    for key in place[:-1]:
+        part = part[key]
+    old = part[place[-1]]
+    if how == "without":
+        del part[place[-1]]
+    elif how == "wrapped":
+        part[place[-1]] = [old]
+    elif how == "with another key":
+        part[place[-1]] = {**old, "zzz": value} if isinstance(old, dict) else {"zzz": old}
+    else:
+        part[place[-1]] = value
+    return study
+
+
+def planned(folder: Path, study: Any) -> None:
+    path = written(folder, json.dumps(study), ITEMS)
+    quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"}).plan(compare=())
+
+
+def test_the_whole_study_is_planned(tmp_path: Path) -> None:
+    planned(tmp_path, WHOLE)
+
+
+def told(folder: Path, study: Any) -> QuaverError | None:
+    try:
+        planned(folder, study)
+    except QuaverError as error:
+        return error
+    return None
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    place=st.sampled_from(list(places(WHOLE))),
+    how=st.sampled_from(["with", "with", "with", "without", "wrapped", "with another key"]),
+    value=st.sampled_from(STRANGE),
+)
+def test_anything_anywhere_is_planned_or_told(tmp_path: Path, place: Place, how: str, value: Any) -> None:
+    error = told(tmp_path, changed(place, how, value))
+    assert error is None or error.where, str(error)
+    assert "Spec" not in str(error), "the name of a class"
+    assert len(str(error)) < 2000
+
+
+@pytest.mark.parametrize("study", [None, 3, "text", [], [WHOLE], {}])
+def test_what_is_no_study_is_told(tmp_path: Path, study: Any) -> None:
+    with pytest.raises(QuaverError, match=r"study\.yaml"):
+        planned(tmp_path, study)
