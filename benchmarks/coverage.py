@@ -17,10 +17,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from quaver.measure.bootstrap import Resampling, Units, bootstrap
+from quaver.measure.cell import label_counts
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import FEW, bca, clopper_pearson, percentile
 from quaver.measure.stability import alpha_losses, spread_of
-from quaver.measure.table import label_counts
 
 
 @dataclass(frozen=True)

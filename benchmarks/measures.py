@@ -19,10 +19,10 @@ from machine import machine
 
 from quaver import registry
 from quaver.measure.agreement import krippendorff_alpha
+from quaver.measure.cell import label_counts
 from quaver.measure.pairs import Pairs
 from quaver.measure.prompt_stability import intra_pss
 from quaver.measure.stability_curves import intra_pss_cumulative
-from quaver.measure.table import label_counts
 
 seeds = itertools.count(1)
 """A seed for every call, so that no call finds its bootstrap weights made already."""

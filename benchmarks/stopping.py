@@ -21,11 +21,11 @@ from coverage import SETTINGS, Setting
 from quaver.collect.progress import Outcome
 from quaver.design.spec import UntilSpec
 from quaver.measure.bootstrap import Draws, Resampling, Units, bootstrap
+from quaver.measure.cell import label_counts
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Interval, bca, clopper_pearson, mean_within
 from quaver.measure.means import ratio
 from quaver.measure.stability import alpha_losses, spread_of
-from quaver.measure.table import label_counts
 from quaver.records import Estimate
 from quaver.rounds import Part, collect_in_rounds, widest
 

@@ -11,7 +11,7 @@ from quaver.design.experiment import Experiment
 from quaver.design.spec import StudySpec
 from quaver.design.study_file import Source
 from quaver.errors import MeasureError
-from quaver.measure.table import UnknownColumn
+from quaver.measure.roles import UnknownColumn
 from quaver.plugins import Measurement
 from quaver.records import Estimate
 from quaver.seeds import derive

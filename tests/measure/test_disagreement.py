@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
+from quaver.measure.cell import label_counts
 from quaver.measure.disagreement import Disagreement, scale
-from quaver.measure.table import label_counts
 from quaver.records import Label, LabelSet
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from quaver.measure.bootstrap import Resampling, Units
+from quaver.measure.cell import label_counts
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.random_wordings import _alphas, two_way_alphas
-from quaver.measure.table import label_counts
 
 VALUES = np.array([0.0, 1.0, 2.5, 7.0])
 CODES = np.random.default_rng(0).integers(-1, 4, (25, 6)).astype(np.int32)

@@ -2,7 +2,8 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError, UnknownName
-from quaver.measure.table import MISSING, cells, frame_of
+from quaver.measure.cell import MISSING
+from quaver.measure.table import cells, frame_of
 from quaver.records import Label, LabelSet
 
 FRAME = pl.DataFrame(

@@ -11,11 +11,12 @@ import numpy as np
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Draws, Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell, label_counts
 from quaver.measure.disagreement import REFERENCE, Disagreement
 from quaver.measure.intervals import Claim, estimate, undefined
 from quaver.measure.ratings import label_set_of, read_ratings
 from quaver.measure.stability import alpha_losses, scaled, spread_of
-from quaver.measure.table import Cell, Missing, label_counts
+from quaver.measure.table import Missing
 from quaver.records import Estimate, LabelSet, Level
 from quaver.seeds import derive
 

@@ -12,7 +12,8 @@ import polars as pl
 
 from quaver.errors import MeasureError
 from quaver.measure.encode import encode, ordered
-from quaver.measure.table import UnknownColumn, frame_of
+from quaver.measure.roles import UnknownColumn
+from quaver.measure.table import frame_of
 from quaver.records import LabelSet
 from quaver.seeds import derive
 

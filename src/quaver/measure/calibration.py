@@ -21,12 +21,14 @@ from quaver.measure.calibration_bins import (
     debiased_ece,
     right_between,
 )
+from quaver.measure.cell import Cell
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
 from quaver.measure.floor import above_floor, affordable, holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, cells
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 from quaver.seeds import derive
 

@@ -21,11 +21,12 @@ from typing import Any, Literal
 import numpy as np
 
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.ratings import label_set_of, read_ratings
 from quaver.measure.stability import scaled
-from quaver.measure.table import Cell, Missing
+from quaver.measure.table import Missing
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = [

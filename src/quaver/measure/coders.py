@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling
+from quaver.measure.cell import Cell, label_counts
 from quaver.measure.encode import encode
 from quaver.measure.intervals import Claim, undefined
+from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
 from quaver.measure.stability import mean_alpha, scaled
-from quaver.measure.table import Cell, Columns, UnknownColumn, cells, frame_of, label_counts
+from quaver.measure.table import cells, frame_of
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = ["coder_agreement"]

@@ -13,11 +13,13 @@ import polars as pl
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.confidences import column_for
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, cells, frame_of
+from quaver.measure.table import cells, frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["MOST_REASONS", "compliance"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError, UnknownName
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell, label_counts
 from quaver.measure.consensus import dawid_skene, majority, votes
 from quaver.measure.effects import Effect, read_effect
 from quaver.measure.formula import design, parsed
@@ -21,7 +22,8 @@ from quaver.measure.intervals import FEW, Claim, Interval, clopper_pearson, esti
 from quaver.measure.means import differing
 from quaver.measure.ratings import label_set_of
 from quaver.measure.regression import contrast_bound, linear, logistic, two_sided_bound
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, checked, frame_of, label_counts
+from quaver.measure.roles import Columns, UnknownColumn
+from quaver.measure.table import Missing, cells, checked, frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["ESTIMATED", "GOLD", "VERDICTS", "Regression", "check_conclusion", "conclusion", "read_formula"]

@@ -10,9 +10,11 @@ import polars as pl
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats
+from quaver.measure.cell import Cell
 from quaver.measure.encode import Ints
 from quaver.measure.judged import judge
-from quaver.measure.table import Cell, Columns, UnknownColumn, frame_of
+from quaver.measure.roles import Columns, UnknownColumn
+from quaver.measure.table import frame_of
 
 __all__ = ["Graded", "arranged", "beside", "column_for", "graded", "numbers_of"]
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
-from quaver.measure.table import Columns, cells, label_counts
+from quaver.measure.cell import label_counts
+from quaver.measure.roles import Columns
+from quaver.measure.table import cells
 from quaver.records import LabelSet
 
 __all__ = ["DawidSkene", "consensus", "dawid_skene", "majority", "votes"]

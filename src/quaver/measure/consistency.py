@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.pairs import Pairs
+from quaver.measure.roles import Columns
 from quaver.measure.sensitivity import PAPER, STRATA, Convention, check_convention, mean_defined, unequal
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["Similarity", "consistency", "consistency_matrix"]

@@ -12,12 +12,14 @@ from scipy import stats
 
 from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import differing, ratio
 from quaver.measure.multiple import adjusted
+from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["differences", "mcnemar"]

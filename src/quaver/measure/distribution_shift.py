@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.multiple import adjusted
+from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 from quaver.seeds import derive
 

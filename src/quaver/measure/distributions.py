@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
+from quaver.measure.cell import Cell
 from quaver.measure.pairs import Pairs
+from quaver.measure.roles import Columns
 from quaver.measure.sensitivity import PAPER, STRATA, Convention, Entropies, check_convention
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["QUANTILES", "distributions"]

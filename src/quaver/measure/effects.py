@@ -11,7 +11,7 @@ import numpy as np
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats
-from quaver.measure.table import UnknownColumn
+from quaver.measure.roles import UnknownColumn
 
 __all__ = ["Effect", "Verdict", "read_effect"]
 

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError, UnknownName
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, Interval, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, cells
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["WORTH_A_WARNING", "evaluator_flips", "labels_by", "pairs_of"]

@@ -13,12 +13,14 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.confidences import arranged, column_for, numbers_of
 from quaver.measure.expected_alpha import expected_alpha
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Cell, Columns, Missing, cells, checked, frame_of
+from quaver.measure.roles import Columns
+from quaver.measure.table import Missing, cells, checked, frame_of
 from quaver.records import Decoding, Estimate, LabelSet
 
 __all__ = ["CONDITIONS", "expected_intra_pss"]

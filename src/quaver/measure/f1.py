@@ -11,10 +11,12 @@ import numpy as np
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Draws, Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["confusion", "f1", "f1_statistic"]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.confidences import arranged, column_for, numbers_of
 from quaver.measure.encode import Codes, combine, encode
 from quaver.measure.f1 import f1_statistic
@@ -20,8 +21,9 @@ from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import ratio
 from quaver.measure.multiple import adjusted, bootstrap_p
+from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, frame_of
+from quaver.measure.table import Missing, cells, frame_of
 from quaver.records import ANNOTATION_COLUMNS, Estimate, LabelSet
 
 __all__ = ["factor_effects", "factors_of"]

@@ -12,7 +12,7 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats
 from quaver.measure.encode import encode
-from quaver.measure.table import UnknownColumn
+from quaver.measure.roles import UnknownColumn
 
 __all__ = ["Design", "design", "parsed"]
 

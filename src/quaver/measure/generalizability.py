@@ -14,8 +14,9 @@ from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
+from quaver.measure.roles import Columns
 from quaver.measure.stability import scaled
-from quaver.measure.table import Columns, Missing, cells
+from quaver.measure.table import Missing, cells
 from quaver.measure.variance_components import Pairs, Sources
 from quaver.records import Estimate, LabelSet, Level
 

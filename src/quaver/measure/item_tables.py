@@ -9,8 +9,9 @@ import polars as pl
 
 from quaver.measure import Frame, guarded
 from quaver.measure.pairs import Pairs
+from quaver.measure.roles import Columns
 from quaver.measure.sensitivity import STRATA, Convention, Entropies, check_convention, mean_defined
-from quaver.measure.table import Columns, Missing, cells
+from quaver.measure.table import Missing, cells
 from quaver.records import LabelSet
 
 __all__ = ["item_stability", "least_consistent", "most_sensitive"]

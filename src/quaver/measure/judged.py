@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.measure.table import Cell, Missing, checked
+from quaver.measure.cell import Cell
+from quaver.measure.table import Missing, checked
 
 __all__ = ["Judged", "judge", "treatment"]
 

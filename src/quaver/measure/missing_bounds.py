@@ -11,10 +11,12 @@ import numpy as np
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
-from quaver.measure.table import Cell, Columns, cells
+from quaver.measure.roles import Columns
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["missing_bounds"]

@@ -12,11 +12,13 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling
+from quaver.measure.cell import Cell
 from quaver.measure.formula import parsed
 from quaver.measure.judged import judge, treatment
 from quaver.measure.mixed_logit import REFERENCE, MixedLogit, likelihood_ratio, mixed_logit
+from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells, frame_of
+from quaver.measure.table import Missing, cells, frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["mixed_effects"]

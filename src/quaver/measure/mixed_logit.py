@@ -16,7 +16,8 @@ from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.encode import encode
 from quaver.measure.formula import design
-from quaver.measure.table import UnknownColumn, frame_of
+from quaver.measure.roles import UnknownColumn
+from quaver.measure.table import frame_of
 
 __all__ = ["Coefficient", "MixedLogit", "likelihood_ratio", "mixed_logit"]
 

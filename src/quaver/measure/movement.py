@@ -15,7 +15,9 @@ import polars as pl
 
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
-from quaver.measure.table import MISSING, UnknownColumn, frame_of
+from quaver.measure.cell import MISSING
+from quaver.measure.roles import UnknownColumn
+from quaver.measure.table import frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["adjusted_tau", "label_movement"]

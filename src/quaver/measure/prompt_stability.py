@@ -13,10 +13,12 @@ from typing import Literal
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Resampling
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import percentile
 from quaver.measure.random_wordings import two_way_alphas
+from quaver.measure.roles import Columns
 from quaver.measure.stability import Setting, mean_alpha
-from quaver.measure.table import Cell, Columns, Missing
+from quaver.measure.table import Missing
 from quaver.measure.views import View
 from quaver.records import Estimate, LabelSet, Level
 

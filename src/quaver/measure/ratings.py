@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from quaver.arguments import shown
 from quaver.errors import MeasureError
+from quaver.measure.cell import Cell
 from quaver.measure.encode import encode
-from quaver.measure.table import Cell, Missing, cells, frame_of
+from quaver.measure.table import Missing, cells, frame_of
 from quaver.records import Label, LabelSet, Level
 
 __all__ = ["label_set_of", "read_ratings"]

@@ -15,7 +15,8 @@ from quaver.measure.compliance import compliance
 from quaver.measure.correctness import accuracy
 from quaver.measure.evaluators import evaluator_flips
 from quaver.measure.robustness import spread
-from quaver.measure.table import Columns, frame_of
+from quaver.measure.roles import Columns
+from quaver.measure.table import frame_of
 from quaver.measure.verbal_calibration import verbal_calibration
 from quaver.records import Estimate, LabelSet
 

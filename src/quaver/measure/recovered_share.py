@@ -11,11 +11,13 @@ import numpy as np
 from quaver.errors import UnknownName
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.evaluators import labels_by, pairs_of
 from quaver.measure.intervals import Claim, estimate, undefined
 from quaver.measure.means import ratio
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, cells
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["recovered_share"]

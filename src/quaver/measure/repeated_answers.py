@@ -14,12 +14,14 @@ import polars as pl
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.entropy import entropy
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
 from quaver.measure.prompt_stability import CONDITION
+from quaver.measure.roles import Columns
 from quaver.measure.sensitivity import mean_defined
-from quaver.measure.table import Cell, Columns, Missing, cells, checked
+from quaver.measure.table import Missing, cells, checked
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["answer_entropy", "mode_frequency", "repeated_answers", "strict_stability"]

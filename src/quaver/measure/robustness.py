@@ -13,13 +13,15 @@ from scipy import optimize, stats
 from quaver.errors import UnknownName
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.encode import Ints
 from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
 from quaver.measure.intervals import Claim, Interval, estimate, mean_within, undefined
 from quaver.measure.judged import judge, treatment
 from quaver.measure.means import over_strata
 from quaver.measure.rank_correlation import covariate_correlation
-from quaver.measure.table import Cell, Columns, Missing, UnknownColumn, cells
+from quaver.measure.roles import Columns, UnknownColumn
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 from quaver.seeds import derive
 

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.entropy import entropy, jackknifed_entropy
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.roles import Columns
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["PAPER", "STRATA", "Convention", "by_class", "check_convention", "sensitivity", "unequal"]

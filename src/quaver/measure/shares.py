@@ -11,9 +11,11 @@ import numpy as np
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
-from quaver.measure.table import Cell, Columns, Missing, cells
+from quaver.measure.roles import Columns
+from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["ASKING", "distinct_annotations", "label_shares"]

@@ -11,10 +11,12 @@ import numpy as np
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.disagreement import Disagreement, scale
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Cell, Columns, Missing, cells, frame_of
+from quaver.measure.roles import Columns
+from quaver.measure.table import Missing, cells, frame_of
 from quaver.measure.views import View, view
 from quaver.records import Estimate, LabelSet, Level
 

@@ -14,11 +14,13 @@ from scipy import stats
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import undefined
 from quaver.measure.prompt_stability import CONDITION, PAPER
+from quaver.measure.roles import Columns
 from quaver.measure.stability import Setting
 from quaver.measure.stability_parts import Part, each_alpha
-from quaver.measure.table import Cell, Columns, Missing
+from quaver.measure.table import Missing
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = ["intra_pss_adjacent", "intra_pss_cumulative", "running_mean", "settled_at"]

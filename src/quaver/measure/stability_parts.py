@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.measure.bootstrap import Floats, bootstrap
+from quaver.measure.cell import Cell
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Claim, estimate
 from quaver.measure.stability import Setting, alpha_losses, spread_of
-from quaver.measure.table import Cell
 from quaver.records import Estimate
 
 __all__ = ["Part", "each_alpha"]

@@ -11,12 +11,14 @@ import numpy as np
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, Units
+from quaver.measure.cell import Cell
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Claim, percentile, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
+from quaver.measure.roles import Columns
 from quaver.measure.stability import Setting
-from quaver.measure.table import Cell, Columns, Missing
+from quaver.measure.table import Missing
 from quaver.records import Estimate, LabelSet, Level
 from quaver.seeds import derive
 

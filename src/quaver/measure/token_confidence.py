@@ -21,7 +21,8 @@ from quaver.measure.confidences import Graded, arranged, graded, numbers_of
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, clopper_pearson, estimate, mean_within, percentile, undefined
 from quaver.measure.means import over_strata
-from quaver.measure.table import Columns, cells
+from quaver.measure.roles import Columns
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["SHIFTS", "ece_shift", "over_cells"]

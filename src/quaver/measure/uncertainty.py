@@ -18,9 +18,10 @@ from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import Columns
 from quaver.measure.sensitivity import PAPER
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Columns, cells, frame_of
+from quaver.measure.table import cells, frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["output_uncertainty"]

@@ -18,9 +18,10 @@ import polars as pl
 
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Resampling, Units, bootstrap
+from quaver.measure.cell import MISSING
 from quaver.measure.intervals import Claim, estimate, mean_within
 from quaver.measure.means import differing, ratio
-from quaver.measure.table import MISSING, frame_of
+from quaver.measure.table import frame_of
 from quaver.records import Estimate, Unlike
 
 __all__ = ["unlike_answers", "unlike_shares"]

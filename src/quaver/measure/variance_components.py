@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.measure.bootstrap import Floats
+from quaver.measure.cell import Cell
 from quaver.measure.encode import Ints
-from quaver.measure.table import Cell, Columns
+from quaver.measure.roles import Columns
 
 __all__ = ["Pairs", "Sources"]
 

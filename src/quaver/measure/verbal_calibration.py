@@ -17,12 +17,14 @@ from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.calibration_bins import Binning, assigned, binned, debiased_ece
+from quaver.measure.cell import Cell
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
 from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Cell, Columns, cells
+from quaver.measure.table import cells
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["THRESHOLDS", "compare_phrasings", "excluded_cells", "thresholds", "verbal_calibration"]

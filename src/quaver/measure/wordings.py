@@ -12,11 +12,13 @@ import polars as pl
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Resampling
+from quaver.measure.cell import Cell
 from quaver.measure.intervals import undefined
 from quaver.measure.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
+from quaver.measure.roles import Columns
 from quaver.measure.stability import Setting
 from quaver.measure.stability_parts import Part, each_alpha
-from quaver.measure.table import Cell, Columns, Missing, frame_of
+from quaver.measure.table import Missing, frame_of
 from quaver.records import Estimate, LabelSet, Level
 
 __all__ = ["original_agreement", "wording_stability"]
