@@ -140,8 +140,13 @@ def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
     return Any if TextIO in (hint, *get_args(hint)) else hint  # no open file is an instance of that class
 
 
-def guarded(function: SubjectT, error: type[QuaverError] = QuaverError) -> SubjectT:
+def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: str = "{}({})") -> SubjectT:
     """Have a public function refuse arguments that do not fit its signature with one `QuaverError`.
+
+    Args:
+        function: The function, or a method.
+        error: What is raised.
+        where: How the error names the place, over the function's name and the argument's.
 
     >>> @guarded
     ... def draw(*, width: int = 1) -> int:
@@ -173,20 +178,20 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError) -> Subje
         except TypeError as wrong:
             raise error(str(wrong), where=name, expected=str(signature)) from None
         for one, value in bound.arguments.items():
-            bound.arguments[one] = _guarded(function, one, value, error)
+            bound.arguments[one] = _guarded(function, one, value, error, where)
         return function(*bound.args, **bound.kwargs)
 
     return call  # type: ignore[return-value]
 
 
-def _guarded(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError]) -> Any:
+def _guarded(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError], where: str) -> Any:
     model = _model_of_one(function, name)
     try:
         made = model.model_validate({"value": value})
     except ValidationError as error:
         raise kind(
             "this argument does not fit",
-            where=f"{function.__qualname__}({name})",
+            where=where.format(function.__qualname__, name),
             expected=fitting(error.errors(include_url=False)),
             found=shown(value),
         ) from None

@@ -273,5 +273,5 @@ def test_labels_brought_together():
     ]
     assert consensus(frame)["label"].to_list()[0] == "a"
     assert majority(np.zeros((0, 2, 2))).shape == (0, 2)
-    with pytest.raises(MeasureError, match="unknown method"):
+    with pytest.raises(MeasureError, match="method: this argument does not fit"):
         consensus(frame, method="vote")

@@ -65,7 +65,7 @@ def test_what_cannot_be_spread():
     assert [one.cell for one in distributions(without, "sensitivity")] == [{}]
     assert distributions(without, "consistency") == []
     assert distributions(frame(variants=1), "sensitivity")[0].reason == "no item with two predictions"
-    with pytest.raises(MeasureError, match="no such distribution"):
+    with pytest.raises(MeasureError, match="of: this argument does not fit"):
         distributions(frame(), "accuracy")
 
 

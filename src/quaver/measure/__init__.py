@@ -56,8 +56,8 @@ def compared_by(measure: Callable[..., Any], options: Mapping[str, Any]) -> tupl
 
 
 def guarded(function: _F) -> _F:
-    """Have a function refuse arguments that do not fit its signature with one `MeasureError`."""
-    return arguments.guarded(function, MeasureError)
+    """Have a function refuse arguments that do not fit its signature: one `MeasureError` names the argument."""
+    return arguments.guarded(function, MeasureError, "{1}")
 
 
 class Measure(Protocol):

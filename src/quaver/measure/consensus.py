@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.errors import MeasureError
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.cell import label_counts
@@ -160,10 +159,6 @@ def consensus(
     >>> consensus(frame, method="majority").rows()
     [('1', None, 'a', 1.0)]
     """
-    if method not in ("majority", "dawid_skene"):
-        raise MeasureError(
-            "unknown method", where="method", expected="majority or dawid_skene", found=repr(method)
-        )
     by = (by,) if isinstance(by, str) else tuple(by)
     schema = dict.fromkeys((*by, "item", "gold", "label"), pl.String) | {"probability": pl.Float64}
     parts = [pl.DataFrame(schema=schema)]

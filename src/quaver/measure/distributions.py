@@ -76,10 +76,6 @@ def distributions(
     >>> [(e.cell, e.value, e.details["counts"]) for e in found]
     [({}, 0.25, [1, 1]), ({'class': 'a'}, 0.5, [0, 1]), ({'class': 'd'}, 0.0, [1, 0])]
     """
-    if of not in ("sensitivity", "consistency"):
-        raise MeasureError(
-            "no such distribution", where="of", expected="sensitivity or consistency", found=repr(of)
-        )
     if bins < 1:
         raise MeasureError("not a number of bins", where="bins", expected="1 or more", found=repr(bins))
     parts = cells(

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
-from quaver.measure import guarded
 from quaver.measure.encode import combine, encode
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
@@ -24,7 +23,6 @@ many for each level of a column as the level with the fewest has, by a seeded dr
 the items that have one at every level (and in every condition)."""
 
 
-@guarded
 def view(
     annotations: Any,
     kind: View,
