@@ -56,7 +56,7 @@ def compared_by(measure: Callable[..., Any], options: Mapping[str, Any]) -> tupl
 
 
 def guarded(function: _F) -> _F:
-    """Have a function refuse arguments that do not fit its signature: one `MeasureError` names the argument."""
+    """Have a function refuse an argument that does not fit its signature with a `MeasureError`."""
     return arguments.guarded(function, MeasureError, "{1}")
 
 
