@@ -142,7 +142,7 @@ def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> N
 
 
 def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
-    sheet = 'Nr;Text;Müller;Schäfer\r\n1;"Steuern; senken";links;rechts\r\n2;Schulen;links;\r\n'
+    sheet = 'Nr;Text;Müller;Schäfer\r\n1;"Steuern; senken";links;rechts\r\n2;Schulen;links;\r\n;;;\r\n'
     path = tmp_path / "sheet.csv"
     for encoding in ("utf-8-sig", "cp1252", "utf-16"):
         path.write_bytes(sheet.encode(encoding))

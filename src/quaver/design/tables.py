@@ -60,7 +60,7 @@ def read_rows(
         setting: How the user says what the file is like, for errors.
 
     Returns:
-        One mapping a row.
+        One mapping a row; rows of empty cells, as spreadsheets leave them, are passed over.
 
     Raises:
         ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
@@ -179,7 +179,7 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                 fix="rename one of them in the file",
             )
         for cells in reader:
-            if not cells:  # an empty line
+            if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
                 continue
             if len(cells) != len(header):
                 raise ItemError(
