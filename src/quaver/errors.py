@@ -45,6 +45,9 @@ _MOST_NAMES = 60
 _LONGEST = 120
 """Characters of a name that nobody knows that are shown."""
 
+_LONGEST_TEXT = 1000
+"""Characters of what was found that are shown."""
+
 
 class QuaverError(Exception):
     """An error that the user can do something about.
@@ -81,10 +84,15 @@ class QuaverError(Exception):
         super().__init__(problem)
 
     def __str__(self) -> str:
-        lines = [f"{self.where}: {self.problem}" if self.where else self.problem]
-        parts = (("expected", self.expected), ("found", self.found), ("to do", self.fix))
+        problem, found = _cut(self.problem), _cut(self.found or "")
+        lines = [f"{self.where}: {problem}" if self.where else problem]
+        parts = (("expected", self.expected), ("found", found), ("to do", self.fix))
         lines += [f"  {name}: {text}" for name, text in parts if text]
         return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 class SpecError(QuaverError):

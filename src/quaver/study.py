@@ -161,6 +161,9 @@ class Study:
     def export_wordings(self, path: str | Path) -> int:
         """Write every text that the variants bring to a table (CSV) that a person can edit.
 
+        Args:
+            path: Of the table; replaced where it is there already.
+
         Returns:
             How many texts there are.
 
@@ -172,6 +175,9 @@ class Study:
     @guarded
     def import_wordings(self, path: str | Path) -> list[Edit]:
         """Take over the edits made in a table that ``export_wordings`` wrote.
+
+        Args:
+            path: Of the table.
 
         Returns:
             What was changed. The folder keeps it with what stood there before, and so does the lock file.
@@ -214,6 +220,9 @@ class Study:
             pilot: Ask this many requests of each model first, spread over the study, and store their answers,
                 so that time and tokens are measured.
             compare: Other models, as genai-prices names them, to say what the study would cost on them.
+
+        Returns:
+            Calls, tokens, seconds and US dollars, by model and by level of each factor.
 
         Raises:
             UnknownName: Nobody knows the price of one of these.
@@ -298,6 +307,9 @@ class Study:
 
         Args:
             prompts: How many, spread over the study. Each is asked about eight times of each model.
+
+        Returns:
+            By model, a comparison with a cold engine for each way of asking.
 
         Raises:
             QuaverError: It is no number of prompts.
@@ -392,6 +404,9 @@ class Study:
             name: A registered measure, such as ``inter_pss``.
             **options: ``by``, ``evaluator`` and the measure's own, as the study file takes them.
 
+        Returns:
+            An estimate for each cell.
+
         Raises:
             UnknownName: No measure, column or evaluator of that name exists.
             SpecError: The measure has no such option, or not with this value.
@@ -407,6 +422,13 @@ class Study:
 
         Args:
             names: Only these, or this one; one that the file does not name is taken with its defaults.
+
+        Returns:
+            The estimates of each measure, in the file's order.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+            UnknownName: No measure of that name is registered.
         """
         frame = self.measurable()
         return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
@@ -434,6 +456,9 @@ class Study:
         Args:
             names: Only these, or this one; one that the file does not name comes with its defaults.
             frame: The annotations that they will be taken of; the study's own if left out.
+
+        Returns:
+            The measures with their options; ``of(frame)`` gives the estimates.
         """
         wanted = (names,) if isinstance(names, str) else names
         return measurements(self._resolved, wanted, self.measurable() if frame is None else frame)
@@ -455,6 +480,9 @@ class Study:
         Args:
             width: Of a 95 % interval, from end to end.
             measure: A registered measure; by default the study's first that has an interval by a rule.
+
+        Returns:
+            What is needed of each, and why; it prints as a line for each.
 
         Raises:
             MeasureError: It is no width.
@@ -505,6 +533,9 @@ class Study:
 
         Args:
             width: In pixels.
+
+        Returns:
+            The charts by name, in the report's order.
 
         Raises:
             StoreError: Nothing is stored yet.

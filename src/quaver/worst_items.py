@@ -86,6 +86,9 @@ class Worst:
     def write(self, path: str | Path) -> None:
         """Write the answers with their items, a row each (``.csv``), or everything (``.json``).
 
+        Args:
+            path: The file; its ending says which.
+
         Raises:
             QuaverError: The file's name has another ending.
             StoreError: It cannot be written.
