@@ -240,6 +240,13 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, tmp_path: Path) -> None:
+    for target in (study.folder / "study.yaml", study.folder):
+        with pytest.raises(StoreError, match="no bundle stands here"):
+            bundle(study, target)
+    assert bundle(study, tmp_path / "a.zip") == bundle(study, tmp_path / "a.zip")
+
+
 def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
     for file in study.own_files():
         if file.suffix == ".csv":

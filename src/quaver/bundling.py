@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.archive import MANIFEST, pack
+from quaver.archive import MANIFEST, is_archive, pack
 from quaver.arguments import guarded
 from quaver.bundled import FORM, BundledStudy
 from quaver.collect.copies import copy_store, copy_store_without
@@ -45,6 +45,13 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
     """
     folder = study.folder.resolve()
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
+    if target.is_dir() or (target.is_file() and not is_archive(target)):
+        raise StoreError(
+            "something that is no bundle stands here already",
+            where=str(target),
+            expected="a new file, or a bundle that may be written over",
+            fix="name another file, or remove that one",
+        )
     if isinstance(study, BundledStudy):
         raise StoreError(
             "this is a bundle already",
