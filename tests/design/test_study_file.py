@@ -78,6 +78,12 @@ def test_yes_and_no_are_texts(tmp_path: Path) -> None:
     assert [label.code for label in spec.task.labels] == ["no", "yes", "on", "off", "n", "y"]
 
 
+def test_json_may_escape_an_emoji(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("[positive, negative]", '["\\ud83d\\udd25", cold]'))
+    spec, _ = read_study(path)
+    assert [label.code for label in spec.task.labels] == ["\U0001f525", "cold"]
+
+
 def test_a_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     path = written(tmp_path)
     path.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode())

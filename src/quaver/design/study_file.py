@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from quaver.errors import QuaverError, SpecError, nearest
 __all__ = ["Source", "bind", "read_part", "read_study"]
 
 PartT = TypeVar("PartT", bound=BaseModel)
+_PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+"""How JSON escapes what lies beyond 16 bits, an emoji say; YAML reads the halves as two broken characters."""
 
 
 class Source:
@@ -158,7 +161,7 @@ def _parse(path: Path) -> Any:
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
     try:
-        return yaml.load(text)
+        return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path.name}:{mark.line + 1}" if mark else path.name

@@ -47,7 +47,9 @@ def readiness_headline(results: Results) -> Markup | None:
         own = [name for name, one in profiles if one.details["verdict"] == verdict]
         if own:
             named = f"{len(own)} of {len(profiles)}" if len(own) > _FEW else _listed(own)
-            told.append(Markup("{} {} {}").format(named, "is" if len(own) == 1 else "are", verdict))
+            verb = "is" if len(own) == 1 else "are"
+            said = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
+            told.append(Markup(said).format(named, verb))
     return Markup("By the thresholds that were stated, {}.").format(Markup("; ").join(told))
 
 
@@ -171,17 +173,18 @@ def _differences(results: Results) -> list[Markup]:
     top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
     against = str(top.details.get("against", "the others"))
     if len(every) == 2 and against.startswith("the mean"):
-        (against,) = (_of(one) for one in every if one is not top)
+        (against,) = (_of(results, one) for one in every if one is not top)
     where = "above" if (top.value or 0.0) > 0 else "below"
     said = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
-    return [said.format(_of(top), _points(top, plain=True), where, against)]
+    return [said.format(_of(results, top), _points(top, plain=True), where, against)]
 
 
-def _of(one: Estimate) -> str:
+def _of(results: Results, one: Estimate) -> str:
     levels = [value for column, value in one.cell.items() if column not in ("evaluator", "model")]
     if not levels:
         return f"“{one.cell.get('model', '')}”"
-    return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if "model" in one.cell else "")
+    several = len(results.models) > 1 and "model" in one.cell
+    return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
 
 
 def _clear(one: Estimate) -> bool:

@@ -210,7 +210,8 @@ def _cost(paid: Table | None) -> Row:
             f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
         )
     total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
-    return asked, "yes", f"calls, tokens and ${total:,.4f} in all, by model under Method"
+    told = f"${total:,.4f} in all" if total else "no charge"
+    return asked, "yes", f"calls, tokens and {told}, by model under Method"
 
 
 def _many(n: int, noun: str) -> str:

@@ -18,6 +18,8 @@ _CLEAR = 0.2
 _SLIGHT = 0.1
 _LISTED = 6
 _GOLDS = 2
+_MANY = 10
+"""Items; with fewer, a finding says that it may be chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ def finding(results: Results) -> Finding:
     elif asked:
         top = strongest_factor(moved) or ""
         headline = _headline(moved, top, spans)
+        if (n := spans[top].n) < _MANY:
+            only = "one item was" if n == 1 else f"{n} items were"
+            said = Markup("Only {} labelled: what holds here may be chance.")
+            sentences.append(said.format(only))
         sentences += _moves(results, moved, top, asked)
     else:
         headline = Markup("One way of asking only: this study cannot say how much the labels depend on it.")
