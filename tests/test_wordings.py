@@ -76,6 +76,8 @@ def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp
     assert model.reworded == 0
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
     assert any("have not been made yet" in note for note in before.notes)
+    assert "before a pilot" in str(opened(tmp_path, model).sizes(0.1))
+    assert model.reworded == 0
     opened(tmp_path, model).make_wordings()
     after = opened(tmp_path, model).plan()
     assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
@@ -170,7 +172,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     assert spent.cost.high == now.money > 0
     later.report()
     costs = (tmp_path / "tables" / "cost.csv").read_text()
-    assert f"smollm2-135m-instruct (wordings),{spent.calls}.0," in costs
+    assert f"smollm2-135m-instruct (wordings),{spent.calls}," in costs
 
 
 def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFram
     known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
     measure = measure or next(iter([*known, *named]), "accuracy")
     if frame is None:
-        return assumed_sizes(measure, width, len(study.experiment.labels.labels))
+        return assumed_sizes(measure, width, len(study.spec.task.label_set().labels))
     if measure not in named:
         return measured_sizes(measurement(study, MeasureSpec(use=measure), frame), frame, width)
     return measured_sizes(measurements(study, [measure], frame)[0], frame, width)

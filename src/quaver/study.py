@@ -488,7 +488,8 @@ class Study:
             MeasureError: It is no width.
             UnknownName: No measure of that name is registered.
         """
-        answered = self.status()[0].answered
+        lacking = self.spec.annotations is None and lacks_wordings(self._resolved)
+        answered = 0 if lacking else self.status()[0].answered
         return sizes(self._resolved, width, measure, self.measurable() if answered else None)
 
     # --------------------------------------------------------------------- report

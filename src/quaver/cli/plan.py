@@ -60,7 +60,7 @@ def command(
     """
     opened = open_study(study, function)
     opened = opened.small() if small else opened
-    if pilot or width is not None:
+    if pilot:
         opened.make_wordings(watch=say_made)
     from quaver.prices import COMPARED
 

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from quaver.records import Unlike
 from quaver.report.behind import Behind, Cost, PartCost, RawAnswer
-from quaver.report.numbers import interval, number
+from quaver.report.numbers import interval, number, printed
 from quaver.report.prompts import marked
 from quaver.report.results import NO_LABEL, Results
 from quaver.report.tables import Table
@@ -177,7 +177,7 @@ def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
     percent = measure == "accuracy"
     return {
         variant: number(some[0], percent)
-        if len(some) == 1
+        if printed(min(some), percent) == printed(max(some), percent)
         else Markup("{} to {}").format(number(min(some), percent), number(max(some), percent))
         for variant, some in values.items()
     }

@@ -63,10 +63,10 @@ def tidy(table: Table) -> pl.DataFrame:
     """The table as data: numbers as they are, not as they are printed.
 
     A cell with one number gives one; a column in which a cell holds two gives ``… low`` and ``… high``, one
-    with three the value besides. Counts lose their commas; shares are fractions of 1.
+    with three the value besides. Counts are whole, without commas; shares are fractions of 1.
 
     >>> tidy(Table(("what", "n"), (("a", "1,200"), ("b", "—")), frozenset({1}))).rows()
-    [('a', 1200.0), ('b', None)]
+    [('a', 1200), ('b', None)]
     """
     series: dict[str, pl.Series] = {}
     for at, heading in enumerate(table.columns):
@@ -76,9 +76,10 @@ def tidy(table: Table) -> pl.DataFrame:
             continue
         numbers = [_numbers(cell) for cell in cells]
         most = max([1, *(len(some) for some in numbers)])
+        kind = pl.Int64 if all(map(_is_count, cells)) else pl.Float64
         for name, place in _PARTS.get(most, (("", 0),)):
             values = [_part(some, place, most) for some in numbers]
-            _put(series, f"{heading}{name}", pl.Series(values, dtype=pl.Float64))
+            _put(series, f"{heading}{name}", pl.Series(values, dtype=pl.Float64).cast(kind))
     return pl.DataFrame(series)
 
 
@@ -97,6 +98,12 @@ def _put(series: dict[str, pl.Series], name: str, values: pl.Series) -> None:
     while unique in series:
         unique, at = f"{name} {at}", at + 1
     series[unique] = values.alias(unique)
+
+
+def _is_count(cell: str | Markup) -> bool:
+    """Whether a cell holds a whole number that is printed as it is, or none."""
+    found = _COUNT.fullmatch(plain(cell).strip())
+    return not (isinstance(cell, Markup) and _DATA.search(cell)) and (found is None or found[1] is None)
 
 
 def _numbers(cell: str | Markup) -> list[float]:
