@@ -3,6 +3,18 @@
 import numpy as np
 import polars as pl
 
+N = None
+KRIPPENDORFF = list(
+    zip(
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
+        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
+        strict=True,
+    )
+)
+"""Krippendorff (2011), section C: 4 observers, 12 units. Gwet's handbook (2014) works all coefficients on it."""
+
 
 def repeated(items=30, variants=1, repeats=6, *, seed=3, missing=0.0, steadiness=0.8):
     """Noisy repeats of a label that each item has."""

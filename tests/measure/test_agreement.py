@@ -3,28 +3,17 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from tests.measured import KRIPPENDORFF
 
 from quaver.errors import MeasureError
 from quaver.measure.agreement import krippendorff_alpha
-
-# Krippendorff (2011), Computing alpha, section C: 4 observers, 12 units.
-N = None
-EXAMPLE = list(
-    zip(
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
-        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
-        strict=True,
-    )
-)
 
 
 @pytest.mark.parametrize(
     ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
 )
 def test_the_published_example(level, value):
-    found = krippendorff_alpha(EXAMPLE, level)
+    found = krippendorff_alpha(KRIPPENDORFF, level)
     assert round(found.value, 3) == value
     assert found.n == 11  # the twelfth unit has one value
     assert found.details["pairable"] == 40
@@ -32,21 +21,21 @@ def test_the_published_example(level, value):
 
 @pytest.mark.parametrize("kind", ["lists", "floats", "objects", "polars", "pandas", "text", "long"])
 def test_any_form_of_the_same_ratings(kind):
-    wide = pl.DataFrame(EXAMPLE, schema=list("pqrs"), orient="row")
+    wide = pl.DataFrame(KRIPPENDORFF, schema=list("pqrs"), orient="row")
     names = {}
     match kind:
         case "lists":
-            ratings = EXAMPLE
+            ratings = KRIPPENDORFF
         case "floats":
-            ratings = np.array([[np.nan if x is None else x for x in row] for row in EXAMPLE])
+            ratings = np.array([[np.nan if x is None else x for x in row] for row in KRIPPENDORFF])
         case "objects":
-            ratings = np.array(EXAMPLE, object)
+            ratings = np.array(KRIPPENDORFF, object)
         case "polars":
             ratings = wide
         case "pandas":
             ratings = wide.to_pandas()
         case "text":
-            ratings = [[None if x is None else f"label {x}" for x in row] for row in EXAMPLE]
+            ratings = [[None if x is None else f"label {x}" for x in row] for row in KRIPPENDORFF]
         case "long":
             ratings = wide.with_row_index("unit").unpivot(
                 index="unit", variable_name="who", value_name="said"

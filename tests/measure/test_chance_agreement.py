@@ -1,19 +1,9 @@
 import numpy as np
 import pytest
+from tests.measured import KRIPPENDORFF
 
 from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
 
-# Krippendorff (2011), section C, on which Gwet's handbook (2014) works all coefficients.
-N = None
-EXAMPLE = list(
-    zip(
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
-        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
-        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
-        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
-        strict=True,
-    )
-)
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
 FLEISS = [
     [0, 0, 0, 0, 14],
@@ -30,11 +20,11 @@ FLEISS = [
 
 
 def test_the_handbooks_example():
-    assert percent_agreement(EXAMPLE).value == pytest.approx(0.818182, abs=1e-6)
-    assert gwet_ac(EXAMPLE).value == pytest.approx(0.77544, abs=1e-5)
-    assert fleiss_kappa(EXAMPLE).value == pytest.approx(0.76117, abs=1e-5)
-    assert gwet_ac(EXAMPLE).measure == "gwet_ac1"
-    assert gwet_ac(EXAMPLE, "ordinal").measure == "gwet_ac2"
+    assert percent_agreement(KRIPPENDORFF).value == pytest.approx(0.818182, abs=1e-6)
+    assert gwet_ac(KRIPPENDORFF).value == pytest.approx(0.77544, abs=1e-5)
+    assert fleiss_kappa(KRIPPENDORFF).value == pytest.approx(0.76117, abs=1e-5)
+    assert gwet_ac(KRIPPENDORFF).measure == "gwet_ac1"
+    assert gwet_ac(KRIPPENDORFF, "ordinal").measure == "gwet_ac2"
 
 
 def test_fleiss_table():
