@@ -13,7 +13,7 @@ KRIPPENDORFF = list(
         strict=True,
     )
 )
-"""Krippendorff (2011), section C: 4 observers, 12 units. Gwet's handbook (2014) works all coefficients on it."""
+"""Krippendorff (2011), section C: 4 observers, 12 units. Gwet (2014) works all coefficients on it."""
 
 
 def repeated(items=30, variants=1, repeats=6, *, seed=3, missing=0.0, steadiness=0.8):

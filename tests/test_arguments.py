@@ -36,6 +36,11 @@ STUDY_CALLS: dict[str, tuple[Callable[[quaver.Study], Any], str]] = {
         lambda study: study.sizes(),  # type: ignore[call-arg]
         "Study.sizes: missing a required argument: 'width'",
     ),
+    "less than none": (lambda study: study.plan(pilot=-1), "Study.plan(pilot): this argument does not fit"),
+    "fewer requests than none": (
+        lambda study: study.run(requests=-1),
+        "Study.run(requests): this argument does not fit\n  expected: 0 or more\n  found: -1",
+    ),
     "no study": (lambda _: quaver.Study("study.yaml"), "Study: a study is opened"),  # type: ignore[arg-type]
     "no file": (lambda _: quaver.Study.open(123), "Study.open(study): this argument"),  # type: ignore[arg-type]
     "a comparison with nothing": (

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import polars as pl
+from pydantic import Field
 
 from quaver.archive import is_archive
 from quaver.arguments import guarded, shown
@@ -211,7 +212,7 @@ class Study:
         return self._resolved.prices
 
     @guarded
-    def plan(self, *, pilot: int = 0, compare: Sequence[str] = COMPARED) -> Forecast:
+    def plan(self, *, pilot: Annotated[int, Field(ge=0)] = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
 
         Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
@@ -255,7 +256,7 @@ class Study:
         *,
         watch: Callable[[Progress], None] = lambda _: None,
         retry_errors: bool = False,
-        requests: int | None = None,
+        requests: Annotated[int, Field(ge=0)] | None = None,
         events: TextIO | None = None,
     ) -> Outcome:
         """Ask whatever has not been asked yet, and store the answers.
