@@ -96,7 +96,8 @@ class Run:
             f"--small`, on {runs[-1][0]}: study “{study['name']}”, seed {study['seed']}, "
             f"{self.lock['calls']:,} calls in {seconds:,.0f} s on two cores that had other work, too; "
             f"`study.lock.json` has SHA-256 `{lock[:16]}…`. Model: `{model['file']}`, "
-            f"SHA-256 `{model['sha256'][:16]}…`; Quaver {self.lock['versions']['quaver']}, xllamacpp {model['xllamacpp']}. "
+            f"SHA-256 `{model['sha256'][:16]}…`; Quaver {self.lock['versions']['quaver']}, "
+            f"xllamacpp {model['xllamacpp']}. "
             f"`python docs/worked.py {self.kind} FOLDER` puts another run's in their place."
         )
         return fill(told, 130, break_long_words=False, break_on_hyphens=False)
