@@ -164,6 +164,20 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
         assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
 
 
+def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path) -> None:
+    study, _ = imported(tmp_path, INTER)
+    report = " ".join(study.report().read_text(encoding="utf-8").split())
+    assert "6 labels in all. They existed already: the prompts, and how the answers were drawn," in report
+    for claim in (
+        "greedily",
+        "calls in all",
+        "as the model saw it",
+        "quaver doctor",
+        "whole design was asked",
+    ):
+        assert claim not in report
+
+
 def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:
     study, _ = imported(tmp_path, INTRA)
     assert study.run().missing == 0

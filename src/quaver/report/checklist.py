@@ -65,6 +65,8 @@ def _rules(results: Results) -> Row:
     asked = "The evaluators’ exact rules, with the prompts that they read the answers to"
     named = ", ".join(results.evaluators)
     shown = sum(1 for one in results.variants if one.get("example"))
+    if results.imported:
+        return asked, "no", "the labels existed already; their prompts were not imported"
     if not named:
         return asked, "no", "no evaluator read the answers"
     if shown < len(results.variants):
@@ -189,6 +191,8 @@ def _versions(results: Results) -> Row:
 def _stopping(results: Results) -> Row:
     asked = "When the collection stopped"
     told = results.lock.get("collection", {})
+    if results.imported:
+        return asked, "not applicable", "the labels existed already"
     if told.get("rounds"):
         return asked, "yes", str(told["rounds"])
     missing = told.get("total", 0) - told.get("answered", 0)

@@ -48,9 +48,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
             else ""
         )
         + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
-        + (f", asked {_times(repeats)}" if repeats else "")
-        + f", {lock.get('calls', 0):,} calls in all"
-        + (", follow-ups among them." if lock.get("follow_ups") else "."),
+        + _asked(results, repeats),
         *setting_in_words(results),
         *lock.get("notes", ()),
         f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
@@ -64,7 +62,7 @@ def method_paragraph(results: Results, cost: Table) -> str:
     followed = lock.get("follow_ups", {})
     if followed:
         parts.append(f"Beside the answers, follow-ups were asked: {', '.join(map(str, followed))}.")
-    parts += _collected(lock.get("collection", {}))
+    parts += _collected({} if results.imported else lock.get("collection", {}))
     edits = lock.get("wordings", {}).get("edits", ())
     if edits:
         parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
@@ -155,6 +153,20 @@ def references(estimates: Iterable[Estimate]) -> dict[str, str]:
     return {reference: ", ".join(measures) for reference, measures in found.items()}
 
 
+def _asked(results: Results, repeats: Sequence[int]) -> str:
+    """How many calls there were, or that there were none."""
+    calls = int(results.lock.get("calls", 0))
+    if results.imported:
+        return (
+            f", {calls:,} labels in all. They existed already: the prompts, and how the answers were drawn, "
+            "are not known here."
+        )
+    times = f", asked {_times(repeats)}" if repeats else ""
+    return f"{times}, {calls:,} calls in all" + (
+        ", follow-ups among them." if results.lock.get("follow_ups") else "."
+    )
+
+
 def _times(repeats: Sequence[int]) -> str:
     return "once" if repeats == [1] else f"{' or '.join(map(str, repeats))} times"
 
@@ -186,6 +198,8 @@ def noise_in_words(results: Results) -> str:
         answers = sum(int(row.get("answers") or 0) for row in rows)
         other = sum(int(row.get("other_text") or 0) for row in rows)
         told.append(f"{other} of {answers} answers of {model}")
+    if results.imported:
+        return "Whatever gave these labels, how far it repeats itself is not known here."
     if not told:
         return "The engine’s own noise was not measured."
     return (

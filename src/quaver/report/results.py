@@ -57,6 +57,11 @@ class Results:
         return str(self.lock.get("study", {}).get("name", "study"))
 
     @property
+    def imported(self) -> bool:
+        """Whether the labels existed already, so that nobody here knows how they were asked for."""
+        return bool(self.lock.get("study", {}).get("annotations"))
+
+    @property
     def seed(self) -> int:
         """The study's root seed; 0 where it is no number."""
         seed = self.lock.get("study", {}).get("seed", 0)

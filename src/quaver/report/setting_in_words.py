@@ -25,7 +25,7 @@ def setting_in_words(results: Results) -> list[str]:
         *_items(lock.get("study", {}).get("items") or {}),
         *_models(lock.get("models", {})),
         *_wordings(results),
-        *_decodings(lock),
+        *([] if results.imported else _decodings(lock)),
     ]
 
 
