@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -20,6 +20,7 @@ from quaver.design.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.study_file import Source, read_study
 from quaver.errors import StoreError
+from quaver.models import Model
 from quaver.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.resolved import Resolved
 from quaver.study import Study
@@ -53,6 +54,11 @@ class Packed(Resolved):
             notes=lock.get("notes", ()),
             follow_ups=follow_ups_of(self.spec, self.source),
         )
+
+    @cached_property
+    def engines(self) -> dict[str, Model]:
+        """The models as the study file names them; none where the labels existed already."""
+        return {} if self.spec.annotations is not None else self.plugins.models()
 
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
@@ -116,6 +122,18 @@ class BundledStudy(Study):
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding."""
         return self.annotations() if self.spec.annotations is not None else super().measurable()
+
+    def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
+        """Read the packed answers with evaluators.
+
+        Raises:
+            StoreError: There are labels, and no answers.
+        """
+        if self.spec.annotations is not None:
+            raise StoreError(
+                "annotations that exist already cannot be read again", where=str(self.packed), found="labels"
+            )
+        return super().rescore(evaluators)
 
     def run(self, **_: Any) -> Any:
         """Not to be had.
