@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import binomtest
 
 from quaver.measure.factor_effects import factor_effects
 from quaver.measure.multiple import bootstrap_p, holm
 
 
-def test_a_difference_that_is_always_on_one_side() -> None:
-    assert bootstrap_p(np.full(999, 0.2)) == pytest.approx(2 / 1000)
-    assert bootstrap_p(np.full(999, -0.2)) == pytest.approx(2 / 1000)
+def resampled(differences: Sequence[float], draws: int = 1000) -> tuple[float, NDArray[np.float64], int]:
+    """A mean of paired differences, its bootstrap, and of how many."""
+    each, count = np.array(differences, np.float64), len(differences)
+    weights = np.random.default_rng(1).multinomial(count, np.ones(count) / count, draws) / count
+    return float(each.mean()), weights @ each, count
+
+
+@pytest.mark.parametrize(("gained", "lost", "same"), [(12, 0, 0), (11, 1, 0), (14, 2, 14), (9, 0, 40)])
+def test_p_is_about_that_of_the_sign_test(gained: int, lost: int, same: int) -> None:
+    """scipy's binomial test, exact; the tail is its normal approximation, without a correction."""
+    p = bootstrap_p(*resampled([1.0] * gained + [-1.0] * lost + [0.0] * same))
+    exact = binomtest(gained, gained + lost).pvalue
+    assert 0.3 * exact < p < 1.5 * exact
+    assert p == pytest.approx(bootstrap_p(*resampled([-1.0] * gained + [1.0] * lost + [0.0] * same)))
+
+
+def test_many_comparisons_can_be_told_apart_from_chance_with_a_thousand_draws() -> None:
+    """By counting, p could not be under 0.002, and Holm's over 84 comparisons not under 0.16."""
+    p = bootstrap_p(*resampled([1.0] * 60 + [0.0] * 140))
+    assert 84 * p < 1e-6
 
 
 def test_a_difference_of_nothing_is_no_difference() -> None:
-    assert bootstrap_p(np.zeros(999)) == 1.0
-    assert bootstrap_p(np.array([np.nan, np.nan])) == 1.0
+    assert bootstrap_p(0.0, np.zeros(999), 10) == 1.0
+    assert bootstrap_p(0.5, np.array([np.nan, np.nan]), 10) == 1.0
+
+
+@given(st.lists(st.integers(-2, 2), min_size=2, max_size=30))
+def test_p_is_a_probability_and_few_units_are_never_certain(differences: list[int]) -> None:
+    value, draws, units = resampled(differences, 200)
+    assert 2 * ndtr(-np.sqrt(units)) <= bootstrap_p(value, draws, units) <= 1
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
@@ -48,7 +76,9 @@ def test_factor_effects_are_adjusted_over_all_that_are_compared() -> None:
     # Two levels against the third, in compliance, accuracy and F1.
     assert len(compared) == 6
     assert {one.details["comparisons"] for one in compared} == {6}
-    assert differences["a"].details["p"] == pytest.approx(2 / 1001)
-    assert differences["a"].details["p_holm"] == pytest.approx(12 / 1001)
+    gains = right["a"].astype(float) - right["c"]
+    flips = gains.sum() / np.sqrt((gains**2).sum())  # of the sign-flip test, standardised
+    assert -ndtri(differences["a"].details["p"] / 2) == pytest.approx(flips, rel=0.05)
+    assert differences["a"].details["p_holm"] < 0.001
     assert differences["b"].details["p_holm"] > 0.05
     assert not any("p" in one.details for one in found if one.measure == "factor_effects_accuracy")

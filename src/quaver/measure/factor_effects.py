@@ -59,8 +59,8 @@ def factor_effects(
     answers at that level; ``factor_effects_<outcome>_difference`` is it less the reference level's, or less
     the mean of the other levels'. ``factor_effects_<outcome>_interaction`` is, for each combination of two
     factors' levels, y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All on the same resampled items,
-    so that differences are paired. Differences and interactions carry ``p`` (of no difference, from the
-    bootstrap) and ``p_holm``, adjusted over all of a cell's, in their details. Undefined: a level nobody
+    so that differences are paired. Differences and interactions carry ``p`` (of no difference, see
+    ``bootstrap_p``) and ``p_holm``, adjusted over all of a cell's, in their details. Undefined: a level nobody
     answered at, a difference where there is one level, an interaction where a combination is missing,
     accuracy and F1 without gold labels.
 
@@ -348,7 +348,8 @@ class _Cell:
                     spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
                 )
             if resampling.resamples and abs(contrast[index].sum()) < 0.5:  # a level's own value sums to one
-                one = replace(one, details={**(one.details or {}), "p": bootstrap_p(draws.values[:, index])})
+                p = bootstrap_p(value, draws.values[:, index], units.count)
+                one = replace(one, details={**(one.details or {}), "p": p})
             found.append(estimate(one, draws, units, resampling, index))
         return found
 

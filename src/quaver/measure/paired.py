@@ -118,7 +118,7 @@ def _difference(
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(told,))
     values = second.values - first.values
     draws = Draws(np.array([value]), values[:, None], (second.jackknife - first.jackknife)[:, None])
-    details["p"] = bootstrap_p(values) if np.isfinite(values).any() else 1.0
+    details["p"] = bootstrap_p(value, values, first.units.count)
     claim = Claim(
         one.measure,
         f"paired difference of {one.measure}",
