@@ -60,9 +60,9 @@ def factor_effects(
     the mean of the other levels'. ``factor_effects_<outcome>_interaction`` is, for each combination of two
     factors' levels, y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All on the same resampled items,
     so that differences are paired. Differences and interactions carry ``p`` (of no difference, see
-    ``bootstrap_p``) and ``p_holm``, adjusted over all of a cell's, in their details. Undefined: a level nobody
-    answered at, a difference where there is one level, an interaction where a combination is missing,
-    accuracy and F1 without gold labels.
+    ``measure.multiple.bootstrap_p``) and ``p_holm``, adjusted over all of a cell's, in their details.
+    Undefined: a level nobody answered at, a difference where there is one level, an interaction where a
+    combination is missing, accuracy and F1 without gold labels.
 
     Source: Montgomery (2017), Design and Analysis of Experiments, ch. 5 (level means and contrasts).
 
