@@ -58,8 +58,12 @@ def recovered_table(results: Results) -> Table:
     for one in some:
         kind = one.measure.removeprefix("recovered_share_").replace("_", " ")
         value = number(one.value or 0.0)
-        made.append((*_cells(one, columns, results), means.get(one.measure, kind), value, _ends(one, False)))
-    return _table(columns, ("of", "share recovered", "interval"), made, words=1)
+        # A share of next to nothing may be any number: the gap says what it is a share of.
+        known = [one.details.get(name) for name in ("others", "first")]
+        gap = "" if None in known else number(known[0] - known[1], percent=True)  # type: ignore[operator]
+        of = means.get(one.measure, kind)
+        made.append((*_cells(one, columns, results), of, gap, value, _ends(one, False)))
+    return _table(columns, ("of", "gap", "share recovered", "interval"), made, words=1)
 
 
 def compliance_table(results: Results) -> Table:
