@@ -227,7 +227,11 @@ def test_imported_annotations(tmp_path: Path) -> None:
         assert verify(path).holds
         assert (TEXTS[1].encode() in everything(path)) is texts
         assert quaver.Study.open(path).measure("accuracy")[0].value == study.measure("accuracy")[0].value
-        assert quaver.Study.open(path).report().exists()
+        opened = quaver.Study.open(path)
+        assert opened.report().exists()
+        assert opened.standing() == study.standing()
+        with pytest.raises(StoreError, match="asks nothing"):
+            opened.noise()
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b", "..", "C:\\evil", "a\\b", "a\nb"])

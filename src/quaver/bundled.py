@@ -23,6 +23,7 @@ from quaver.errors import StoreError
 from quaver.models import Model
 from quaver.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.resolved import Resolved
+from quaver.standing import Standing, labelled
 from quaver.study import Study
 from quaver.wordings import entries_of
 
@@ -119,6 +120,12 @@ class BundledStudy(Study):
         """The annotation frame as it was packed."""
         return pl.read_parquet(self._files.annotations)
 
+    def standing(self) -> Standing:
+        """As it was packed."""
+        if self.spec.annotations is not None:
+            return labelled(self.annotations().height)
+        return super().standing()
+
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding."""
         return self.annotations() if self.spec.annotations is not None else super().measurable()
@@ -142,6 +149,14 @@ class BundledStudy(Study):
             StoreError: Always.
         """
         raise StoreError("a bundle asks nothing", where=str(self.packed), fix="run the study that it is of")
+
+    def noise(self, prompts: int = 6) -> Any:
+        """Not to be had.
+
+        Raises:
+            StoreError: Always.
+        """
+        self.run()
 
     def plan(self, **_: Any) -> Any:
         """Not to be had.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +20,7 @@ from quaver.errors import SpecError, StoreError
 from quaver.forecast import Forecast
 from quaver.models import Model
 from quaver.resolved import Resolved
-from quaver.standing import Standing
+from quaver.standing import Standing, labelled
 from quaver.study import Study
 
 __all__ = ["ImportedStudy", "Labels"]
@@ -111,21 +110,7 @@ class ImportedStudy(Study):
 
     def standing(self) -> Standing:
         """Every annotation is there, and nothing was spent."""
-        height = self._frame.height
-        return Standing(
-            total=height,
-            answered=height,
-            errors=0,
-            by_kind=Counter(),
-            unplaced=0,
-            reused={},
-            tokens=0.0,
-            money=0.0,
-            conditions=(),
-            configurations_changed=(),
-            process=None,
-            rate=0.0,
-        )
+        return labelled(self._frame.height)
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Not to be had.

@@ -21,7 +21,7 @@ from quaver.collect.ledger import (
 from quaver.collect.store import Store
 from quaver.records import Condition
 
-__all__ = ["ConditionStanding", "Standing", "standing"]
+__all__ = ["ConditionStanding", "Standing", "labelled", "standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,28 @@ class Standing:
     def left(self) -> float | None:
         """Seconds to go at this rate; None where nobody collects."""
         return (self.total - self.answered) / self.rate if self.rate else None
+
+
+def labelled(annotations: int) -> Standing:
+    """How a study of labels that exist already stands: all are there, and nothing was spent.
+
+    Args:
+        annotations: How many there are.
+    """
+    return Standing(
+        total=annotations,
+        answered=annotations,
+        errors=0,
+        by_kind=Counter(),
+        unplaced=0,
+        reused={},
+        tokens=0.0,
+        money=0.0,
+        conditions=(),
+        configurations_changed=(),
+        process=None,
+        rate=0.0,
+    )
 
 
 def standing(

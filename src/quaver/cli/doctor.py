@@ -32,7 +32,7 @@ def command(
 ) -> None:
     """Ask the same calls cold, again, reordered and together, and say what differs."""
     path = Path(target)
-    if path.is_dir() or path.suffix in (".yaml", ".yml"):
+    if path.is_dir() or path.suffix in (".yaml", ".yml", ".zip"):
         found = open_study(path, function).noise(prompts)
     else:
         from quaver.collect.noise import engine_noise, probes
