@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 
 from quaver import registry
 from quaver.design.crossing import Only, check_constraints, conditions_of, nested, sampled
@@ -65,6 +67,16 @@ class Experiment:
             return self.follow_ups[condition.follow_up].decoding(variant)
         decoding = self.decodings[condition.decoding]
         return decoding if variant.max_tokens is None else replace(decoding, max_tokens=variant.max_tokens)
+
+    @cached_property
+    def items_hash(self) -> str:
+        """A hash of the items: their ids, fields and gold labels, in order."""
+        written = json.JSONEncoder(sort_keys=True, default=str).encode
+        state = blake2b(digest_size=16)
+        for item in self.items:
+            row = written([item.id, dict(item.fields), item.gold])
+            state.update(row.encode("utf-8", "surrogatepass") + b"\n")
+        return state.hexdigest()
 
     @cached_property
     def _variants(self) -> dict[str, Variant]:

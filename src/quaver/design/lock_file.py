@@ -56,7 +56,7 @@ def lock_document(
         "labels": asdict(experiment.labels),
         "items": {
             "n": len(experiment.items),
-            "blake2b": _items_hash(experiment),
+            "blake2b": experiment.items_hash,
             "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
             "ids": [item.id for item in experiment.items],
         },
@@ -102,7 +102,7 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
         ],
         {name: _asked(one) for name, one in experiment.follow_ups.items()},
         dict(identities),
-        _items_hash(experiment),
+        experiment.items_hash,
     ]
     text = json.dumps(parts, sort_keys=True, default=str)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -122,11 +122,3 @@ def _ordered(variant: Variant) -> dict[str, Any]:
     shown = [[one.id, one.gold, dict(one.fields)] for one in variant.examples]
     told = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
     return {name: value for name, value in told.items() if name not in ("origin", "covariates")}
-
-
-def _items_hash(experiment: Experiment) -> str:
-    state = blake2b(digest_size=16)
-    for item in experiment.items:
-        row = json.dumps([item.id, dict(item.fields), item.gold], sort_keys=True, default=str)
-        state.update(row.encode("utf-8", "surrogatepass") + b"\n")
-    return state.hexdigest()
