@@ -45,7 +45,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert flips[3:8] == ["67\xa0%", "1", "2", "0", "0"]
     assert flips[8].startswith("0")
     assert flips[9].startswith("100")
-    assert ["exact", "label_match", "plain", "one model", "1.00", ""] in table
+    assert ["exact", "label_match", "plain", "one model", "100\xa0%", "1.00", ""] in table
     failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
     assert "refused: the answer declines (1)" in failures
     assert "no label: the answer is not a label alone (2); refused: the answer declines (1)" in page
