@@ -34,8 +34,8 @@ class Connection:
     """A client of one server, used on one event loop.
 
     The SDK makes the first request to a path. Those after it are the same but for their body, and go out over
-    the SDK's own connections with the address and headers of the first: to have each made anew takes as
-    much time as all the rest.
+    the SDK's own connections with the address and headers of the first: to have each made anew is a good
+    part of what a call costs.
 
     Args:
         address: The server.
