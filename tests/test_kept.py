@@ -1,0 +1,96 @@
+"""What a release left behind is opened for ever: its stores are asked nothing again, its bundles verify."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.kept.answers import annotate
+
+from quaver.study import Study
+from quaver.verifying import verify
+
+KEPT = sorted(path.parent for path in (Path(__file__).parent / "kept").glob("*/*/study.yaml"))
+BUNDLES = sorted(bundle for folder in KEPT for bundle in folder.glob("*.quaver.zip"))
+STORED = {"mixed": (184, 8), "tokens": (16, 0)}
+PLACE = ["model", "variant", "decoding", "item", "repeat", "evaluator"]
+
+
+def opened(folder: Path, to: Path, **changes: str) -> Study:
+    """A copy of a kept study, with some texts of its study file replaced."""
+    home = to / folder.name
+    shutil.copytree(folder, home, dirs_exist_ok=True)
+    text = (home / "study.yaml").read_text(encoding="utf-8")
+    for before, after in changes.items():
+        assert before in text
+        text = text.replace(before, after)
+    (home / "study.yaml").write_text(text, encoding="utf-8")
+    return Study.open(home, functions={"mine": annotate} if folder.name == "mixed" else {})
+
+
+@pytest.fixture(params=KEPT, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+def kept(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+def keys(store: Path) -> set[bytes]:
+    with closing(sqlite3.connect(store)) as db:
+        return {key for (key,) in db.execute("SELECT key FROM responses")}
+
+
+def forget_places(store: Path) -> None:
+    """Have the calls found anew by their keys, as they are after a change of the study."""
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("DELETE FROM meta WHERE name = 'study'")
+
+
+def test_nothing_of_it_is_asked_again(kept: Path, tmp_path: Path) -> None:
+    study = opened(kept, tmp_path)
+    before = keys(study.folder / "responses.db")
+    forget_places(study.folder / "responses.db")
+    outcome = study.run()  # the server that answered is not there any more: asking it would fail
+    assert (outcome.done, outcome.missing) == (0, 0)
+    assert (outcome.before, study.standing().errors) == STORED[kept.name]
+    assert keys(study.folder / "responses.db") == before
+    assert study.standing().unplaced == 0
+
+
+def test_it_is_read_and_measured_as_it_was(kept: Path, tmp_path: Path) -> None:
+    study = opened(kept, tmp_path)
+    with zipfile.ZipFile(kept / "whole.quaver.zip") as archive:
+        packed = json.loads(archive.read("estimates.json"))
+    assert rows(study.rescore()) == rows(pl.read_parquet(kept / "annotations.parquet"))
+    found = [(one.measure, dict(one.cell), one.value, one.low, one.high) for one in study.estimates()]
+    for now, before in zip(found, packed, strict=True):
+        assert now[:2] == (before["measure"], before["cell"])
+        assert now[2:] == pytest.approx((before["value"], before["low"], before["high"]))
+
+
+def rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    columns = [*PLACE, "label", "status", "reason", "confidence", "gold"]
+    text = frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).select(columns)
+    return text.sort(PLACE).to_dicts()
+
+
+@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_its_bundles_verify(bundle: Path) -> None:
+    found = verify(bundle)
+    assert found.holds, found.differing
+    assert found.annotations + found.withheld > 0
+    assert found.estimates > 0
+
+
+def test_failed_calls_of_it_can_be_asked_again(tmp_path: Path) -> None:
+    folder = next(one for one in KEPT if one.name == "mixed")
+    study = opened(folder, tmp_path)
+    outcome = study.run(retry_errors=True)
+    assert (outcome.done, outcome.errors) == (8, 8)  # the function fails on the same item as ever
+    assert keys(study.folder / "responses.db") == keys(folder / "responses.db")
