@@ -319,3 +319,16 @@ def test_a_name_with_a_point_stays_whole(study: quaver.Study) -> None:
 
 def test_one_measure_may_be_named_alone(study: quaver.Study) -> None:
     assert list(study.estimates("inter_pss")) == list(study.estimates(["inter_pss"]))
+
+
+def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path: Path) -> None:
+    folder = tmp_path / "options"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,text,one,two\na,Is ice cold?,Yes.,No.\nb,Is fire cold?,Yes.,No.\n")
+    asked = STUDY.replace("labels: [positive, negative]", "labels: [A, B]\n  options: [one, two]")
+    asked = asked.replace("  gold: truth\n", "").replace('"{{ text }}"', '"{{ text }}\\n{{ options }}"')
+    (folder / "study.yaml").write_text(asked)
+    opened = quaver.Study.open(folder, functions={"fake": lambda text, prompt: "A"})
+    opened.run()
+    path, _ = bundle(opened, tmp_path / "s.zip")
+    assert quaver.Study.open(path).experiment.labels == opened.experiment.labels

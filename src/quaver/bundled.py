@@ -45,9 +45,9 @@ class Packed(Resolved):
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
         lock = self._document
-        labels = lock["labels"]
+        labels = [_record(Label, one) for one in lock["labels"]["labels"]]
         return Experiment(
-            labels=LabelSet(tuple(_record(Label, one) for one in labels["labels"]), labels["level"]),
+            labels=_record(LabelSet, {**lock["labels"], "labels": labels}),
             items=[_record(Item, one) for one in read_document(self.folder / "items.json")],
             variants=[_record(Variant, {**one, "examples": ()}) for one in lock["variants"]],
             decodings={name: _record(Decoding, one) for name, one in lock["decodings"].items()},

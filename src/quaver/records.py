@@ -7,7 +7,7 @@ the annotation frame each), measure into `Estimate`s. The stages know each other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Final, Literal, NamedTuple
 
@@ -282,6 +282,14 @@ class Request:
     seed: int
     calls: tuple[Call, ...]
     schema: str = ""
+
+    def part(self, calls: tuple[Call, ...]) -> Request:
+        """The same request for some of its calls, with the seed that the first of them has.
+
+        Args:
+            calls: Consecutive repeats among its own.
+        """
+        return replace(self, calls=calls, seed=self.seed + calls[0].repeat - self.calls[0].repeat)
 
 
 # --------------------------------------------------------------------------- collect

@@ -127,7 +127,7 @@ class Design:
         wanted = tuple(call for call in calls if call.repeat < part.repeats)
         if not wanted:
             return None
-        return request if len(wanted) == len(calls) else replace(request, calls=wanted)
+        return request if len(wanted) == len(calls) else request.part(wanted)
 
     def annotations(self, part: Part, frame: pl.DataFrame) -> pl.DataFrame:
         """The annotations of a part."""

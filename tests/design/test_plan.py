@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from quaver.design.experiment import Experiment
 from quaver.design.lock_file import fingerprint
 from quaver.design.plan import Plan
-from quaver.records import Call, Condition, Decoding, Item, Label, LabelSet, Request, Variant
+from quaver.records import Call, Condition, Decoding, Item, Label, LabelSet, Request, Response, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 TEXT_FIRST = "{{ text }}\n\n{{ instruction }}\n{{ postfix }}"
@@ -389,3 +389,25 @@ def test_the_fingerprint_changes_with_what_a_study_asks() -> None:
     }
     assert len(prints) == 6
     assert fingerprint(BASE, {"m": "w"}) in prints
+
+
+@given(
+    done=st.sets(st.integers(0, 5), max_size=5),
+    schema=st.sampled_from(["", '{"type": "object"}']),
+    constraint=st.sampled_from(["none", "labels"]),
+    frame=st.sampled_from(["chat", "plain"]),
+    temperature=st.sampled_from([0.0, 0.7]),
+)
+@settings(max_examples=60)
+def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], **parts: Any) -> None:
+    drawn = Decoding(
+        "d", constraint=parts.pop("constraint"), temperature=parts.pop("temperature"), logprobs=2
+    )
+    asked = experiment(["one"], [variant("a", **parts)], [drawn], repeats=6)
+    (whole,) = plan(asked).requests("m")
+    stored = {call.key: Response("x") for call in whole.calls if call.repeat in done}
+    rest = list(plan(asked).requests("m", lambda _: stored))
+    assert [call for one in rest for call in one.calls] == [c for c in whole.calls if c.repeat not in done]
+    for one in rest:
+        assert replace(one, calls=whole.calls, seed=whole.seed) == whole
+        assert one.seed == whole.seed + one.calls[0].repeat

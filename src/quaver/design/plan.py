@@ -240,7 +240,7 @@ class Plan:
             known = tuple(call for call in request.calls if call.key in done)
             if known:
                 responses = [done[call.key] for call in known]
-                found += self.following(replace(request, calls=known), responses)
+                found += self.following(request.part(known), responses)
         return found
 
     def _quoting(self, model: str) -> dict[int, list[_Quoting]]:
@@ -410,11 +410,4 @@ def _without(request: Request, done: Collection[bytes]) -> Iterator[Request]:
         return
     for _, run in groupby(enumerate(wanted), key=lambda pair: pair[1].repeat - pair[0]):
         calls = tuple(call for _, call in run)
-        yield Request(
-            request.model,
-            request.prompt,
-            request.decoding,
-            request.choices,
-            request.seed + calls[0].repeat,
-            calls,
-        )
+        yield request.part(calls)

@@ -1,0 +1,97 @@
+"""What is left of a partly answered request is asked as the whole would have been: under its schema."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.held_server import Held, held_server
+from tests.studies import ITEMS, written
+
+from quaver.study import Study
+
+STUDY: dict[str, Any] = {
+    "task": {"labels": ["positive", "negative"]},
+    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
+    "prompt": {"instruction": "Is this positive or negative?"},
+    "variants": ["json_answers"],
+    "decoding": {"drawn": {"temperature": 0.7}},
+    "repeats": 2,
+    "evaluators": ["by_output"],
+    "measures": ["compliance"],
+}
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, Held]]:
+    with held_server() as served:
+        yield served
+
+
+def study(folder: Path, url: str, **changes: Any) -> Study:
+    model = {"name": "m", "use": "openai_compatible", "preset": "vllm", "model": "tiny", "base_url": url}
+    path = written(folder, json.dumps({**STUDY, "models": [model], **changes}), ITEMS)
+    return Study.open(path, folder=folder / "answers")
+
+
+def held_to_schema(held: Held) -> dict[bool, set[bool]]:
+    """Whether the prompt asks for JSON -> whether the request was held to a schema."""
+    found: dict[bool, set[bool]] = {}
+    for body in held.bodies:
+        prompt = body["messages"][-1]["content"]
+        if "positive or negative" in prompt:  # what a server is tried with has a schema of its own
+            found.setdefault("JSON" in prompt, set()).add("response_format" in body)
+    return found
+
+
+def all_follow_their_schema(of: Study) -> bool:
+    frame = of.annotations().filter(pl.col("answer_form").cast(pl.String) == "json")
+    return frame.height > 0 and frame["status"].cast(pl.String).unique().to_list() == ["valid"]
+
+
+def test_more_repeats(tmp_path: Path, server: tuple[str, Held]) -> None:
+    url, held = server
+    study(tmp_path, url).run()
+    held.bodies.clear()
+    more = study(tmp_path, url, repeats=4)
+    assert more.run().done == 3 * 2 * 2
+    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert all_follow_their_schema(more)
+
+
+def test_failed_calls(tmp_path: Path, server: tuple[str, Held]) -> None:
+    url, held = server
+    study(tmp_path, url).run()
+    with closing(sqlite3.connect(tmp_path / "answers" / "responses.db")) as db, db:
+        db.execute("UPDATE responses SET finish = 'error', text = '', error = 'down' WHERE id % 2 = 0")
+    held.bodies.clear()
+    again = study(tmp_path, url)
+    assert again.run(retry_errors=True).done == 6
+    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert all_follow_their_schema(again)
+
+
+def test_rounds(tmp_path: Path, server: tuple[str, Held]) -> None:
+    url, held = server
+    until = {"measure": "compliance", "width": 0.01, "items": 3, "repeats": 1}
+    grown = study(tmp_path, url, until=until)
+    assert grown.run().missing == 0
+    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert all_follow_their_schema(grown)
+
+
+def test_reuse(tmp_path: Path, server: tuple[str, Held]) -> None:
+    url, held = server
+    study(tmp_path / "first", url).run()
+    held.bodies.clear()
+    later = study(tmp_path / "later", url, repeats=3, reuse=["../first/answers"])
+    outcome = later.run()
+    assert (outcome.reused, outcome.done) == (12, 6)
+    assert held_to_schema(held) == {True: {True}, False: {False}}
+    assert all_follow_their_schema(later)
