@@ -118,6 +118,8 @@ class Variant:
             labels are shown.
         explains: Whether the prompt asks for an explanation too.
         output: What is asked for: one label, or a score from 0 to 1 for each.
+        score_of: Where one score alone is asked for, the code of the label whose probability it is; empty
+            where each label has its own.
         max_tokens: How long its answers may be, where that differs from the decoding's.
         definitions: What replaces a label's definition, by label code.
         examples: Labelled items that are shown before the item, with their gold labels' answers.
@@ -140,6 +142,7 @@ class Variant:
     answers: Mapping[str, str]
     explains: bool = False
     output: Literal["label", "score"] = "label"
+    score_of: str = ""
     max_tokens: int | None = None
     definitions: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[Item, ...] = ()
@@ -355,7 +358,8 @@ class Reading:
     """What an evaluator made of a response.
 
     Attributes:
-        label: The code of the label that was read; None unless ``status`` is ``valid``.
+        label: The code of the label that was read; None unless ``status`` is ``valid``, and None too where
+            a valid answer prefers no label, as with tied scores.
         status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
             ``valid`` that applies.
         reason: Why there is no label (or why this one, where a rule of last resort found it).
@@ -400,7 +404,8 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 }
 """The annotation frame: one row an annotation (response × evaluator).
 
-``label`` is null unless ``status`` is ``valid``. ``probabilities`` follow the label set's order.
+``label`` is null unless ``status`` is ``valid``, and null too where a valid answer prefers no label (tied
+scores). ``probabilities`` follow the label set's order.
 ``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
 factor of its variants (``wording``, ``format``, …), one for each of their covariates (Float64,
 Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one

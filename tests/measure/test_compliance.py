@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.measure.compliance import MOST_REASONS, compliance
+from quaver.measure.factor_effects import factor_effects
 
 FRAME = pl.DataFrame(
     {
@@ -56,3 +57,22 @@ def test_by_the_level_of_a_factor():
     found = compliance(frame, by=["definition"])
     assert [(e.cell["definition"], e.value) for e in found] == [("no", 0.5), ("yes", 0.0)]
     assert [e.details["failures"] for e in found] == [{"no label": 1}, {"no label": 2}]
+
+
+def test_a_valid_answer_without_a_label_complies():
+    # Of scores, 0.5 for each of two labels is what was asked for, and prefers none.
+    frame = pl.DataFrame(
+        {
+            "item": [1, 2, 3, 4],
+            "label": ["a", None, None, None],
+            "status": ["valid", "valid", "no_label", None],
+            "reason": [None, "2 labels share the highest score: a, b", "no score", None],
+        }
+    )
+    (found,) = compliance(frame)
+    assert found.value == 0.5
+    assert found.details["failures"] == {"no label": 1, "no_label: no score": 1}
+    assert found.details["without a label"] == {"no label": 1, "no_label": 1, "valid, without a label": 1}
+    by_factor = factor_effects(frame.with_columns(output=pl.Series(["x", "x", "y", "y"])), factors=["output"])
+    levels = {e.cell["level"]: e.value for e in by_factor if e.measure == "factor_effects_compliance"}
+    assert levels == {"x": 1.0, "y": 0.0}

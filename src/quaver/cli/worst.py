@@ -88,7 +88,8 @@ def _answers(answers: pl.DataFrame) -> object:
     counted = answers.group_by(*told, "variant", "label", "status", "output", maintain_order=True).len()
     rows = []
     for row in counted.iter_rows(named=True):
-        label = row["label"] if row["label"] is not None else row["status"]
+        why = "valid, no label" if row["status"] == "valid" else row["status"]
+        label = row["label"] if row["label"] is not None else why
         output = "" if row["output"] is None else _short(row["output"], _LONG) or "(empty)"
         rows.append((*(row[name] for name in told), short(row["variant"]), row["len"], label, output))
     return table((*told, "variant", "times", "label", "answer"), rows)

@@ -12,10 +12,13 @@ from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Units
 from quaver.measure.encode import Codes, Encoded
 
-__all__ = ["MISSING", "Arrangement", "Cell", "Ints", "label_counts"]
+__all__ = ["MISSING", "UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts"]
 
 MISSING = "no label"
 """The name of the further label that ``missing="category"`` makes."""
+
+UNDECIDED = "valid, without a label"
+"""The kind of the answers that did as they were asked and prefer no label: tied scores."""
 
 Ints = NDArray[np.int64]
 
@@ -37,6 +40,7 @@ class Cell:
         counted: How many answers are not a label, by status or kind; whether they were left out is the
             measure's affair.
         unanswered: True where an answer came without a label, shape as ``codes``.
+        undecided: True where such an answer is valid all the same, as tied scores are, shape as ``codes``.
         rows: The frame's row of each annotation, shape as ``codes``; -1 where there is none. Further
             columns (a confidence, a factor's level) are arranged by it.
     """
@@ -52,12 +56,18 @@ class Cell:
     unit: str = "item"
     counted: dict[str, int] = field(default_factory=dict)
     unanswered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
+    undecided: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
     rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0, 0), np.int32))
 
     @property
     def units(self) -> Units:
         """What is resampled."""
         return Units(len(self.items), self.clusters, self.unit)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """True where an answer did as it was asked, shape as ``codes``."""
+        return (self.codes >= 0) & ~self.unanswered | self.undecided
 
     def counts(self) -> NDArray[np.float64]:
         """How many raters gave each label to each item, shape (items, strata, labels)."""
@@ -109,10 +119,12 @@ class Arrangement:
         shape = (some.size, layers.size, judges.size)
         place = (item * layers.size + stratum) * judges.size + rater
         kinds = self.status.codes[rows]
+        undecided = self.status.values.index(UNDECIDED)
         codes = np.full(some.size * layers.size * judges.size, -1, np.int32)
-        bare = np.zeros(codes.size, bool)
+        bare, even = np.zeros(codes.size, bool), np.zeros(codes.size, bool)
         origin = np.full(codes.size, -1, np.int32)
         codes[place], bare[place], origin[place] = self.label[rows], kinds >= 0, rows
+        even[place] = kinds == undecided
         if (more := rows.size - int((origin >= 0).sum())) > 0:
             self._twice(place, some[item], more, where)
         tally = np.bincount(kinds[kinds >= 0], minlength=len(self.status.values))
@@ -128,6 +140,7 @@ class Arrangement:
             unit=self.unit,
             counted={self.status.values[k]: int(tally[k]) for k in np.flatnonzero(tally)},
             unanswered=bare.reshape(shape),
+            undecided=even.reshape(shape),
             rows=origin.reshape(shape),
         )
 

@@ -43,12 +43,14 @@ def compliance(
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
 ) -> list[Estimate]:
-    """The share of answers from which a label was read: of those, that is, that did as they were asked.
+    """The share of valid answers: of those, that is, that did as they were asked.
 
-    Compliance = answers with a label / answers. What an answer must hold is the evaluator's rule. Atreja et
-    al. ask for exactly one label of the set (the first, where a task allows several) where labels were asked
-    for, and for scores of the labels that sum to 0.99 to 1.01 where scores were: the rules of
-    ``label_match`` and ``label_scores``. Undefined where there are no answers. The interval resamples items.
+    Compliance = valid answers / answers. What an answer must hold is the evaluator's rule. Atreja et al. ask
+    for exactly one label of the set (the first, where a task allows several) where labels were asked for, and
+    for scores of the labels that sum to 0.99 to 1.01 where scores were: the rules of ``label_match`` and
+    ``label_scores``. Scores that are tied are valid, although they give no label. Without a column of
+    statuses, the answers with a label are the valid ones. Undefined where there are no answers. The interval
+    resamples items.
 
     For each factor level instead of each variant: ``by=["definition"]``.
 
@@ -67,8 +69,8 @@ def compliance(
 
     Returns:
         An estimate for each cell. Its ``details`` count the answers, those without a label by status
-        (``without a label``), and these by status and reason (``failures``, the commonest twelve; what a
-        reason quotes from an answer, and which labels it names, is left out).
+        (``without a label``), and those that are not valid by status and reason (``failures``, the commonest
+        twelve; what a reason quotes from an answer, and which labels it names, is left out).
 
     Raises:
         MeasureError: The frame or an option cannot be used.
@@ -85,8 +87,8 @@ def compliance(
     reasons = _Reasons(frame, columns)
     found = []
     for cell in cells(frame, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
-        answered = (cell.codes >= 0).sum((1, 2)).astype(float)
-        asked = answered + cell.unanswered.sum((1, 2))
+        answered = cell.valid.sum((1, 2)).astype(float)
+        asked = ((cell.codes >= 0) | cell.unanswered).sum((1, 2)).astype(float)
         units = cell.units
         details = {
             "answers": int(asked.sum()),
@@ -95,7 +97,7 @@ def compliance(
         }
         claim = Claim(
             "compliance",
-            "share of answers with a label",
+            "share of valid answers",
             _REFERENCE,
             cell=cell.where,
             n=units.count,
@@ -116,7 +118,7 @@ def compliance(
 
 
 class _Reasons:
-    """Why answers have no label, by the frame's row."""
+    """Why answers are not valid, by the frame's row."""
 
     def __init__(self, frame: pl.DataFrame, columns: Columns | None) -> None:
         names = [column_for(frame, role, columns) for role in ("status", "reason")]
@@ -124,7 +126,7 @@ class _Reasons:
 
     def counted(self, cell: Cell) -> dict[str, int]:
         """The commonest, each with its status, and how many others there are."""
-        rows = cell.rows[cell.unanswered]
+        rows = cell.rows[cell.unanswered & ~cell.undecided]
         if not self._told:
             return {"no label": rows.size} if rows.size else {}
         told = zip(*(column.gather(rows) for column in self._told), strict=True)

@@ -53,7 +53,7 @@ def factor_effects(
 ) -> list[Estimate]:
     """Each factor level's outcomes, their differences, and the interactions of pairs of factors.
 
-    Outcomes: ``compliance`` (share of answers with a label), ``accuracy``, ``f1`` (macro), and
+    Outcomes: ``compliance`` (share of valid answers), ``accuracy``, ``f1`` (macro), and
     ``length`` (mean of the column in the role ``length``, or else of ``prompt_tokens``, where there is
     one). For each factor and level, ``factor_effects_<outcome>`` is the level's own value, over all
     answers at that level; ``factor_effects_<outcome>_difference`` is it less the reference level's, or less
@@ -259,8 +259,8 @@ class _Cell:
 
     def _outcomes(self, place: NDArray[np.int64], levels: int) -> Iterator[_Outcome]:
         cell, judged = self._cell, self._judged
-        answered = cell.codes >= 0
-        given, asked = (self._sums(place, levels, part) for part in (answered, answered | cell.unanswered))
+        there = (cell.codes >= 0) | cell.unanswered
+        given, asked = (self._sums(place, levels, part) for part in (cell.valid, there))
         yield _Outcome("compliance", ratio(given, asked), _any(asked), (0, 1), "no answers")
         counted = self._sums(place, levels, judged.asked)
         right = self._sums(place, levels, judged.right)

@@ -63,7 +63,7 @@ def readiness(
     For each cell (``by=["model"]`` makes it a model's profile) an estimate a criterion, in this order:
 
     - ``readiness_accuracy`` (at least 0.8), over all variants, no label being wrong;
-    - ``readiness_compliance`` (at least 0.95): the share of answers with a label;
+    - ``readiness_compliance`` (at least 0.95): the share of valid answers;
     - ``readiness_spread`` (at most 0.1): the highest less the lowest accuracy among variants;
     - ``readiness_flips`` (at most 0.05), with ``second``: the share of answers that a second evaluator
       reads otherwise;

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quaver.arguments import shown
 from quaver.errors import MeasureError, UnknownName
-from quaver.measure.cell import MISSING, Ints
+from quaver.measure.cell import MISSING, UNDECIDED, Ints
 from quaver.measure.encode import Codes, Encoded, combine, encode, ordered
 from quaver.records import LabelSet
 
@@ -116,11 +116,15 @@ class ColumnReader:
     def status(self, label: NDArray[np.int32]) -> Encoded:
         """Why a row has no label: its status, or what can be told without one; -1 where it has one."""
         empty = self.empty
-        kinds, values = np.where(empty, 0, 1).astype(np.int64), [MISSING, "not in the label set"]
+        kinds = np.where(empty, 0, 1).astype(np.int64)
+        values = [MISSING, "not in the label set", UNDECIDED]
         for name in self.of("status"):
             status = encode(self._frame[name], name)
-            told = np.array([value != "valid" for value in status.values] + [False])[status.codes]
-            kinds = np.where(empty & told, status.codes + len(values), kinds)
+            valid = np.array([value == "valid" for value in status.values] + [False])[status.codes]
+            known = empty & (status.codes >= 0)
+            kinds = np.where(
+                known, np.where(valid, values.index(UNDECIDED), status.codes + len(values)), kinds
+            )
             values += status.values
         return Encoded(np.where(label < 0, kinds, -1), tuple(values))
 

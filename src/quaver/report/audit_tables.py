@@ -67,7 +67,7 @@ def recovered_table(results: Results) -> Table:
 
 
 def compliance_table(results: Results) -> Table:
-    """The share of answers with a label, by variant and by factor level, and why the others have none."""
+    """The share of valid answers, by variant and by factor level, and why the others are not valid."""
     some = results.in_order(one for one in _of(results, "compliance") if one.value is not None)
     shared = [c for c in ("evaluator", "model", "decoding") if len({one.cell.get(c) for one in some}) > 1]
     asked: Counter[tuple[str, ...]] = Counter()
@@ -87,7 +87,7 @@ def compliance_table(results: Results) -> Table:
         why = "; ".join(f"{_reason(reason)} ({count:,})" for reason, count in failures.items())
         told = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
         made.append((*told, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
-    headings = ("by", "level", "with a label", "interval", "answers", "why not (times)")
+    headings = ("by", "level", "valid", "interval", "answers", "why not (times)")
     table = _table(shared, headings, made, words=2)
     return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
 

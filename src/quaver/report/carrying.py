@@ -194,7 +194,7 @@ def _clear(one: Estimate) -> bool:
 
 def _effects(results: Results) -> list[Markup]:
     """The level of a factor that changes accuracy most, else compliance."""
-    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
+    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of valid answers")):
         known = [
             one for one in results.main(f"factor_effects_{kind}_difference") if one.value and _clear(one)
         ]

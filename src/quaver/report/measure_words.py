@@ -51,7 +51,7 @@ _AXES: Mapping[str, str] = {
     "inter_pss_subsamples": "Krippendorff’s α over prompts",
     "inter_model": "Krippendorff’s α over models",
     "accuracy": "share of right answers",
-    "compliance": "share of answers with a label",
+    "compliance": "share of valid answers",
     "sensitivity": "sensitivity (0: never changes)",
     "consistency": "consistency (1: alike within a class)",
     "answer_entropy": "entropy in bits (0: always the same)",

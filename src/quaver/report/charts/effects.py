@@ -11,7 +11,7 @@ from quaver.report.results import Results, varying
 
 __all__ = ["effect_figures"]
 
-_OUTCOMES = {"compliance": "labelled", "accuracy": "right", "f1": "F1"}
+_OUTCOMES = {"compliance": "valid", "accuracy": "right", "f1": "F1"}
 _PREFIX = "factor_effects_"
 _MOST_ROWS = 60
 _MOST_SERIES = 4
@@ -26,7 +26,7 @@ def effect_figures(results: Results) -> list[Figure]:
             "_difference",
             list(_OUTCOMES),
             "What each level of a factor changes",
-            f"Difference {outcomes} (labelled: answers with a label), all else averaged, to the level that "
+            f"Difference {outcomes} (valid: answers that do as they were asked), all else averaged, to the level that "
             "it is compared with (the others’ mean, unless the study names one).",
         ),
         _figure(

@@ -21,7 +21,7 @@ _SHADES = {"met": 0.9, "undecided": 0.4}
 _SHORT = {"undecided": "open"}
 _NAMES = {
     "accuracy": "accuracy",
-    "compliance": "answers with a label",
+    "compliance": "valid answers",
     "spread": "spread of accuracy over prompts",
     "flips": "read otherwise by another rule",
     "ece": "calibration error, tokens",
