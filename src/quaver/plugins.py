@@ -16,7 +16,7 @@ from quaver.errors import SpecError, Unavailable, UnknownName
 from quaver.measure import Measure
 from quaver.measure.originals import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.models import Model
-from quaver.records import ANNOTATION_COLUMNS, Estimate
+from quaver.records import ANNOTATION_COLUMNS, Estimate, LabelSet, Variant
 from quaver.score import Evaluator
 
 __all__ = ["Annotate", "Measurement", "Plugins"]
@@ -222,12 +222,18 @@ class Plugins:
             plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged", "only")
         )
 
-    def check(self, factors: Sequence[str]) -> None:
+    def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
         """Find what is wrong with evaluators and measures, before anything is asked.
 
         Args:
             factors: Of the study's variants.
+            labels: The label set.
+            variants: What is to be asked: each evaluator must be able to read each of them.
         """
+        for index, evaluator in enumerate(self.evaluators().values()):
+            with self._source.locating("evaluators", index):
+                for variant in variants:
+                    evaluator.reader(labels, variant)
         self.check_measures(factors, list(self.evaluators()))
 
     def check_named(self) -> None:

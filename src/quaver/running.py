@@ -33,7 +33,7 @@ def check(study: Resolved) -> None:
     Raises:
         QuaverError: Something is.
     """
-    study.plugins.check(study.factors)
+    study.plugins.check(study.factors, study.experiment.labels, study.experiment.variants)
     study.conclusions.check()
     check_money(study.prices, study.spec, study.source)
     reused_folders(study.spec, study.source)

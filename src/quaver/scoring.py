@@ -87,5 +87,6 @@ def _mark(study: Resolved, store: Store) -> str:
     """Changes with the calls, the stored answers and the study's evaluators."""
     told: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
     told.append([dict(variant.covariates) for variant in study.experiment.variants])
+    told += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
     text = json.dumps(told, sort_keys=True, default=str)
     return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"

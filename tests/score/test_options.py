@@ -40,11 +40,76 @@ def test_label_scores_keep_the_scores() -> None:
     assert reading(LabelScores(), "tone", "positive, negative 1").reason == "a label without a score"
 
 
-def test_a_lone_score_is_of_the_last_label_or_the_one_that_is_named() -> None:
-    got = reading(LabelScores(threshold=0.7), "names", "0.6")
+def test_a_lone_score_is_of_the_label_that_is_named_and_else_of_none() -> None:
+    got = reading(LabelScores(threshold=0.7, score_of="dole"), "names", "0.6")
     assert (got.label, got.confidence, got.reason) == ("clinton", pytest.approx(0.4), "a lone score")
     got = reading(LabelScores(score_of="clinton"), "names", "0.6")
     assert (got.label, got.probabilities) == ("clinton", {"clinton": 0.6, "dole": 0.4})
+    got = reading(LabelScores(), "names", "0.6")
+    assert (got.label, got.status) == (None, "no_label")
+    assert "score_of" in (got.reason or "")
+
+
+def test_the_prompt_names_the_label_of_a_lone_score_whatever_the_order_of_labels() -> None:
+    for codes in (("yes", "no"), ("no", "yes")):
+        labels, asked = task({code: code for code in codes}, *(Label(code, code) for code in codes))
+        toxic = replace(asked, output="score", score_of="yes")
+        found = {
+            text: read(Response(text), ByOutput(), labels, toxic).label
+            for text in ("0.97", "0.03", "Yes: 0.97", "yes: 0.2", "yes 0.9, no 0.1", "no, 0.03")
+        }
+        assert found == {
+            "0.97": "yes",
+            "0.03": "no",
+            "Yes: 0.97": "yes",
+            "yes: 0.2": "no",
+            "yes 0.9, no 0.1": "yes",
+            "no, 0.03": None,  # of toxicity, or of "no"?
+        }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.2/1",
+        "1 out of 10",
+        "0.6 - 0.8",
+        "0.6 to 0.8",
+        "between 0.2 and 0.4",
+        "> 0.5",
+        "more than 0.5",
+        "0.1 0.2",
+    ],
+)
+def test_what_is_no_score_is_not_read_as_one(text: str) -> None:
+    assert reading(LabelScores(score_of="dole"), "names", text).status == "no_label"
+
+
+def test_a_score_belongs_to_the_label_beside_it() -> None:
+    said = {
+        "Positive or negative? negative: 0.8, positive: 0.2": "neg",
+        "Negative is more likely than positive. Positive: 0.1\nNegative: 0.9": "neg",
+        "Positive or negative? 0.8 positive, 0.2 negative": "pos",
+        "positive, negative, neutral: 0.2, 0.7, 0.1": "neg",
+        "On a scale from 0 to 1: positive 0.2, negative 0.8": "neg",
+        "1.0 positive, 0.0 negative, 1.0 in sum": "pos",
+        "positive: 0.2, negative: 0.8. So positive is unlikely.": "neg",
+        "| positive | 0.2 |\n| negative | 0.8 |\nnegative wins": "neg",
+        '```json\n{"positive": 0.2, "negative": 0.8}\n``` I chose negative.': "neg",
+        "positive 0.3 negative 0.7 positive": None,  # before its score, or behind it
+        "positive: 0.6, negative: 0.4. Revised: positive: 0.3, negative: 0.7": None,
+    }
+    assert {text: reading(LabelScores(), "tone", text).label for text in said} == said
+
+
+def test_tied_scores_are_valid_and_no_label() -> None:
+    got = reading(LabelScores(), "tone", "positive 0.5, negative 0.5")
+    assert (got.label, got.status, got.confidence) == (None, "valid", None)
+    assert got.reason == "2 labels share the highest score: neg, pos"
+    assert got.probabilities == {"pos": 0.5, "neg": 0.5, "neu": 0.0}
+    four = task({code: code for code in "abcd"}, *(Label(code, f"kind {code}") for code in "abcd"))
+    got = read(Response("kind a .25 kind b .25 kind c .25 kind d .25"), LabelScores(), *four)
+    assert (got.label, got.status) == (None, "valid")
 
 
 def test_options_that_cannot_be() -> None:
@@ -52,6 +117,11 @@ def test_options_that_cannot_be() -> None:
         LabelScores(threshold=2)
     with pytest.raises(UnknownName, match="unknown label 'clintn'"):
         LabelScores(score_of="clintn").reader(*TASKS["names"])
+    with pytest.raises(SpecError, match="more than two labels"):
+        LabelScores(score_of="pos").reader(*TASKS["tone"])
+    labels, asked = TASKS["names"]
+    with pytest.raises(SpecError, match="the score of another label"):
+        LabelScores(score_of="dole").reader(labels, replace(asked, score_of="clinton"))
 
 
 def test_json_field_of_another_name() -> None:
@@ -128,9 +198,25 @@ def test_by_output_reads_a_label_or_scores_as_the_variant_asked() -> None:
 
 
 def test_by_output_refuses_what_it_cannot_make_or_read_with() -> None:
-    with pytest.raises(UnknownName, match="by_output: score: unknown evaluator 'labelscores'"):
+    with pytest.raises(UnknownName, match="score: unknown evaluator 'labelscores'"):
         ByOutput(score="labelscores")
-    with pytest.raises(SpecError, match="needs options"):
+    with pytest.raises(SpecError, match="the evaluator 'pattern' needs the option 'pattern'"):
         ByOutput(label="pattern")
-    with pytest.raises(SpecError, match="reads tokens"):
+    with pytest.raises(SpecError, match="does not read the answer's text"):
         ByOutput(label="logprob")
+    with pytest.raises(UnknownName, match="did you mean 'several'"):
+        ByOutput(label={"use": "label_match", "sevral": "first"})
+    with pytest.raises(SpecError, match="label_match: several: this value does not fit"):
+        ByOutput(label={"use": "label_match", "several": "last"})
+    with pytest.raises(SpecError, match="no evaluator is named"):
+        ByOutput(label={"several": "first"})
+
+
+def test_by_output_takes_evaluators_with_their_options() -> None:
+    both = ByOutput(
+        label={"use": "label_match", "several": "first"}, score={"use": "label_scores", "threshold": 0.7}
+    )
+    assert by_output("neutral, or positive", "label", both).label == "neu"
+    labels, asked = TASKS["names"]
+    scored = replace(asked, output="score", score_of="dole")
+    assert read(Response("0.6"), both, labels, scored).label == "clinton"

@@ -14,6 +14,7 @@ def test_the_right_reading_for_every_evaluator(output: Output) -> None:
     read_as, marks = {}, set()
     for name in TEXT_EVALUATORS:
         reading = read(output.response, registry.load("evaluators", name)(), labels, variant)
+        # Valid without a label: tied scores.
         read_as[name] = reading.label or reading.status
         marks = {mark for mark in ("truncated", "looping") if getattr(reading, mark)}
     assert read_as == output.readings

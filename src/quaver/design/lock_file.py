@@ -117,8 +117,9 @@ def _parts(variant: Variant) -> dict[str, Any]:
 def _ordered(variant: Variant) -> dict[str, Any]:
     """A variant's parts for a hash that sorts keys: the order of its answers counts, too.
 
-    What is said about it (where it came from, how far it is from the original) changes no call.
+    What is said about it (where it came from, how far it is from the original, whose score it asks for)
+    changes no call.
     """
     shown = [[one.id, one.gold, dict(one.fields)] for one in variant.examples]
     told = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
-    return {name: value for name, value in told.items() if name not in ("origin", "covariates")}
+    return {name: value for name, value in told.items() if name not in ("origin", "covariates", "score_of")}

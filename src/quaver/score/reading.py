@@ -1,13 +1,13 @@
-"""The three readings that an evaluator gives: a label, ``ambiguous``, ``no_label``."""
+"""The readings that an evaluator gives: a label, ``ambiguous``, ``no_label``; valid scores that are tied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from quaver.records import Reading
 
-__all__ = ["ambiguous", "no_label", "valid"]
+__all__ = ["ambiguous", "no_label", "tied", "valid"]
 
 
 # Readings are frozen and few are different, so each is made once: millions of answers share them.
@@ -36,3 +36,14 @@ def ambiguous(labels: Iterable[str], how: str = "found") -> Reading:
     """
     codes = sorted(set(labels))
     return _ambiguous(f"{len(codes)} labels {how}: {', '.join(codes)}")
+
+
+def tied(labels: Iterable[str], probabilities: Mapping[str, float]) -> Reading:
+    """The answer did as it was asked and prefers no label: ``valid``, without one.
+
+    >>> tied(["pos", "neg"], {"pos": 0.5, "neg": 0.5}).reason
+    '2 labels share the highest score: neg, pos'
+    """
+    codes = sorted(set(labels))
+    reason = f"{len(codes)} labels share the highest score: {', '.join(codes)}"
+    return Reading(None, "valid", reason, probabilities=probabilities)

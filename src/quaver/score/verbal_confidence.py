@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from quaver import registry
-from quaver.errors import SpecError
 from quaver.records import LabelSet, Reading, Response, Variant
-from quaver.score import Answer, Evaluator, Reader
+from quaver.score import Answer, Reader
 from quaver.score.annotate import read
 from quaver.score.verbal import verbal_confidence
+from quaver.score.within import Given, evaluator_within
 
 __all__ = ["VerbalConfidence"]
 
@@ -24,21 +23,14 @@ class VerbalConfidence:
     Several, none, a range, or a number outside 0 to 1 is no confidence, and the reason says which.
 
     Args:
-        label: The registered evaluator that reads the label, with its defaults.
+        label: The registered evaluator that reads the label: its name, or ``use`` and its options.
     """
 
     reads: ClassVar[Literal["pair"]] = "pair"
     of: ClassVar[str] = "verbal_decimal"
 
-    def __init__(self, *, label: str = "first_label") -> None:
-        plugin = registry.load("evaluators", label, where="label")
-        if getattr(plugin, "of", "") or getattr(plugin, "reads", "text") != "text":
-            raise SpecError(
-                f"the evaluator {label!r} does not read the answer itself",
-                where="label",
-                expected="a rule that finds the label in an answer's text",
-            )
-        self._evaluator: Evaluator = plugin()
+    def __init__(self, *, label: Given = "first_label") -> None:
+        self._evaluator = evaluator_within(label, "label")
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers and what was said of them."""

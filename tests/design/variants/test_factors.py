@@ -264,6 +264,21 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
         SpecError,
         "the part 'score' has no concise text",
     ),
+    "a score of nobody": (
+        {"factors": TWO, "parts": {"score": {"text": "How likely is it that it is positive?"}}},
+        SpecError,
+        "the part 'score' does not say whose score it asks for",
+    ),
+    "a score of an unknown label": (
+        {"factors": TWO, "parts": {"score": {"text": "How likely?", "score_of": "ps"}}},
+        UnknownName,
+        "did you mean 'pos'",
+    ),
+    "a score of a part that asks for none": (
+        {"factors": TWO, "parts": {"label": {"score_of": "pos"}}},
+        SpecError,
+        "the part 'label' asks for no score",
+    ),
     "three levels in a fraction": (
         {"factors": {"a": ["1", "2", "3"], "b": ["1", "2"]}, "fraction": "1/2"},
         SpecError,
@@ -290,6 +305,18 @@ def test_bad_input_is_one_clear_error(name: str) -> None:
         made(**options)
     assert message in str(caught.value)
     assert caught.value.where
+
+
+def test_a_score_part_says_whose_score_it_asks_for() -> None:
+    asks = {"text": "How likely is it that it is positive?", "score_of": "pos"}
+    found = {v.factors["output"]: (v.output, v.score_of) for v in made(factors=TWO, parts={"score": asks})}
+    assert found == {"label": ("label", ""), "score": ("score", "pos")}
+    for score in ({"score_of": "each", "text": "A number for each."}, {"text": "Of {{ answers }}."}, {}):
+        assert {v.score_of for v in made(factors=TWO, parts={"score": score})} == {""}
+    three = LabelSet((*LABELS.labels, Label("neu", "neutral", definition="The writer does neither.")))
+    prompt = replace(PROMPT, answers={label.code: label.name for label in three.labels})
+    with pytest.raises(SpecError, match="more than two labels"):
+        made(three, prompt, factors=TWO, parts={"score": asks})
 
 
 def test_labels_without_definitions_cannot_be_defined() -> None:

@@ -54,6 +54,11 @@ class Part(_Model):
     place: Place | None = Field(None, description="Part of the instruction, or of the postfix.")
     explains: bool | None = Field(None, description="Whether it asks for an explanation.")
     output: Literal["label", "score"] | None = Field(None, description="What it asks for, if it does.")
+    score_of: str | None = Field(
+        None,
+        description="Whose score: a label's code where one number is asked for, each where every label has "
+        "its own.",
+    )
     tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="How long what it asks for may be.")
 
 

@@ -26,8 +26,8 @@ def effect_figures(results: Results) -> list[Figure]:
             "_difference",
             list(_OUTCOMES),
             "What each level of a factor changes",
-            f"Difference {outcomes} (valid: answers that do as they were asked), all else averaged, to the level that "
-            "it is compared with (the others’ mean, unless the study names one).",
+            f"Difference {outcomes} (valid: answers that do as they were asked), all else averaged, to the "
+            "level that it is compared with (the others’ mean, unless the study names one).",
         ),
         _figure(
             results,
