@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest
 
+from quaver.measure.differences import differences
+from quaver.measure.distribution_shift import distribution_shift
 from quaver.measure.factor_effects import factor_effects
-from quaver.measure.multiple import bootstrap_p, holm
+from quaver.measure.multiple import bootstrap_p, holm, joint_p
 
 
 def resampled(differences: Sequence[float], draws: int = 1000) -> tuple[float, NDArray[np.float64], int]:
@@ -82,3 +84,58 @@ def test_factor_effects_are_adjusted_over_all_that_are_compared() -> None:
     assert differences["a"].details["p_holm"] < 0.001
     assert differences["b"].details["p_holm"] > 0.05
     assert not any("p" in one.details for one in found if one.measure == "factor_effects_accuracy")
+
+
+def crossed(rng: np.random.Generator, sizes: Sequence[int], items: int = 40) -> pl.DataFrame:
+    """Answers to items under every combination of some factors' levels, right at random in 7 of 10."""
+    names = [f"f{n}" for n in range(len(sizes))]
+    rows = [
+        {
+            **{name: f"{level}" for name, level in zip(names, levels, strict=True)},
+            "variant": str(levels),
+            "item": item,
+            "gold": "ab"[item % 2],
+            "label": "ab"[(item + (rng.random() > 0.7)) % 2],
+        }
+        for levels in np.ndindex(*sizes)
+        for item in range(items)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("reference", [None, {f"f{n}": "0" for n in range(4)}])
+def test_an_interaction_is_one_test_and_so_are_both_sides_of_a_difference(
+    reference: dict[str, str] | None,
+) -> None:
+    """Four factors of two levels: 4 differences and 6 interactions in 3 outcomes (labelled, right, F1)."""
+    found = factor_effects(crossed(np.random.default_rng(2), (2, 2, 2, 2)), reference=reference)
+    tested = [one for one in found if "p" in one.details]
+    assert {one.details["comparisons"] for one in tested} == {30}
+    assert len({one.details["hypothesis"] for one in tested}) == 30
+    values: dict[str, set[float]] = {}
+    for one in tested:
+        values.setdefault(one.details["hypothesis"], set()).add(one.details["p"])
+    assert {len(some) for some in values.values()} == {1}
+
+
+def test_two_models_are_compared_once_whichever_is_told_of() -> None:
+    frame = crossed(np.random.default_rng(3), (2,)).rename({"f0": "model"}).drop("variant")
+    for measure in (differences, distribution_shift):
+        found = measure(frame, between="model")
+        assert {one.details["comparisons"] for one in found} == {1}
+        assert all(one.details["p_holm"] == one.details["p"] for one in found)
+
+
+def test_the_p_of_a_larger_interaction_is_that_of_all_its_contrasts() -> None:
+    """Wald's test is uniform where there is none: under 0.05 in 1 of 20 (here within 3 standard errors)."""
+    rng, rejected, runs = np.random.default_rng(4), 0, 150
+    for _ in range(runs):
+        scores = rng.normal(size=(60, 3, 2))
+        means = scores - scores.mean(1, keepdims=True) - scores.mean(2, keepdims=True)
+        each = (means + scores.mean((1, 2), keepdims=True)).reshape(60, 6)
+        weights = rng.multinomial(60, np.ones(60) / 60, 300) / 60
+        rejected += joint_p(each.mean(0), weights @ each, 60) < 0.05
+    assert rejected / runs < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    shifted = each.copy()
+    shifted[:, 0] += 2.0
+    assert joint_p(shifted.mean(0), weights @ shifted, 60) < 1e-4

@@ -147,6 +147,7 @@ def _differences(
             spread=partial(mean_within, value, low=-1.0, high=1.0),
             details={
                 "against": reference or "the mean of the others",
+                **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
                 "accuracy": float(own[some, index].mean()),
                 "reference_accuracy": float(beside.mean()),
                 **test,

@@ -194,6 +194,11 @@ class _Shift:
         self._counts, self._distance = counts, distance
         self._reference, self._told = reference, list(told)
 
+    @property
+    def two_sided(self) -> bool:
+        """Whether two conditions are held against each other, so that both distances are one test."""
+        return self._reference is None and len(self._told) == 2
+
     def shares(self, totals: Floats) -> tuple[Floats, Floats]:
         """Shares of the labels in each condition, and in what it is compared with."""
         if self._reference is None:
@@ -239,6 +244,7 @@ def _estimates(
         value = float(draws.point[index])
         details = {
             **above_floor(value, floors[:, index], resampling.confidence),
+            **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
             "shares": dict(zip(labels, own[index].tolist(), strict=True)),
             "reference_shares": dict(zip(labels, other[index].tolist(), strict=True)),
         }

@@ -20,7 +20,7 @@ from quaver.measure.f1 import f1_statistic
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import ratio
-from quaver.measure.multiple import adjusted, bootstrap_p
+from quaver.measure.multiple import adjusted, bootstrap_p, joint_p
 from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Missing, cells, frame_of
@@ -59,8 +59,11 @@ def factor_effects(
     answers at that level; ``factor_effects_<outcome>_difference`` is it less the reference level's, or less
     the mean of the other levels'. ``factor_effects_<outcome>_interaction`` is, for each combination of two
     factors' levels, y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All on the same resampled items,
-    so that differences are paired. Differences and interactions carry ``p`` (of no difference, see
-    ``measure.multiple.bootstrap_p``) and ``p_holm``, adjusted over all of a cell's, in their details.
+    so that differences are paired. Differences carry ``p`` (of no difference, see
+    ``measure.multiple.bootstrap_p``) in their details, interactions ``p`` of the whole interaction, which is
+    one test however many combinations it has (``measure.multiple.joint_p``). ``p_holm`` holds the familywise
+    error over all of a cell's tests, of all outcomes: ``hypothesis`` names each, ``comparisons`` counts them.
+    Without a reference the two levels of a factor are one test, told from either side.
     Undefined: a level nobody answered at, a difference where there is one level, an interaction where a
     combination is missing, accuracy and F1 without gold labels.
 
@@ -236,8 +239,9 @@ class _Cell:
         for outcome in self._outcomes(place, len(names)):
             why = None if whole and outcome.known.all() else "a combination of levels is missing"
             claim = self._claim(outcome, "_interaction", f"{pair[0]} × {pair[1]}")
+            claim = self._testing(claim, outcome, f"{pair[0]} × {pair[1]}")
             named = [self._at(claim, level) for level in told]
-            found += self._contrasts(named, outcome, contrast, why)
+            found += self._contrasts(named, outcome, contrast, why, together=True)
         return found
 
     def _placed(self, codes: Codes) -> tuple[list[dict[str, str]], NDArray[np.int64]]:
@@ -310,6 +314,8 @@ class _Cell:
         claim = replace(
             claim, details={"against": "the mean of the others" if against is None else told[against]}
         )
+        if len(told) == 2:  # one test: without a reference the second row is the first from the other side
+            claim = self._testing(claim, outcome, factor)
         apart = [self._at(claim, level) for level in told]
         if len(told) < 2:
             alone = [undefined(one, self._cell.units, self._resampling, "one level") for one in apart]
@@ -322,10 +328,20 @@ class _Cell:
     def _at(self, claim: Claim, level: str) -> Claim:
         return replace(claim, cell={**(claim.cell or {}), "level": level})
 
+    def _testing(self, claim: Claim, outcome: _Outcome, what: str) -> Claim:
+        """The claim with the name of the hypothesis that it shares with others."""
+        hypothesis = f"no effect of {what} on {outcome.name}"
+        return replace(claim, details={**(claim.details or {}), "hypothesis": hypothesis})
+
     def _contrasts(
-        self, named: Sequence[Claim], outcome: _Outcome, contrast: Floats, why: str | None
+        self,
+        named: Sequence[Claim],
+        outcome: _Outcome,
+        contrast: Floats,
+        why: str | None,
+        together: bool = False,
     ) -> list[Estimate]:
-        """The estimates of weighted sums of the levels, a row of weights each."""
+        """The estimates of weighted sums of the levels, a row of weights each; ``together`` they are one test."""
         units, resampling = self._cell.units, self._resampling
         if why is not None or not outcome.known.any():
             return [undefined(one, units, resampling, why or outcome.reason) for one in named]
@@ -338,6 +354,7 @@ class _Cell:
             return np.asarray(np.where(lost, np.nan, np.where(known, values, 0) @ contrast.T))
 
         draws = bootstrap(statistic, units, resampling)
+        whole = joint_p(draws.point, draws.values, units.count) if together and resampling.resamples else None
         found = []
         for index, one in enumerate(named):
             value = float(draws.point[index])
@@ -348,7 +365,7 @@ class _Cell:
                     spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
                 )
             if resampling.resamples and abs(contrast[index].sum()) < 0.5:  # a level's own value sums to one
-                p = bootstrap_p(value, draws.values[:, index], units.count)
+                p = bootstrap_p(value, draws.values[:, index], units.count) if whole is None else whole
                 one = replace(one, details={**(one.details or {}), "p": p})
             found.append(estimate(one, draws, units, resampling, index))
         return found

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import gammaincc, ndtr
 
 from quaver.measure.bootstrap import Floats
 from quaver.records import Estimate
 
-__all__ = ["adjusted", "bootstrap_p", "holm"]
+__all__ = ["adjusted", "bootstrap_p", "holm", "joint_p"]
 
 
 def bootstrap_p(value: float, draws: Floats, units: int) -> float:
@@ -51,6 +51,41 @@ def bootstrap_p(value: float, draws: Floats, units: int) -> float:
     return max(counted, tail) if least else tail
 
 
+def joint_p(values: Floats, draws: Floats, units: int) -> float:
+    """P value of several differences being zero together, from their joint bootstrap.
+
+    Wald's statistic W = d' S⁺ d, with S the draws' covariance and S⁺ its pseudo-inverse, held against χ² with
+    as many degrees of freedom as S has rank: an interaction of I × J levels has (I − 1)(J − 1), however many
+    of its I · J contrasts are written down. As in `bootstrap_p` a difference's own size joins its variance,
+    W / (1 + W / n), so that few units that all agree are never certain. Differences that are all one, up to
+    their sign, are one test: then it is `bootstrap_p`.
+
+    Args:
+        values: The differences, d.
+        draws: Shape (bootstrap samples, differences); a sample with a NaN is left out.
+        units: How many units were resampled, n.
+
+    Returns:
+        p; 1 where the differences are all zero, or undefined in every sample.
+
+    Two of the four contrasts of a 2 × 2 interaction are the other two with the other sign:
+
+    >>> one = np.array([-0.1, 0.1, 0.2, 0.3, 0.4])
+    >>> joint_p(np.array([0.2, -0.2]), np.stack([one, -one], 1), 100) == bootstrap_p(0.2, one, 100)
+    True
+    """
+    known = draws[np.isfinite(draws).all(1)]
+    if len(known) < 2 or not values.any():
+        return 1.0
+    covariance = np.atleast_2d(np.cov(known, rowvar=False))
+    rank = int(np.linalg.matrix_rank(covariance, tol=1e-9 * max(1e-30, float(np.trace(covariance)))))
+    if rank <= 1:
+        most = int(np.abs(values).argmax())
+        return bootstrap_p(float(values[most]), known[:, most], units)
+    wald = float(values @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ values)
+    return float(gammaincc(rank / 2, wald / (1 + wald / units) / 2))
+
+
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's adjusted p values, which hold the familywise error (Holm 1979, Scand. J. Statistics 6, 65-70).
 
@@ -67,12 +102,25 @@ def holm(p: Sequence[float]) -> list[float]:
 def adjusted(estimates: list[Estimate]) -> list[Estimate]:
     """The estimates, those with ``p`` in their details given Holm's ``p_holm`` over all of them.
 
+    Estimates that name the same ``hypothesis`` in their details are one test and count once: the four
+    contrasts of a 2 × 2 interaction, or a difference and the same difference seen from the other side.
+
     Args:
-        estimates: One family of comparisons; ``comparisons`` says how many have a p value.
+        estimates: One family of comparisons; ``comparisons`` says how many tests it has.
+
+    >>> def tested(p, **more):
+    ...     return Estimate("d", 0.1, details={"p": p, **more})
+    >>> found = adjusted([tested(0.01, hypothesis="a"), tested(0.01, hypothesis="a"), tested(0.04)])
+    >>> [one.details["p_holm"] for one in found]
+    [0.02, 0.02, 0.04]
     """
-    tested = [index for index, one in enumerate(estimates) if "p" in one.details]
-    stepped = holm([estimates[index].details["p"] for index in tested])
-    for index, p in zip(tested, stepped, strict=True):
-        one = estimates[index]
-        estimates[index] = replace(one, details={**one.details, "p_holm": p, "comparisons": len(tested)})
+    of: dict[object, list[int]] = {}
+    for index, one in enumerate(estimates):
+        if "p" in one.details:
+            of.setdefault(one.details.get("hypothesis", index), []).append(index)
+    stepped = holm([estimates[places[0]].details["p"] for places in of.values()])
+    for places, p in zip(of.values(), stepped, strict=True):
+        for index in places:
+            one = estimates[index]
+            estimates[index] = replace(one, details={**one.details, "p_holm": p, "comparisons": len(of)})
     return estimates

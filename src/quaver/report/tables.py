@@ -13,7 +13,7 @@ from quaver.report.measure_words import ALL
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = ["Table", "estimates_table", "noise_table", "statuses", "undefined_table", "verdict"]
+__all__ = ["Table", "estimates_table", "noise_table", "statuses", "tests_heading", "undefined_table", "verdict"]
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -61,6 +61,7 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
     columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
+    tested = [one for one in estimates if "p_holm" in one.details]
     rows = []
     for one in estimates[:_MOST_ROWS]:
         percent = percent_measure(one.measure)
@@ -68,15 +69,33 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         verdict = one.details.get("verdict")
         remarks = [str(said) for said in (verdict, one.reason) if said] + [*one.warnings]
         cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
-        rows.append((*cells, value, interval(one), str(one.n), "; ".join(remarks)))
+        adjusted = [_p_value(one)] if tested else []
+        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(remarks)))
     at = len(columns)
     left = len(estimates) - _MOST_ROWS
+    heads = ("value", _level(estimates), *([tests_heading(tested)] if tested else []), "n", "remarks")
     return Table(
-        (*columns, "value", _level(estimates), "n", "remarks"),
+        (*columns, *heads),
         tuple(rows),
-        frozenset({at, at + 1, at + 2}),
+        frozenset(range(at, at + len(heads) - 1)),
         f"{left:,} more rows are in estimates.csv." if left > 0 else "",
     )
+
+
+def tests_heading(tested: Sequence[Estimate]) -> str:
+    """What a column of adjusted p values is called: by whom they are adjusted, and over how many tests.
+
+    >>> tests_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])
+    'p (Holm, 3 tests)'
+    """
+    sizes = sorted({int(one.details["comparisons"]) for one in tested})
+    if sizes == [1]:
+        return "p (one test)"
+    return f"p (Holm, {' or '.join(map(str, sizes))} tests)"
+
+
+def _p_value(one: Estimate) -> Markup | str:
+    return number(one.details["p_holm"]) if "p_holm" in one.details else ""
 
 
 def verdict(one: Estimate) -> list[str]:
