@@ -113,6 +113,7 @@ def check(estimate, name):
         assert estimate.high is None
     if estimate.low is not None:
         assert estimate.low < estimate.high, "an interval of no width is presented as certain"
+        assert estimate.low <= estimate.value <= estimate.high, "a value outside its own interval"
 
 
 def summary(estimates, *, ends=True):

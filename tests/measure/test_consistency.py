@@ -82,7 +82,7 @@ def test_the_papers_convention():
     assert found.value == pytest.approx((3 + 2 * 1 + 2 + 2 * 1) / (9 + 4))
     assert "self-pairs in" in found.method
     assert "all pairs" in found.method
-    assert "no answer is a label" in found.method
+    assert "an answer without a label counts as one more label" in found.method
 
 
 def test_each_class_has_its_interval():

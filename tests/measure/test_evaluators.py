@@ -130,6 +130,19 @@ def audit() -> pl.DataFrame:
     )
 
 
+def test_a_share_of_a_gap_that_may_be_none_has_no_interval() -> None:
+    """v is right in 99 of 200 by x, w in 100: in about half of the resamples there is no gap."""
+    labels = {"v": "a" * 99 + "b" * 101, "w": "b" * 100 + "a" * 100}
+    frame = pl.concat(
+        [rows("x", labels[v], "a" * 200, variant=v) for v in "vw"]
+        + [rows("y", "b" * 170 + "a" * 30, "a" * 200, variant=v) for v in "vw"]
+    )
+    (found,) = recovered_share(frame, first="x", second="y", variant="v", by=["model"])
+    assert found.value == pytest.approx((30 - 99) / (100 - 99))
+    assert (found.low, found.high) == (None, None)
+    assert found.details["undefined_resamples"] > 300
+
+
 def test_the_recovered_share_by_hand() -> None:
     # m: (.6 − .2)/(.7 − .2) = .8; n: (.2 − .1)/(.3 − .1) = .5; o has no gap.
     found = recovered_share(audit(), first="x", second="y", variant="cot")

@@ -36,6 +36,15 @@ def test_equals_its_definition(pairs):
         assert found["f1_label", label].value == pytest.approx(value)
 
 
+def test_items_differ_where_their_share_of_right_answers_does():
+    """Of 80 items each has a wrong answer among its five; half of them have two."""
+    rows = [(i, k, "ab"[i % 2], "ab"[(i + (k < 1 + (i >= 40))) % 2]) for i in range(80) for k in range(5)]
+    frame = pl.DataFrame(rows, schema=["item", "variant", "gold", "label"], orient="row")
+    for one in f1(frame, resamples=200):
+        assert one.details["differing"] == 40
+        assert not one.warnings
+
+
 def test_micro_is_accuracy_where_all_is_answered_and_not_otherwise():
     assert f1(frame_of("aabb", "abbb"))[1].value == pytest.approx(0.75)
     frame = frame_of(list("aabb"), ["a", "b", None, "b"])

@@ -1,4 +1,3 @@
-import numpy as np
 import polars as pl
 import pytest
 
@@ -60,9 +59,24 @@ def test_one_repeat_says_nothing():
 def test_all_blank():
     blank = FRAME.with_columns(label=pl.lit(None, pl.String))
     assert strict_stability(blank)[0].value == 0
-    assert mode_frequency(blank)[0].value == 1
-    assert mode_frequency(blank, missing="drop")[0].value is None
-    assert not np.isnan(answer_entropy(blank)[0].value)
+    for measure in (mode_frequency, answer_entropy):
+        for missing in ("category", "drop"):
+            (found,) = measure(blank, missing=missing)
+            assert (found.value, found.reason) == (None, "no answer has a label")
+            assert found.excluded["item that never got a label"] == 4  # two items in two conditions
+    alone = repeated_answers(blank)
+    assert alone["mode_frequency"].to_list() == alone["entropy"].to_list() == [None] * 4
+
+
+def test_an_item_that_never_got_a_label_is_not_stable():
+    """q1 is split a a b b, q2 has no label in four repeats: only the first says how stable answers are."""
+    labels = [*"aabb", None, None, None, None]
+    frame = pl.DataFrame({"item": ["q1"] * 4 + ["q2"] * 4, "repeat": [0, 1, 2, 3] * 2, "label": labels})
+    for measure, value in ((mode_frequency, 0.5), (answer_entropy, 1.0)):
+        (found,) = measure(frame)
+        assert (found.value, found.n) == (value, 1)
+        assert found.excluded == {"item that never got a label": 1}
+    assert strict_stability(frame)[0].value == 0
 
 
 def test_an_unknown_treatment():

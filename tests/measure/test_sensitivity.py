@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
+from quaver.measure.consistency import consistency
 from quaver.measure.entropy import entropy, jackknifed_entropy
+from quaver.measure.prompt_stability import inter_pss
 from quaver.measure.sensitivity import sensitivity
 
 
@@ -109,3 +111,23 @@ def test_contradictions(options, where):
     with pytest.raises(MeasureError) as caught:
         sensitivity(frame([[0, 1]]), **options)
     assert caught.value.where == where
+
+
+def test_what_is_said_of_unequal_predictions_has_the_jackknifed_value_and_no_key() -> None:
+    frame = pl.DataFrame(
+        {"item": [1, 1, 1, 2, 2, 3, 3], "variant": [1, 2, 3, 1, 2, 1, 2], "label": list("aabbbab")}
+    )
+    (found,) = sensitivity(frame)
+    assert f"it is {found.details['corrected']:.3g}" in found.warnings[0]
+    assert "details" not in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize("measure", [sensitivity, consistency, inter_pss])
+def test_items_that_never_got_a_label_are_counted_where_that_is_agreement(measure) -> None:
+    labels = [*"ab", None, None, *"ab"]
+    frame = pl.DataFrame(
+        {"item": [1, 1, 2, 2, 3, 3], "variant": [1, 2] * 3, "label": labels, "gold": ["a"] * 6}
+    )
+    (found,) = measure(frame, missing="category")
+    assert any(warning.startswith("1 of 3 items never got a label") for warning in found.warnings)
+    assert not any("never got a label" in warning for warning in measure(frame)[0].warnings)

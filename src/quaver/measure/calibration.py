@@ -23,7 +23,7 @@ from quaver.measure.calibration_bins import (
 )
 from quaver.measure.cell import Cell
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
-from quaver.measure.floor import above_floor, affordable, holding_its_value
+from quaver.measure.floor import above_floor, affordable
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
 from quaver.measure.roles import Columns
@@ -256,7 +256,7 @@ class _Error:
             warnings=warnings,
             spread=partial(mean_within, value),
         )
-        return holding_its_value(estimate(claim, draws, cell.units, resampling))
+        return estimate(claim, draws, cell.units, resampling)
 
     def _floors(self, value: float, answers: Graded, bins: Bins, resampling: Resampling) -> dict[str, Any]:
         times = affordable(resampling.resamples, answers.right.size)

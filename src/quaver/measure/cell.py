@@ -12,7 +12,7 @@ from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Units
 from quaver.measure.encode import Codes, Encoded
 
-__all__ = ["MISSING", "UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts"]
+__all__ = ["MISSING", "UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts", "never_labelled"]
 
 MISSING = "no label"
 """The name of the further label that ``missing="category"`` makes."""
@@ -72,6 +72,22 @@ class Cell:
     def counts(self) -> NDArray[np.float64]:
         """How many raters gave each label to each item, shape (items, strata, labels)."""
         return label_counts(self.codes, len(self.labels))
+
+
+def never_labelled(cell: Cell) -> tuple[str, ...]:
+    """A warning where items have no label at all, and so agree perfectly where that is one more label.
+
+    Args:
+        cell: Read with ``missing="category"``.
+    """
+    asked = (cell.codes >= 0).any((1, 2))
+    never = int((asked & ~((cell.codes >= 0) & ~cell.unanswered).any((1, 2))).sum())
+    if not never:
+        return ()
+    return (
+        f"{never:,} of {int(asked.sum()):,} items never got a label: having none every time counts as "
+        "agreement",
+    )
 
 
 def label_counts(codes: NDArray[Any], labels: int) -> NDArray[np.float64]:

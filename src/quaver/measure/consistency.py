@@ -19,12 +19,20 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Statistic, bootstrap
-from quaver.measure.cell import Cell
+from quaver.measure.cell import Cell, never_labelled
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.pairs import Pairs
 from quaver.measure.roles import Columns
-from quaver.measure.sensitivity import PAPER, STRATA, Convention, check_convention, mean_defined, unequal
+from quaver.measure.sensitivity import (
+    PAPER,
+    STRATA,
+    Convention,
+    check_convention,
+    mean_defined,
+    unequal,
+    unlabelled,
+)
 from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
@@ -172,10 +180,16 @@ def _claim(cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing
         excluded["item without gold"] = lost
     own = "in" if pairing["self_pairs"] else "out"
     mean = "mean over all pairs" if pairing["pooled"] else "mean of the class means"
-    treated = "no answer is a label" if missing == "category" else "no answer is left out"
+    treated = unlabelled(missing)
     method = f"1 − total variation distance of items of one class, {mean}, self-pairs {own} ({treated})"
     return Claim(
-        "consistency", method, PAPER, cell=cell.where, excluded=excluded, n=cell.units.touched(gold >= 0)
+        "consistency",
+        method,
+        PAPER,
+        cell=cell.where,
+        excluded=excluded,
+        n=cell.units.touched(gold >= 0),
+        warnings=never_labelled(cell) if missing == "category" else (),
     )
 
 

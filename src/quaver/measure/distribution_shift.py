@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.cell import Cell
-from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
+from quaver.measure.floor import above_floor, affordable, permuted_within_items
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.multiple import adjusted
 from quaver.measure.roles import Columns, UnknownColumn
@@ -254,5 +254,5 @@ def _estimates(
             details=details,
             spread=partial(mean_within, value),
         )
-        found.append(holding_its_value(estimate(one, draws, units, resampling, index)))
+        found.append(estimate(one, draws, units, resampling, index))
     return adjusted(found)

@@ -16,7 +16,6 @@ from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.cell import Cell
 from quaver.measure.confidences import arranged, column_for, numbers_of
 from quaver.measure.expected_alpha import expected_alpha
-from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.roles import Columns
@@ -281,4 +280,4 @@ def _expected(
         warnings=tuple(warnings),
         spread=partial(mean_within, value, low=-1.0, high=1.0),
     )
-    return holding_its_value(estimate(claim, draws, units, resampling))
+    return estimate(claim, draws, units, resampling)

@@ -14,6 +14,7 @@ from quaver.measure.bootstrap import Draws, Floats, Resampling, Statistic, boots
 from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.judged import Judged, judge, treatment
+from quaver.measure.means import differing
 from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
 from quaver.measure.table import Missing, cells
@@ -143,9 +144,9 @@ def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling) -> lis
     counts = confusion(cell, judged)
     draws = bootstrap(f1_statistic(counts), cell.units, resampling)
     sums = counts.sum(0)
-    wrong = np.asarray((counts[:, :, 0] < counts[:, :, 2]).any(1))
-    differ = min(cell.units.touched(wrong), claim.n or 0)
-    claim = replace(claim, differing=min(differ, (claim.n or 0) - differ))
+    right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
+    own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
+    claim = replace(claim, differing=differing(own, cell.units))
     occurs = int((sums[:, 1:].sum(1) > 0).sum())
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": occurs, "answers": int(sums[:, 2].sum())}

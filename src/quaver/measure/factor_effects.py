@@ -341,7 +341,7 @@ class _Cell:
         why: str | None,
         together: bool = False,
     ) -> list[Estimate]:
-        """The estimates of weighted sums of the levels, a row of weights each; ``together`` they are one test."""
+        """The estimates of weighted sums of the levels, a row of weights each, apart or one test."""
         units, resampling = self._cell.units, self._resampling
         if why is not None or not outcome.known.any():
             return [undefined(one, units, resampling, why or outcome.reason) for one in named]

@@ -7,16 +7,14 @@ Beside its value stands the floor: what the same statistic shows when there is n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quaver.measure.bootstrap import Floats
-from quaver.records import Estimate
 
-__all__ = ["above_floor", "affordable", "holding_its_value", "permuted_within_items"]
+__all__ = ["above_floor", "affordable", "permuted_within_items"]
 
 _NUMBERS = 2**24
 """Random numbers that a floor may cost (a few seconds): large data need fewer draws for the same digits."""
@@ -50,13 +48,6 @@ def above_floor(value: float, draws: Floats, confidence: float) -> dict[str, Any
         "p": float((1 + (draws >= value - 1e-12).sum()) / (1 + draws.size)),
         "floor_draws": int(draws.size),
     }
-
-
-def holding_its_value(estimate: Estimate) -> Estimate:
-    """The estimate with its interval widened, where need be, until the value lies in it."""
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return estimate
-    return replace(estimate, low=min(estimate.low, estimate.value), high=max(estimate.high, estimate.value))
 
 
 def permuted_within_items(

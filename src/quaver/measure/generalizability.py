@@ -12,7 +12,6 @@ import numpy as np
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
-from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.roles import Columns
 from quaver.measure.stability import scaled
@@ -276,7 +275,7 @@ def _estimates(
             "smallest_design": smallest_design(parts, target, models=plan.models),
         },
     )
-    found = [holding_its_value(estimate(main, draws, cell.units, resampling))]
+    found = [estimate(main, draws, cell.units, resampling)]
     for index, (name, part) in enumerate(parts.items()):
         one = replace(
             claim,
@@ -285,5 +284,5 @@ def _estimates(
             cell={**cell.where, "source": name},
             details={"share": max(0.0, part) / total},
         )
-        found.append(holding_its_value(estimate(one, draws, cell.units, resampling, index + 1)))
+        found.append(estimate(one, draws, cell.units, resampling, index + 1))
     return found

@@ -219,9 +219,10 @@ def undefined(claim: Claim, units: Units, resampling: Resampling, reason: str | 
 def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, index: int = 0) -> Estimate:
     """Make the estimate of one statistic among the draws.
 
-    The interval is the one that ``resampling`` names (percentile where BCa cannot be had); both are in
-    the details. Where the draws do not vary, it is ``claim.spread`` of the exact upper bound on the share
-    of differing units, and a warning says so; where that bound is not to be had, there is no interval.
+    The interval is the one that ``resampling`` names (percentile where BCa cannot be had), widened where need
+    be until the value lies in it; both are in the details as they came. Where the draws do not vary, it is
+    ``claim.spread`` of the exact upper bound on the share of differing units, and a warning says so; where
+    that bound is not available, there is no interval.
     """
     point = float(draws.point[index])
     if not np.isfinite(point):
@@ -255,6 +256,8 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
             f"only {claim.differing} of {n} units differ: the interval may cover less often than its level "
             f"says; an exact interval for the share that differ is {bound.low:.3g} to {bound.high:.3g}"
         )
+    if chosen is not None:
+        chosen = Interval(min(chosen.low, point), max(chosen.high, point))
     how = f"{claim.method}; {name} interval, {resampling.resamples} resamples of {units.name}s"
     made = Estimate(
         measure=claim.measure,

@@ -186,8 +186,8 @@ def _estimate(
     return Estimate(
         measure,
         float(value),
-        None if flat else float(low),
-        None if flat else float(high),
+        None if flat else min(float(low), float(value)),
+        None if flat else max(float(high), float(value)),
         n=items,
         cell=cell,
         method=method + ("" if flat else f"; percentile interval, {draws.size} resamples of items"),

@@ -25,7 +25,6 @@ __all__ = ["recovered_share"]
 _METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
 _NO_GAP = 1e-9
 """Means of the same accuracies in another order differ in the last digit: that is no gap."""
-_UNCERTAIN = 0.05
 _MEANS = ("ratio of means", "mean of ratios")
 
 
@@ -52,7 +51,8 @@ def recovered_share(
     (r − f) / (m − f). Over several models, by two means that differ and are named: the ratio of means,
     (mean r − mean f) / (mean m − mean f), and the mean of ratios. Undefined where there is no gap to
     recover (m ≤ f), no other variant, or no gold labels; the mean of ratios leaves out models without a
-    gap, counted. No label is wrong. Intervals resample items, all models and variants together.
+    gap, counted. No label is wrong. Intervals resample items, all models and variants together; where more
+    resamples have no gap than an end of the interval may leave out, the share is unbounded and has none.
 
     Source: the definition.
 
@@ -151,7 +151,7 @@ class _Gaps:
                 else:
                     index = place * (size + len(_MEANS)) + at
                     one = estimate(claim, draws, units, self._resampling, index)
-                    found.append(_warned(one, self._resampling.resamples))
+                    found.append(_bounded(one, self._resampling))
         return found
 
     def _claim(self, base: Claim, variant: str, at: int, kind: str, whole: Floats) -> Claim:
@@ -184,13 +184,13 @@ class _Gaps:
         return (judged & (codes == gold)) @ self._of, judged @ self._of
 
 
-def _warned(found: Estimate, resamples: int) -> Estimate:
-    """A gap that may be none makes the share of it any number."""
+def _bounded(found: Estimate, resampling: Resampling) -> Estimate:
+    """No interval where the gap may be none: a share of next to nothing may be any number (Fieller 1954)."""
     lost = found.details.get("undefined_resamples", 0)
-    if lost <= _UNCERTAIN * resamples:
+    if lost <= resampling.tail * resampling.resamples:
         return found
-    told = f"in {lost} of {resamples} resamples there is no gap: the interval is that of the others"
-    return replace(found, warnings=(*found.warnings, told))
+    told = f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
+    return replace(found, low=None, high=None, warnings=(*found.warnings, told))
 
 
 def _accuracies(first: Statistic, second: Statistic, models: int) -> Statistic:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
@@ -44,16 +45,21 @@ def _strict(cell: Cell, _: Missing) -> Floats:
     return np.where(asked >= 2, (top == asked).astype(np.float64), np.nan)
 
 
+def _answered(cell: Cell) -> NDArray[np.bool_]:
+    """Where an item got a label from one repeat at least, of two or more; shape (items, conditions)."""
+    counts, asked = _tallies(cell, "drop")
+    return np.asarray((asked >= 2) & (counts.sum(2) > 0))
+
+
 def _mode(cell: Cell, missing: Missing) -> Floats:
-    counts, asked = _tallies(cell, missing)
-    total = counts.sum(2)
-    top = counts.max(2) if counts.shape[2] else np.zeros(asked.shape)
-    return np.where((asked >= 2) & (total > 0), top / np.maximum(total, 1), np.nan)
+    counts, _ = _tallies(cell, missing)
+    top = counts.max(2) if counts.shape[2] else np.zeros(counts.shape[:2])
+    return np.where(_answered(cell), top / np.maximum(counts.sum(2), 1), np.nan)
 
 
 def _entropy(cell: Cell, missing: Missing) -> Floats:
-    counts, asked = _tallies(cell, missing)
-    return np.where((asked >= 2) & (counts.sum(2) > 0), entropy(counts) / np.log(2), np.nan)
+    counts, _ = _tallies(cell, missing)
+    return np.where(_answered(cell), entropy(counts) / np.log(2), np.nan)
 
 
 def _measure(
@@ -77,11 +83,15 @@ def _measure(
         own, units = values(cell, missing), cell.units
         known = np.isfinite(own)
         item = mean_defined(own)
+        excluded = dict(cell.counted) if missing == "drop" and measure != "strict_stability" else {}
+        _, asked = _tallies(cell, "drop")
+        if never := int(((asked >= 2) & ~known).sum()):
+            excluded["item that never got a label"] = never
         claim = Claim(
             measure,
             method,
             cell=cell.where,
-            excluded=dict(cell.counted) if missing == "drop" and measure != "strict_stability" else {},
+            excluded=excluded,
             n=units.touched(np.asarray(known.any(1))),
             differing=differing(item, units),
             details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
@@ -89,6 +99,7 @@ def _measure(
         if not known.any():
             few = len(cell.raters) < 2
             why = "fewer than two repeats" if few else "no item was answered in two repeats"
+            why = "no answer has a label" if never else why
             found.append(undefined(claim, units, resampling, why if cell.items else "no annotations"))
             continue
         statistic = over_strata(ratio(np.where(known, own, 0), known.astype(np.float64)))
@@ -121,7 +132,8 @@ def repeated_answers(
     Returns:
         A row an item and condition: the condition's columns, ``item``, ``repeats`` (asked), ``blank``,
         ``mode`` (the commonest label), ``strict``, ``mode_frequency`` and ``entropy`` (bits), with blanks as
-        a category, and ``mode_frequency_dropped`` and ``entropy_dropped`` without them.
+        a category and null for an item that never got a label, and ``mode_frequency_dropped`` and
+        ``entropy_dropped`` without them.
 
     Raises:
         MeasureError: The frame cannot be used.
@@ -226,10 +238,11 @@ def mode_frequency(
     """Mode frequency: how often an item's repeats gave their commonest answer.
 
     The mean over items of max_v n_v / Σ_v n_v, within each condition, averaged over those. Items with one
-    repeat do not count.
+    repeat do not count, nor does an item that never got a label in a condition: a model that never answers
+    is not stable. These are counted in ``excluded``.
 
-    Undefined where no item has two repeats. Source: Freeman (1965), Elementary Applied Statistics (one less
-    his variation ratio).
+    Undefined where no item has two repeats, one with a label. Source: Freeman (1965), Elementary Applied
+    Statistics (one less his variation ratio).
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
@@ -285,11 +298,12 @@ def answer_entropy(
     """Answer entropy: the entropy of an item's repeated answers, in bits.
 
     The mean over items of −Σ_v p_v log2 p_v, with p_v = n_v / Σ_v n_v, within each condition, averaged over
-    those; 0 where all repeats agree. Items with one repeat do not count. It grows with the number of
-    repeats: compare only where that is equal.
+    those; 0 where all repeats agree. Items with one repeat do not count, nor does an item that never got a
+    label in a condition (counted in ``excluded``). It grows with the number of repeats: compare only where
+    that is equal.
 
-    Undefined where no item has two repeats. Source: Shannon (1948), Bell System Technical Journal 27,
-    379-423.
+    Undefined where no item has two repeats, one with a label. Source: Shannon (1948), Bell System Technical
+    Journal 27, 379-423.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.

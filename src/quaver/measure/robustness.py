@@ -15,7 +15,7 @@ from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.cell import Cell
 from quaver.measure.encode import Ints
-from quaver.measure.floor import above_floor, affordable, holding_its_value, permuted_within_items
+from quaver.measure.floor import above_floor, affordable, permuted_within_items
 from quaver.measure.intervals import Claim, Interval, estimate, mean_within, undefined
 from quaver.measure.judged import judge, treatment
 from quaver.measure.means import over_strata
@@ -305,4 +305,4 @@ def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resamp
             f"up to {details['floor_high']:.3g})",
         )
     claim = replace(claim, details=details, warnings=warnings, spread=partial(mean_within, value))
-    return holding_its_value(estimate(claim, draws, units, resampling))
+    return estimate(claim, draws, units, resampling)

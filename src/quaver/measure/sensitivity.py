@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from quaver.errors import MeasureError
 from quaver.measure import Frame, compares
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
-from quaver.measure.cell import Cell
+from quaver.measure.cell import Cell, never_labelled
 from quaver.measure.entropy import entropy, jackknifed_entropy
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, over_strata, ratio
@@ -25,7 +25,16 @@ from quaver.measure.roles import Columns
 from quaver.measure.table import Missing, cells
 from quaver.records import Estimate, LabelSet
 
-__all__ = ["PAPER", "STRATA", "Convention", "by_class", "check_convention", "sensitivity", "unequal"]
+__all__ = [
+    "PAPER",
+    "STRATA",
+    "Convention",
+    "by_class",
+    "check_convention",
+    "sensitivity",
+    "unequal",
+    "unlabelled",
+]
 
 PAPER = "Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3"
 
@@ -186,6 +195,13 @@ def check_convention(convention: Convention, missing: Missing | None) -> Missing
     return missing or default
 
 
+def unlabelled(missing: Missing) -> str:
+    """How answers without a label are treated, for a method."""
+    if missing == "category":
+        return "an answer without a label counts as one more label"
+    return "answers without a label are left out"
+
+
 def by_class(values: Floats, cell: Cell) -> dict[str, float]:
     """The mean of item values for each gold label that has any."""
     if cell.gold is None:
@@ -216,7 +232,7 @@ def _sensitivity(
     excluded = dict(cell.counted) if missing == "drop" else {}
     if lost := int((found.predictions < 2).all(1).sum()):
         excluded["item with fewer than two predictions"] = lost
-    treated = "no answer is a label" if missing == "category" else "no answer is left out"
+    treated = unlabelled(missing)
     claim = Claim(
         "sensitivity",
         f"mean over items of label entropy over ln {len(cell.labels)} ({treated}; convention: {convention})",
@@ -229,9 +245,6 @@ def _sensitivity(
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
         return undefined(claim, units, resampling, why if cell.items else "no annotations")
     q = found.predictions[known]
-    warnings: tuple[str, ...] = ()
-    if q.min() < q.max():
-        warnings = (f"items have between {q.min():g} and {q.max():g} predictions: see details['corrected']",)
     one = known.astype(float)
     corrected = estimate(
         replace(claim, method=f"{claim.method}, jackknifed", warnings=()),
@@ -247,6 +260,12 @@ def _sensitivity(
         "predictions": (float(q.min()), float(q.max())),
         "by_class": by_class(found.items, cell),
     }
+    warnings = never_labelled(cell) if missing == "category" else ()
+    if q.min() < q.max():
+        warnings += (
+            f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
+            f"grows; jackknifed, which allows for that, it is {corrected.value:.3g}",
+        )
     draws = bootstrap(over_strata(ratio(np.where(known, found.plain, 0), one)), units, resampling)
     value = float(draws.point[0])
     claim = replace(

@@ -11,7 +11,7 @@ import numpy as np
 
 from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
-from quaver.measure.cell import Cell
+from quaver.measure.cell import Cell, never_labelled
 from quaver.measure.disagreement import Disagreement, scale
 from quaver.measure.intervals import Claim, Interval, estimate, undefined
 from quaver.measure.means import over_strata
@@ -81,7 +81,10 @@ class Setting:
         if self.view != "original":
             method = f"{method}, {self.view} annotations"
             where = {**where, "view": self.view}
-        return Claim(measure, method, reference, cell=where, excluded=excluded, details=details)
+        warnings = never_labelled(cell) if self.missing == "category" else ()
+        return Claim(
+            measure, method, reference, cell=where, excluded=excluded, details=details, warnings=warnings
+        )
 
     def column(self, role: str) -> str:
         """The one column that plays a role."""

@@ -18,7 +18,6 @@ from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.calibration_bins import Binning, assigned
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
-from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, clopper_pearson, estimate, mean_within, percentile, undefined
 from quaver.measure.means import over_strata
 from quaver.measure.roles import Columns
@@ -197,7 +196,7 @@ def _shift(
         details=details,
         spread=partial(mean_within, value),
     )
-    return holding_its_value(estimate(claim, draws, units, resampling))
+    return estimate(claim, draws, units, resampling)
 
 
 def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any]:
@@ -270,4 +269,4 @@ def over_cells(
     draws = bootstrap(lambda w: (w @ values / w.sum(1))[:, None], units, resampling)
     told = {key: value for key, value in _summary(values, resampling, "cell").items() if key != "interval"}
     claim = replace(claim, details={**(claim.details or {}), **told})
-    return holding_its_value(estimate(claim, draws, units, resampling))
+    return estimate(claim, draws, units, resampling)

@@ -19,7 +19,6 @@ from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.measure.calibration_bins import Binning, assigned, binned, debiased_ece
 from quaver.measure.cell import Cell
 from quaver.measure.confidences import Graded, arranged, graded, numbers_of
-from quaver.measure.floor import holding_its_value
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
 from quaver.measure.roles import Columns
@@ -242,7 +241,7 @@ class _Verbal:
                 reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
                 found.append(undefined(claim, units, self._resampling, reason))
             else:
-                found.append(holding_its_value(estimate(claim, draws, units, self._resampling, index)))
+                found.append(estimate(claim, draws, units, self._resampling, index))
         return found
 
 

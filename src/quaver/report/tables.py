@@ -13,7 +13,15 @@ from quaver.report.measure_words import ALL
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = ["Table", "estimates_table", "noise_table", "statuses", "tests_heading", "undefined_table", "verdict"]
+__all__ = [
+    "Table",
+    "estimates_table",
+    "noise_table",
+    "statuses",
+    "tests_heading",
+    "undefined_table",
+    "verdict",
+]
 
 _MOST_ROWS = 600
 _PRINTED = 60
