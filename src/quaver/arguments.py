@@ -16,6 +16,7 @@ from typing import Any, TextIO, TypeVar, get_args, get_type_hints
 from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
 
 from quaver.errors import QuaverError, UnknownName
+from quaver.secrets import without_key_values
 
 __all__ = ["fitting", "guarded", "model_of", "place_of", "shown"]
 
@@ -58,8 +59,8 @@ _LIMITS = {
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it, cut where it is long."""
-    text = repr(value)
+    """A value as an error shows it: without keys, and cut where it is long."""
+    text = without_key_values(repr(value))
     return text if len(text) <= 120 else text[:117] + "..."
 
 

@@ -18,6 +18,7 @@ from quaver.bundled import FORM, BundledStudy
 from quaver.collect.copies import copy_store, copy_store_without
 from quaver.design.prompts import PromptWriter
 from quaver.errors import QuaverError, StoreError
+from quaver.outgoing import check_outgoing
 from quaver.records import Item
 from quaver.redaction import Texts
 from quaver.report.estimates_csv import write_estimates
@@ -65,6 +66,7 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
         folder = Path(made)
         withheld = _whole(study, folder) if texts else _without_texts(study, folder)
         files = {file.name: file for file in folder.iterdir() if file.is_file()}
+        check_outgoing(files.values(), own=True)
         about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": withheld}
         digest = pack(target, files, about)
     return target, digest

@@ -24,6 +24,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from quaver.secrets import without_key_values
+
 __all__ = [
     "ContextOverflow",
     "ItemError",
@@ -59,6 +61,8 @@ class QuaverError(Exception):
         found: What was there instead.
         fix: What to do now.
 
+    Keys, and who somebody is at an address, are taken out of all of it.
+
     The message is ``where: problem`` on one line, then the other parts, a line each.
 
     >>> print(SpecError("zero repeats", where="study.yaml:4: repeats", expected="1 or more", found="0"))
@@ -76,16 +80,17 @@ class QuaverError(Exception):
         found: str | None = None,
         fix: str | None = None,
     ) -> None:
-        self.problem = problem
         self.where = where
-        self.expected = expected
-        self.found = found
-        self.fix = fix
-        super().__init__(problem)
+        self.problem = without_key_values(problem)
+        self.expected = expected and without_key_values(expected)
+        self.found = found and without_key_values(found)
+        self.fix = fix and without_key_values(fix)
+        super().__init__(self.problem)
 
     def __str__(self) -> str:
         problem, found = _cut(self.problem), _cut(self.found or "")
-        lines = [f"{self.where}: {problem}" if self.where else problem]
+        where = self.where and without_key_values(self.where)
+        lines = [f"{where}: {problem}" if where else problem]
         parts = (("expected", self.expected), ("found", found), ("to do", self.fix))
         lines += [f"  {name}: {text}" for name, text in parts if text]
         return "\n".join(lines)

@@ -14,6 +14,7 @@ from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 from quaver.design.experiment import Experiment
 from quaver.errors import QuaverError
+from quaver.outgoing import check_outgoing
 from quaver.score.answer import without_thinking
 from quaver.spreadsheet import write_csv
 
@@ -83,6 +84,7 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
     with writing(path.parent):
         try:
             written = _WRITERS[path.suffix](part, frames, rows.frame([]))
+            check_outgoing([part])
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)

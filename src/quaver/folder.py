@@ -13,6 +13,7 @@ import polars as pl
 from quaver.collect.sole_writer import writing
 from quaver.collect.store import Store
 from quaver.errors import StoreError
+from quaver.secrets import Keys
 from quaver.shapes import other_shape
 
 __all__ = ["StudyFolder"]
@@ -134,7 +135,7 @@ class StudyFolder:
         self._write(self.wordings, document)
 
     def _write(self, path: Path, document: Mapping[str, Any]) -> None:
-        text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
+        text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
         part = path.with_name(path.name + ".part")
         self.make()
         with writing(self.path):

@@ -19,6 +19,7 @@ from quaver.design.spec import IMPORTED
 from quaver.errors import SpecError, StoreError
 from quaver.forecast import Forecast
 from quaver.models import Model
+from quaver.outgoing import check_design
 from quaver.resolved import Resolved
 from quaver.standing import Standing, labelled
 from quaver.study import Study
@@ -51,7 +52,9 @@ class Labels(Resolved):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants and conditions, as the annotations show them."""
-        return self.imported.experiment
+        found = self.imported.experiment
+        check_design(found)
+        return found
 
     @cached_property
     def engines(self) -> dict[str, Model]:

@@ -25,6 +25,7 @@ from quaver.errors import ModelError, StoreError
 from quaver.folder import StudyFolder
 from quaver.models import Model, Placed, Probed
 from quaver.models.fit import check_abilities
+from quaver.outgoing import check_design
 from quaver.plugins import Annotate, Plugins
 from quaver.prices import price_of, prices
 from quaver.records import Call
@@ -65,7 +66,9 @@ class Resolved:
         Raises:
             SpecError: The study contradicts itself, or has wordings that have not been made yet.
         """
-        return resolve(self.spec, self.source, self.wordings)
+        found = resolve(self.spec, self.source, self.wordings)
+        check_design(found)
+        return found
 
     @cached_property
     def wordings(self) -> KeptWordings:

@@ -1,26 +1,193 @@
-"""Keys are in the environment, and nowhere else: whatever is written about a run goes through here."""
+"""Keys are in the environment, and nowhere else: whatever is written is held against their values here.
+
+A variable holds a key where a provider's tools name it so (``OPENAI_API_KEY``), where a study names it with
+``key:``, or where its own name says so (``DB_PASSWORD``). The last is a guess, so a short value of such a
+variable, which any text may hold by chance, is taken out of errors but does not stop a study.
+"""
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
 
-__all__ = ["without_keys"]
+__all__ = [
+    "Keys",
+    "is_key_shaped",
+    "looks_like_key",
+    "name_keys",
+    "texts_in",
+    "without_key_values",
+    "without_keys",
+]
 
-_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_NAMED: set[str] = set()
+"""The variables that the studies of this process name with ``key:``."""
+
+_PROVIDERS = re.compile(
+    r"\w*_API_?(KEY|TOKEN|SECRET)(_\w+)?|(HF|HUGGING_FACE_HUB|HUGGINGFACE|REPLICATE|GITHUB)_(API_)?TOKEN"
+    r"|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|OPENAI_ADMIN_KEY|WATSONX_APIKEY",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_\d+)?$", re.IGNORECASE)
+_PLACEHOLDERS = frozenset(
+    [
+        "lm-studio",
+        "no-key-required",
+        "sk-no-key-required",
+        "not-needed",
+        "not-required",
+        "changeme",
+        "token-abc123",
+    ]
+)
+"""What people set for servers that take no key."""
+
 _SHORTEST = 8
+_NEVER_BY_CHANCE = 16
+
 _LOOKS_LIKE_ONE = re.compile(
     r"\b(?:sk|gsk|hf|xai|pk|rk|or|key)[-_][A-Za-z0-9*._-]{8,}|\bAIza[A-Za-z0-9_-]{20,}"
     r"|(?<=Bearer )[A-Za-z0-9._~+/=-]{8,}"
 )
+"""Also what a server shows of a key: its ends, with asterisks between."""
+
+_IS_ONE = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:sk|gsk|rk|xai|hf|pplx|nvapi|csk|r8)[-_](?=[A-Za-z_-]*[0-9A-Z])[A-Za-z0-9_-]{16,}"
+    r"|AIza[A-Za-z0-9_-]{30,}|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"
+    r"|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"
+    r"|(?<=Bearer )(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}"
+)
+"""What nobody writes for anything but a key."""
+
+_PREFIXED = re.compile(r"(?:sk|gsk)[-_][\w.-]{8,}")
+
+_ASSIGNED = re.compile(
+    r"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]*[\"']?\s*[=:]\s*[\"']?"
+    r"(?![A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b)((?=[a-z._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,}|sk-[\w-]{8,})"
+)
+"""``export OPENAI_API_KEY=…``, whatever the value looks like; the name of another variable is none."""
+
+_USER = re.compile(r"(?<=//)[^\s/@]+@|(?<![\w.+-])[\w.+-]+:[^\s/@]+@(?=[\w.\[-]+)")
+"""Who somebody is at an address, and the password: ``user:password@host``."""
+
+
+class Keys:
+    """The values of the variables that hold keys, as they are when this is made.
+
+    Args:
+        environment: The variables; this process's by default.
+        guessed: Whether a variable counts whose name alone says so, however short its value.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None, *, guessed: bool = False) -> None:
+        found = (os.environ if environment is None else environment).items()
+        self._values = {
+            name: value for name, given in found if _holds_key(name, value := given.strip(), guessed)
+        }
+
+    @classmethod
+    def of(cls, key: str) -> Keys:
+        """A key that is at hand, of whatever variable."""
+        return cls({"key": key} if key.strip() else {}, guessed=True)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def within(self, content: str | bytes) -> str | None:
+        """The variable whose value stands in a text or in a file's bytes, as it is or encoded; or None.
+
+        >>> Keys({"OPENAI_API_KEY": "hunter2-hunter2"}).within("?key=aHVudGVyMi1odW50ZXIy")
+        'OPENAI_API_KEY'
+        """
+        for name, value in self._values.items():
+            if isinstance(content, str):
+                if any(form in content for form in _forms(value)):
+                    return name
+            elif any(form in content for form in _forms_in_bytes(value)):
+                return name
+        return None
+
+    def plainly_within(self, text: str) -> str | None:
+        """The same for a value that stands there as it is, which is found fifteen times as fast."""
+        return next((name for name, value in self._values.items() if value in text), None)
+
+    def out_of(self, text: str) -> str:
+        """A text with the names of the variables in the place of their values."""
+        for name, value in self._values.items():
+            for form in _forms(value):
+                if form in text:
+                    text = text.replace(form, f"[{name}]")
+        return text
+
+    def out_of_bytes(self, content: bytes) -> bytes:
+        """The same of a file or a reply."""
+        for name, value in self._values.items():
+            for form in _forms_in_bytes(value):
+                if form in content:
+                    content = content.replace(form, f"[{name}]".encode())
+        return content
+
+
+def name_keys(document: Any) -> None:
+    """Note the variables that a study names with ``key:``, wherever in it."""
+    for loc, text in texts_in(document):
+        if loc[-1:] == ("key",) and re.fullmatch(r"[A-Za-z_]\w*", text):
+            _NAMED.add(text)
+
+
+def texts_in(document: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every text of a document, and every key of its mappings, each with where it stands."""
+    left: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
+    seen: set[int] = set()  # YAML's aliases can name one part often, or from within itself
+    while left:
+        loc, node = left.pop()
+        if isinstance(node, str):
+            yield loc, str(node)
+        elif isinstance(node, Mapping | list | tuple) and id(node) not in seen:
+            seen.add(id(node))
+            parts = node.items() if isinstance(node, Mapping) else enumerate(node)
+            inside = [((*loc, part), value) for part, value in parts]
+            yield from ((place, place[-1]) for place, _ in inside if isinstance(place[-1], str))
+            left += reversed(inside)
+
+
+def is_key_shaped(text: str) -> bool:
+    """Whether something in a text looks like nothing but a key, whatever the environment holds.
+
+    >>> is_key_shaped("# export OPENAI_API_KEY=sk-proj-4bX9"), is_key_shaped("key: OPENAI_API_KEY")
+    (True, False)
+    """
+    return bool(_IS_ONE.search(text) or _ASSIGNED.search(text))
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether a text is, or holds, a variable's value or what nobody writes for anything but a key."""
+    return bool(_IS_ONE.search(text) or _PREFIXED.match(text) or Keys(guessed=True).within(text))
+
+
+def without_key_values(text: str, environment: Mapping[str, str] | None = None) -> str:
+    """A text without keys' values, and without what stands before the @ of an address.
+
+    >>> without_key_values("ftp://me:hunter2@host: no such column: pk_item")
+    'ftp://[user]@host: no such column: pk_item'
+    """
+    text = Keys(environment, guessed=True).out_of(text)
+    return _USER.sub("[user]@", _IS_ONE.sub("[key]", text))
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
     """A text with the values of secret variables, and what looks like a key, taken out.
 
     Args:
-        text: The text: an error, an address, a line of the log.
+        text: What a server or an engine says: an error, an address, a line of the log.
         environment: The variables; this process's by default.
 
     >>> without_keys("401: hunter2hunter2 is no key", {"MY_API_KEY": "hunter2hunter2"})
@@ -28,7 +195,56 @@ def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str
     >>> without_keys("Incorrect API key provided: sk-proj-ab**********cdef.")
     'Incorrect API key provided: [key]'
     """
-    for name, value in (os.environ if environment is None else environment).items():
-        if len(value) >= _SHORTEST and value in text and _SECRET.search(name):
-            text = text.replace(value, f"[{name}]")
-    return _LOOKS_LIKE_ONE.sub("[key]", text)
+    return _LOOKS_LIKE_ONE.sub("[key]", without_key_values(text, environment))
+
+
+def _holds_key(name: str, value: str, guessed: bool) -> bool:
+    if len(value) < _SHORTEST or value in _PLACEHOLDERS:
+        return False
+    if name in _NAMED or _is_providers(name):
+        return True
+    return _sounds_secret(name) and (
+        guessed or (len(value) >= _NEVER_BY_CHANCE and any(map(str.isdigit, value)))
+    )
+
+
+@lru_cache(4096)
+def _is_providers(name: str) -> bool:
+    return bool(_PROVIDERS.fullmatch(name))
+
+
+@lru_cache(4096)
+def _sounds_secret(name: str) -> bool:
+    return bool(_SECRET.search(name))
+
+
+@lru_cache(64)
+def _forms(value: str) -> tuple[str, ...]:
+    """A value as it is and as files and addresses write it, the longest first."""
+    percent = quote(value, safe="")
+    page = html.escape(value)
+    forms = {value, page, html.escape(value, quote=False), value.replace('"', '""')}
+    forms.add(page.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"))  # as templates write it
+    forms |= {percent, quote(value), _lower_escapes(percent), value.encode().hex()}
+    forms |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    forms |= {json.dumps(json.dumps(value)[1:-1])[1:-1], *_base64(value.encode())}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+@lru_cache(64)
+def _forms_in_bytes(value: str) -> tuple[bytes, ...]:
+    wide = (value.encode("utf-16-le"), value.encode("utf-16-be"))
+    return (*(form.encode("utf-8", "surrogatepass") for form in _forms(value)), *wide)
+
+
+def _lower_escapes(text: str) -> str:
+    return re.sub("%..", lambda found: found[0].lower(), text)
+
+
+def _base64(value: bytes) -> Iterator[str]:
+    """What of a value's Base64 does not hang on what stands before and behind it."""
+    for before in range(3):
+        written = base64.b64encode(bytes(before) + value).decode()
+        own = written[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
+        yield own
+        yield own.replace("+", "-").replace("/", "_")

@@ -32,6 +32,7 @@ from quaver.forecast import Forecast, forecast, forecast_of_wordings
 from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
 from quaver.models import Model
 from quaver.notebook import Estimates
+from quaver.outgoing import check_outgoing, written_report
 from quaver.plugins import Annotate, Measurement
 from quaver.prices import COMPARED, prices_of
 from quaver.resolved import Resolved
@@ -518,7 +519,7 @@ class Study:
         with ExitStack() as opened:
             stored = self._files.responses.exists()
             store = opened.enter_context(self._resolved.answers()) if stored else None
-            return write_report(
+            path = write_report(
                 self.results,
                 lock=self.lock() | {"collection": self._collection()},
                 annotations=frame,
@@ -528,6 +529,8 @@ class Study:
                 unlike=unlike([one.title for one in self.spec.evaluators], frame),
                 behind=StoredBehind(self.experiment, store, self.prices, self._resolved.spent_on_wordings()),
             )
+        check_outgoing(written_report(path))
+        return path
 
     @guarded
     def charts(self, width: int = 720) -> dict[str, Any]:

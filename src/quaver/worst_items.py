@@ -18,6 +18,7 @@ from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.export import check_ending
 from quaver.measure.item_tables import item_stability
 from quaver.notebook import html_table
+from quaver.outgoing import check_outgoing
 from quaver.records import Estimate
 from quaver.sides import strings_of
 from quaver.spreadsheet import write_csv
@@ -95,13 +96,22 @@ class Worst:
         """
         target = Path(path)
         check_ending(target, _FORMATS, "the worst items")
+        part = target.with_name(target.name + ".part")
         with writing(target.parent):
-            if target.suffix == ".json":
-                text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)
-                target.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-                return
-            with target.open("wb") as file:
-                write_csv(self.items.join(self.answers, on="item", how="left", maintain_order="left"), file)
+            try:
+                self._write(part, target.suffix)
+                check_outgoing([part])
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def _write(self, path: Path, ending: str) -> None:
+        if ending == ".json":
+            text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)
+            path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+            return
+        with path.open("wb") as file:
+            write_csv(self.items.join(self.answers, on="item", how="left", maintain_order="left"), file)
 
 
 @guarded

@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quaver.errors import QuaverError, UnknownName
+from quaver.secrets import Keys
 
 if TYPE_CHECKING:
     from quaver.collect.progress import Outcome, Progress
@@ -127,13 +128,13 @@ def plain(value: object) -> Text:
 
 
 def _visible(text: str) -> str:
-    """The text with what is not printable written as Python writes it, line ends apart."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    """The text without keys, and with what is not printable written as Python writes it, line ends apart."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in Keys().out_of(text))
 
 
 def print_json(document: object) -> None:
     """Print a line of JSON in which every character that is not printable is escaped."""
-    text = json.dumps(document, ensure_ascii=False, default=str)
+    text = Keys().out_of(json.dumps(document, ensure_ascii=False, default=str))
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 

@@ -30,7 +30,7 @@ from quaver.collect.tables import (
 )
 from quaver.models import Answered
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
-from quaver.secrets import without_keys
+from quaver.secrets import Keys, without_keys
 
 __all__ = ["Adopted", "Counts", "Store"]
 
@@ -125,13 +125,13 @@ class Store(Database):
         self._write_whatever_happens(lambda: self._insert(answered))
 
     def _insert(self, answered: Sequence[tuple[Answered, int]]) -> None:
-        now = time.time()
+        now, keys = time.time(), Keys()
         rows, places, prompts = [], [], self._prompt_ids(request for (request, _), _ in answered)
         for ((request, responses), source), prompt in zip(answered, prompts, strict=True):
             first = request.calls[0].repeat
             for call, response in zip(request.calls, responses, strict=True):
                 seed = request.seed + call.repeat - first
-                rows.append((call.key, prompt, source, seed, now, *row_of(response)))
+                rows.append((call.key, prompt, source, seed, now, *row_of(response, keys)))
                 places.append(tuple(call))
         self._db.executemany(INSERT, rows)
         self._db.executemany(PLACE, places)

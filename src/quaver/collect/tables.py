@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quaver.records import Message, Response, Token
-from quaver.secrets import without_keys
+from quaver.secrets import Keys, without_keys
 
 __all__ = [
     "CHANGES",
@@ -97,15 +97,27 @@ def written_prompt(messages: Sequence[Message]) -> str:
     return _clean(_DUMPS(messages))
 
 
-def row_of(response: Response) -> tuple[Any, ...]:
-    """The values of ``COLUMNS``."""
-    tokens = json.dumps(response.tokens) if response.tokens else None
+def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``.
+
+    Args:
+        response: What came.
+        keys: Those of which no value may be stored, should whoever answered repeat one.
+    """
+    own = keys or None
+    text = own.out_of(response.text) if own else response.text
+    # Its tokens would spell a key that was taken out of the text.
+    tokens = json.dumps(response.tokens) if response.tokens and text == response.text else None
     raw = json.dumps(dict(response.raw), default=str) if response.raw else None
+    thinking, served, fingerprint = response.thinking, response.served_model, response.fingerprint
+    if own:
+        raw, thinking = raw and own.out_of(raw), thinking and own.out_of(thinking)
+        served, fingerprint = served and own.out_of(served), fingerprint and own.out_of(fingerprint)
     return (
-        _clean(response.text),
+        _clean(text),
         response.finish,
         response.error and _clean(without_keys(response.error)),
-        response.thinking and _clean(response.thinking),
+        thinking and _clean(thinking),
         tokens,
         response.prompt_tokens,
         response.cached_tokens,
@@ -113,8 +125,8 @@ def row_of(response: Response) -> tuple[Any, ...]:
         response.latency,
         raw,
         response.thinking_tokens,
-        response.served_model,
-        response.fingerprint,
+        served,
+        fingerprint,
     )
 
 

@@ -7,6 +7,7 @@ written beside the file as a study file of its own, ``NAME.small.yaml``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ruamel.yaml import YAML
 
 from quaver.design.study_file import Source
 from quaver.errors import SpecError
+from quaver.secrets import Keys, is_key_shaped
 
 __all__ = ["write_small"]
 
@@ -53,10 +55,18 @@ def write_small(source: Source) -> Path:
         )
     _merge(document, document.pop("small"))
     target = path.with_name(f"{path.stem}.small.yaml")
+    written = StringIO()
+    yaml.dump(document, written)
+    text = _HEAD.format(path.name) + written.getvalue()
+    if Keys().within(text) or is_key_shaped(text):
+        raise SpecError(
+            "the small version would hold what looks like a key",
+            where=path.name,
+            expected="no key in a study file, nor in its comments",
+            fix="take it out, and change the key if others may have seen the file",
+        )
     part = target.with_suffix(".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(_HEAD.format(path.name))
-        yaml.dump(document, file)
+    part.write_text(text, encoding="utf-8")
     part.replace(target)
     return target
 

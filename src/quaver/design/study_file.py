@@ -18,6 +18,7 @@ from typing_extensions import is_typeddict
 from quaver.arguments import fitting, model_of, place_of, shown
 from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, SpecError, nearest
+from quaver.secrets import Keys, is_key_shaped, name_keys, texts_in
 
 __all__ = ["Source", "bind", "read_part", "read_study"]
 
@@ -112,10 +113,35 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
             found=shown(source._document),
             fix="`quaver init` writes one to start from",
         )
+    _refuse_keys(source._document, source)
     try:
         return StudySpec.model_validate(source._document), source
     except ValidationError as error:
         raise _translated(error, StudySpec, source, source._document) from None
+
+
+def _refuse_keys(document: Mapping[str, Any], source: Source) -> None:
+    """Find a key before anything else is said of the study: it would stand in prompts, lock and report.
+
+    Raises:
+        SpecError: A variable's value stands in it, or what looks like a key stands among a model's options.
+    """
+    name_keys(document)
+    keys = Keys()
+    for loc, text in texts_in(document):
+        name = keys.within(text)
+        of_model = "model" in loc or loc[0] == "models"
+        if name is None and not (of_model and is_key_shaped(text)):
+            continue
+        # Where a key is a mapping's key, its place would tell it.
+        place = loc[:-1] if loc[-1] == text else loc
+        raise SpecError(
+            f"the value of the environment variable {name} stands here" if name else "this looks like a key",
+            where=source.where(*place),
+            expected="no key anywhere in the study file, which is kept beside the answers",
+            fix="take it out; `key:` of a model names the variable that holds it; change the key if others"
+            " may have seen the file",
+        )
 
 
 def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: Sequence[str | int]) -> PartT:

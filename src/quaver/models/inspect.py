@@ -18,6 +18,7 @@ from typing import Any
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models import Abilities, Answered
 from quaver.models.extras import require
+from quaver.models.served.options import checked_body, checked_url
 from quaver.records import Decoding, Message, Request, Response, Token
 
 __all__ = ["Inspect"]
@@ -59,12 +60,9 @@ class Inspect:
         provider, slash, name = model.partition("/")
         if not (slash and provider and name):
             raise SpecError("inspect names a model by its provider", expected="provider/name", found=model)
-        if any(part in option.lower() for option in options or {} for part in ("key", "secret")):
-            raise SpecError(
-                "a key does not belong in a study file",
-                where="options",
-                fix="put it into the environment, under the name that inspect-ai gives it",
-            )
+        checked_body(options or {}, "options")
+        if base_url is not None:
+            checked_url(base_url, None)
         require("inspect", "inspect_ai")
         self._name, self._connections, self._base_url = model, max(1, connections), base_url
         self._limits = {"max_retries": retries, "timeout": timeout, "max_connections": self._connections}

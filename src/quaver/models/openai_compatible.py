@@ -28,6 +28,7 @@ from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.options import (
     check_repeatable,
     checked_body,
+    checked_name,
     checked_url,
     checked_variable,
     is_here,
@@ -115,7 +116,8 @@ class OpenAICompatible:
         retries: NonNegativeInt = 6,
         patience: PositiveFloat = 300.0,
     ) -> None:
-        self._model, self._preset, self._version = model, preset, version
+        self._model, self._preset = checked_name("model", model), preset
+        self._version = checked_name("version", version)
         self._repeats, self._body = repeats, checked_body(body or {})
         server = _server(preset, supports or {}, self._body)
         url = checked_url(base_url or _from_environment(preset) or server.base_url, preset)

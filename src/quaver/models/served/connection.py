@@ -17,6 +17,7 @@ from httpx2 import Response as HttpResponse
 from quaver.models.served.faults import Address, Passing, read_failure
 from quaver.models.served.limits import Limits, read_limits
 from quaver.records import Response
+from quaver.secrets import Keys
 
 __all__ = ["Connection"]
 
@@ -46,6 +47,7 @@ class Connection:
 
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
         self._address, self._key, self._timeout = address, key, timeout
+        self._secret = Keys.of(key)
         self._made: dict[str, tuple[URL, list[tuple[bytes, bytes]], dict[str, Any]]] = {}
         whole = Timeout(None, connect=_CONNECT)
         limits = Connections(max_connections=most + 2, max_keepalive_connections=most + 2)
@@ -136,8 +138,7 @@ class Connection:
 
     def _redacted(self, content: bytes) -> bytes:
         """What came, without the key, should a server repeat it."""
-        key = self._key.encode()
-        return content.replace(key, b"[key]") if key and key in content else content
+        return self._secret.out_of_bytes(content)
 
 
 def _lost(error: BaseException) -> Passing:

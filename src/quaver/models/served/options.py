@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from quaver.errors import SpecError
 from quaver.models.presets import PRESETS
-from quaver.secrets import without_keys
+from quaver.secrets import Keys, looks_like_key, name_keys, texts_in, without_keys
 
-__all__ = ["check_repeatable", "checked_body", "checked_url", "checked_variable", "is_here"]
+__all__ = ["check_repeatable", "checked_body", "checked_name", "checked_url", "checked_variable", "is_here"]
 
-_KEYS = frozenset(["access_token", "api_key", "apikey", "authorization", "password", "secret"])
-"""Fields that a body has for nothing but a key."""
+_KEYS = re.compile(
+    r"(x|proxy|client|ocpapim|aws)*"
+    r"(auth|authorization|bearer|cookie|credentials?|pass(wd|word|phrase)|secret"
+    r"|(access|api|auth|private|secret|secretaccess|subscription)key"
+    r"|(access|api|auth|bearer|id|refresh)?token)"
+)
+"""Fields that a body has for nothing but a key, without case and separators."""
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
@@ -55,12 +59,13 @@ def checked_url(url: str, preset: str | None) -> str:
             if azure
             else f"`base_url:`, or `preset:` with one of {', '.join(PRESETS)}",
         )
-    parts = urlsplit(url)
-    if parts.username or parts.password or parts.query:
+    parts = _split(url)
+    if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url or _names_key(url):
         raise SpecError(
             "the address holds more than an address",
             where="base_url",
-            expected="no name, password or query in it: the study file is kept beside the answers",
+            expected="no name, password, query, fragment or key in it: the study file is kept beside the "
+            "answers",
             fix="put the key into an environment variable and name that with `key:`",
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -73,41 +78,94 @@ def checked_url(url: str, preset: str | None) -> str:
     return url.rstrip("/")
 
 
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # a bracket that is never closed, say
+        return SplitResult("", "", url, "", "")
+
+
+def _names_key(url: str) -> bool:
+    """Whether a part of an address is a key, or says that the next one is."""
+    parts = re.split(r"[/;&]", unquote(unquote(url)))
+    named = any(_is_key_name(re.split("[=:]", part)[0]) and re.search("[=:]", part) for part in parts[3:])
+    return named or any(looks_like_key(part) for part in (url, *parts))
+
+
 def checked_variable(name: str | None) -> str:
     """The name of the variable with the key, if it is a name and not the key itself.
 
     Raises:
         SpecError: It is not.
     """
-    if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+    if name is None:
+        return ""
+    # A name has words; capitals and digits without a pause are a key.
+    is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) and not re.search(r"[A-Z0-9]{20}|(\d[A-Z]+){4}", name)
+    if not is_name or Keys().within(name):
         raise SpecError(
             "`key:` names an environment variable, and is never the key itself",
             where="key",
             expected="capitals, digits and underscores, such as OPENAI_API_KEY",
             fix="if this was a key, change it: the file may have been seen",
         )
-    return name or ""
+    name_keys({"key": name})
+    return name
 
 
-def checked_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that every request carries, if none looks like a key.
+def checked_name(where: str, text: str) -> str:
+    """A model's name or version, if it is not a key.
+
+    Raises:
+        SpecError: It is.
+    """
+    if looks_like_key(text):
+        raise _looks_secret(where, "a name", f"a {where} that looks like a key")
+    return text
+
+
+def checked_body(body: Mapping[str, Any], where: str = "body") -> dict[str, Any]:
+    """The fields that every request carries, if none looks like a key, however deep.
 
     Raises:
         SpecError: It is not.
     """
-    keys = sorted(_KEYS & {name.lower().replace("-", "_") for name in body})
-    written = json.dumps(body, default=str, ensure_ascii=False)
-    if keys or without_keys(written) != written:
-        raise SpecError(
-            "what looks like a key does not go into the study file",
-            where="body",
-            expected="fields of a request; the key is taken from an environment variable",
-            found=f"the field {keys[0]!r}" if keys else "a value that looks like a key",
-            fix="name the variable with `key:`; if this was a key, change it: the file may have been seen",
-        )
+    for loc, text in texts_in(body):
+        is_field = loc[-1] == text
+        if is_field and _is_key_name(text) and not _is_harmless(_at(body, loc)):
+            raise _looks_secret(where, "fields of a request", f"the field {text[:40]!r}")
+        if without_keys(text) != text or (
+            not is_field and _is_key_name(text) and loc[-1] in ("name", "header")
+        ):
+            raise _looks_secret(where, "fields of a request", "a value that looks like a key")
     return dict(body)
+
+
+def _looks_secret(where: str, expected: str, found: str) -> SpecError:
+    return SpecError(
+        "what looks like a key does not go into the study file",
+        where=where,
+        expected=f"{expected}; the key is taken from an environment variable",
+        found=found,
+        fix="name the variable with `key:`; if this was a key, change it: the file may have been seen",
+    )
+
+
+def _at(document: Any, loc: tuple[str | int, ...]) -> Any:
+    for part in loc:
+        document = document[part]
+    return document
+
+
+def _is_harmless(value: Any) -> bool:
+    """Whether a field of that name cannot hold a key: null leaves one out."""
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _is_key_name(name: str) -> bool:
+    return bool(_KEYS.fullmatch(re.sub(r"[^a-z]", "", name.lower())))
 
 
 def is_here(url: str) -> bool:
     """Whether an address is this machine's."""
-    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
+    return (_split(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

@@ -1,0 +1,184 @@
+"""No key reaches anything that Quaver writes, wherever it was put."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import here
+from tests.planted import KEY, PLACES, SERVED, VARIABLE, echoing, finds, write_planted
+
+import quaver
+from quaver import secrets
+from quaver.errors import ItemError, QuaverError, SpecError
+
+COMMANDS = (
+    ("plan", "study.yaml"),
+    ("variants", "study.yaml"),
+    ("run", "study.yaml", "--events", "events.jsonl"),
+    ("status", "study.yaml", "--json"),
+    ("status", "study.yaml"),
+    ("measure", "study.yaml", "accuracy", "--json"),
+    ("report", "study.yaml"),
+    ("export", "study.yaml", "out.jsonl"),
+    ("export", "study.yaml", "out.csv"),
+    ("export", "study.yaml", "out.parquet"),
+    ("worst", "study.yaml", "--out", "worst.csv"),
+    ("worst", "study.yaml", "--json"),
+    ("evaluators", "study.yaml"),
+    ("compare", "study.yaml", "--by", "wording", "--resamples", "100", "--json"),
+    ("bundle", "study.yaml", "--out", "whole.zip"),
+    ("bundle", "study.yaml", "--out", "bare.zip", "--without-texts"),
+    ("verify", "whole.zip"),
+    ("variants", "study.yaml", "--export", "texts.csv"),
+)
+FEW = tuple(one for one in COMMANDS if one[0] in ("plan", "run", "report"))
+OWN = ("study.yaml", "items.csv")
+"""What the user wrote."""
+SHAPED = "sk-" + "Zq7" * 16
+
+Done = list[subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "_NAMED", set())
+    monkeypatch.setenv(VARIABLE, KEY)
+    monkeypatch.setenv("COLUMNS", "300")
+
+
+@pytest.fixture
+def said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[Iterable[tuple[str, ...]]], Done]:
+    def run(commands: Iterable[tuple[str, ...]]) -> Done:
+        return [here(tmp_path, *one, monkeypatch=monkeypatch, capsys=capsys) for one in commands]
+
+    return run
+
+
+def leaks(folder: Path, done: Done, own: tuple[str, ...] = OWN) -> list[str]:
+    found = [str(one.args) for one in done if finds((one.stdout + one.stderr).encode())]
+    files = [one for one in folder.rglob("*") if one.is_file() and one.name not in own]
+    return found + [one.name for one in files if finds(one.read_bytes()) or finds(one.name.encode())]
+
+
+def test_the_search_finds_what_is_planted(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
+        db.execute("CREATE TABLE a (b TEXT)")
+        db.execute("INSERT INTO a VALUES (?)", ("x" * 4000 + KEY + "x" * 4000,))  # cut by the pages
+    assert finds((tmp_path / "a.db").read_bytes())
+    assert finds(gzip.compress(f"a {KEY}".encode()))
+    assert not finds(b"nothing")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_in_the_study_file(place: str, tmp_path: Path, said: Callable[..., Done]) -> None:
+    write_planted(tmp_path, "http://127.0.0.1:9/v1", place)
+    done = said(FEW)
+    assert leaks(tmp_path, done) == []
+    assert {one.returncode for one in done} == {2}
+    assert all(one.stderr.count("Error: ") == 1 for one in done)
+
+
+def test_a_key_in_every_reply(tmp_path: Path, said: Callable[..., Done]) -> None:
+    with echoing(SERVED) as url:
+        write_planted(tmp_path, url, None)
+        done = said(COMMANDS)
+        assert leaks(tmp_path, done) == []
+        assert [one.args for one in done if one.returncode] == []
+        assert "[key]" in (tmp_path / "out.jsonl").read_text()
+
+
+def test_a_key_in_an_error_of_the_server(tmp_path: Path, said: Callable[..., Done]) -> None:
+    with echoing(["error"]) as url:
+        write_planted(tmp_path, url, None)
+        done = said(FEW)
+    assert leaks(tmp_path, done) == []
+    assert "no answer to [key]" in done[1].stderr
+
+
+@pytest.mark.parametrize("key", [KEY, SHAPED])
+def test_a_bundle_is_refused_for_a_comment(key: str, tmp_path: Path, said: Callable[..., Done]) -> None:
+    with echoing() as url:
+        write_planted(tmp_path, url, None, comment=f"# a note\n# export OPENAI_API_KEY={key}\n")
+        done = said(COMMANDS)
+    refused = [one for one in done if one.returncode]
+    assert [one.args[0] for one in refused] == ["bundle", "bundle", "verify"]
+    assert all("study.yaml" in one.stderr and key not in one.stderr for one in refused[:2])
+    assert leaks(tmp_path, done) == []
+    assert list(tmp_path.glob("*.zip*")) == []
+
+
+def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]) -> None:
+    write_planted(tmp_path, "http://127.0.0.1:9/v1", None)
+    items = tmp_path / "items.csv"
+    items.write_text(
+        items.read_text()
+        .replace("town 3", 'town 3, key zq7-plan""ted/Key+<Value>=42')
+        .replace("I like the river of town 3", '"I like')
+        .replace("=42.", '=42."')
+    )
+    with pytest.raises(ItemError, match=f"item i3: text: .*{VARIABLE}"):
+        _ = quaver.Study.open(tmp_path).experiment
+    assert leaks(tmp_path, said(FEW)) == []
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> quaver.Study:
+    """A study that a function has answered; another study named the variable."""
+    monkeypatch.setattr(secrets, "_NAMED", {VARIABLE})
+    write_planted(tmp_path, "", None, function=True)
+    opened = quaver.Study.open(tmp_path, functions={"m": lambda text, prompt: f"positive {KEY} positive"})
+    opened.run()
+    return opened
+
+
+def test_an_answer_of_a_function_is_stored_without_it(study: quaver.Study, tmp_path: Path) -> None:
+    assert leaks(tmp_path, []) == []
+    assert f"positive [{VARIABLE}] positive" in study.raw_answers(["i0"])["output"].to_list()
+
+
+def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "responses.db")) as db, db:
+        db.execute("UPDATE responses SET text = ? WHERE id = 3", (f"negative {KEY}",))
+    before = set(tmp_path.iterdir())
+    for write in (
+        lambda: study.export(tmp_path / "a.jsonl"),
+        lambda: study.export(tmp_path / "a.parquet"),
+        lambda: quaver.worst(study).write(tmp_path / "a.csv"),
+        lambda: quaver.bundle(study, tmp_path / "a.zip"),
+        lambda: quaver.bundle(study, tmp_path / "b.zip", texts=False),
+    ):
+        with pytest.raises(QuaverError, match=f"the environment variable {VARIABLE}") as caught:
+            write()
+        assert not finds(str(caught.value).encode())
+    assert set(tmp_path.iterdir()) - before <= {tmp_path / "annotations.parquet"}
+
+
+def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path: Path) -> None:
+    write_planted(tmp_path, "http://127.0.0.1:9/v1", None, comment=f"# OPENAI_API_KEY={SHAPED}\n")
+    file = tmp_path / "study.yaml"
+    file.write_text(file.read_text().replace('"name":', '"small": {"repeats": 1}, "name":', 1))
+    with pytest.raises(SpecError, match="looks like a key"):
+        quaver.Study.open(tmp_path).small()
+    assert list(tmp_path.glob("*small*")) == []
+
+
+def test_a_key_in_an_error_of_a_function_is_stored_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "_NAMED", {VARIABLE})
+
+    def broken(text: str, prompt: str) -> str:
+        raise ValueError(f"401: {KEY}")
+
+    write_planted(tmp_path, "", None, function=True)
+    quaver.Study.open(tmp_path, functions={"m": broken}).run()
+    assert leaks(tmp_path, []) == []
+    assert f"401: [{VARIABLE}]" in (tmp_path / "run.log").read_text()
