@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# One thread for both sides: products this small gain nothing from more, and lose much on a busy machine.
+# One thread for the other packages too: Quaver's measures take one by themselves (quaver.measure.one_thread).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import krippendorff
@@ -20,6 +20,7 @@ from machine import machine
 from quaver import registry
 from quaver.measure.agreement import krippendorff_alpha
 from quaver.measure.cell import label_counts
+from quaver.measure.chance_agreement import cohen_kappa
 from quaver.measure.pairs import Pairs
 from quaver.measure.prompt_stability import intra_pss
 from quaver.measure.stability_curves import intra_pss_cumulative
@@ -67,6 +68,20 @@ def alpha() -> None:
         f"  krippendorff in a loop over value counts: {theirs * 1000:.1f} ms; "
         f"ratio {theirs / ours:.1f} (at least 8)"
     )
+
+
+def kappa() -> None:
+    """Cohen's kappa of all pairs of raters against alpha, with ratings missing and without."""
+    whole = ratings().astype(float)
+    holes = np.where(np.random.default_rng(5).random(whole.shape) < 0.02, np.nan, whole)
+    for name, data in (("complete", whole), ("2% missing", holes)):
+        pair = [
+            best(lambda f=f, data=data: f(data, seed=next(seeds))) for f in (krippendorff_alpha, cohen_kappa)
+        ]
+        print(
+            f"cohen_kappa, 500 x 30, {name}: {pair[1] * 1000:.0f} ms; "
+            f"ratio to alpha {pair[1] / pair[0]:.1f}" + (" (at most 15)" if data is whole else "")
+        )
 
 
 def cumulative() -> None:
@@ -179,6 +194,7 @@ def _memory() -> float:
 def main() -> None:
     print(machine())
     alpha()
+    kappa()
     cumulative()
     consistency()
     whole_study()

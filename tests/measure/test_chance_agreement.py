@@ -1,8 +1,11 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from tests.measured import KRIPPENDORFF
 
-from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+from quaver.measure.chance_agreement import _cohen, cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+from quaver.measure.ratings import read_ratings
 
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
 FLEISS = [
@@ -47,6 +50,34 @@ def test_cohen_of_three_raters_is_the_mean_over_pairs():
     ratings = np.random.default_rng(2).integers(0, 3, (30, 3))
     pairs = [cohen_kappa(ratings[:, pair]).value for pair in ([0, 1], [0, 2], [1, 2])]
     assert cohen_kappa(ratings).value == pytest.approx(np.mean(pairs))
+
+
+def test_cohen_where_raters_skip_items_of_their_own():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, (40, 5))
+    codes[rng.random(codes.shape) < 0.2] = -1
+    codes[:, 1] = np.where(codes[:, 0] < 0, -1, rng.integers(0, 3, 40))  # two who skip the same ones
+    loss = (np.arange(3)[:, None] - np.arange(3)) ** 2 / 4
+    kappas = []
+    for one, two in combinations(range(5), 2):
+        both = codes[(codes[:, one] >= 0) & (codes[:, two] >= 0)][:, [one, two]]
+        p, q = (np.bincount(column, minlength=3) / len(both) for column in both.T)
+        kappas.append(1 - loss[both[:, 0], both[:, 1]].mean() / (p @ loss @ q))
+    ratings = np.where(codes < 0, np.nan, codes)
+    assert cohen_kappa(ratings, "interval").value == pytest.approx(np.mean(kappas), abs=1e-12)
+
+
+def test_cohen_of_a_resample_is_that_of_its_items():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, 3, (12, 4))
+    codes[rng.random(codes.shape) < 0.2] = -1
+    ratings = np.where(codes < 0, np.nan, codes)
+    cell = read_ratings(ratings, labels=None)
+    assert len(cell.labels) == 3
+    weights = rng.multinomial(12, np.full(12, 1 / 12), 20).astype(float)
+    drawn = [ratings[np.repeat(np.arange(12), row.astype(int))] for row in weights]
+    found = _cohen(cell, np.eye(3))(weights)[:, 0]
+    assert found == pytest.approx([cohen_kappa(rows, labels=[0, 1, 2], resamples=0).value for rows in drawn])
 
 
 def test_one_dominant_label_where_kappa_collapses():

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.errors import MeasureError
+from quaver.measure.one_thread import one_thread
 from quaver.seeds import derive
 
 __all__ = ["Draws", "Floats", "Resampling", "Statistic", "Units", "bootstrap"]
@@ -183,7 +184,7 @@ def bootstrap(statistic: Statistic, units: Units, resampling: Resampling, *, jac
     >>> draws.point.tolist(), draws.jackknife[:, 0].tolist(), draws.values.shape
     ([3.0], [4.0, 3.5, 1.5], (4, 1))
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         point = statistic(np.ones((1, units.items)))[0]
         empty = np.empty((0, point.size))
         values = [statistic(weights) for weights in units.weights(resampling)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -98,29 +97,50 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
 
 
 def _cohen(cell: Cell, weights: Floats) -> Statistic:
-    """Kappa of each pair of raters, over the items that both rated."""
-    codes = cell.codes[:, 0]
-    pairs = list(combinations(range(codes.shape[1]), 2))
-    labels = np.arange(len(cell.labels))
+    """Kappa of each pair of raters, over the items that both rated.
+
+    A rater's shares of labels depend on the other rater through the items alone that this one rated: they
+    are summed once for all raters who rated the same items, and a rater's pairs are done together.
+    """
+    codes, size = cell.codes[:, 0], len(cell.labels)
+    items = len(codes)
+    known = codes >= 0
+    given = (codes[:, :, None] == np.arange(size)).astype(float)
+    rated, of = np.unique(known, axis=1, return_inverse=True)
+    of = of.ravel()
+    order = np.argsort(of, kind="stable")
 
     def statistic(w: Floats) -> Floats:
-        found = np.full((len(w), len(pairs)), np.nan)
-        for column, (one, two) in enumerate(pairs):
-            both = (codes[:, one] >= 0) & (codes[:, two] >= 0)
-            if not both.any():
-                continue
-            first, second, own = codes[both, one], codes[both, two], w[:, both]
-            n = own.sum(1)
-            agreed = own @ weights[first, second] / n
-            p = own @ (first[:, None] == labels) / n[:, None]
-            q = own @ (second[:, None] == labels) / n[:, None]
-            room = 1 - ((p @ weights) * q).sum(1)
-            found[:, column] = np.where(
-                room > 1e-12, (agreed - 1 + room) / np.where(room > 0, room, 1), np.nan
-            )
-        return found
+        found = [np.full((len(w), 0), np.nan)]
+        for place, one in enumerate(order[:-1]):
+            two = order[place + 1 :]
+            if not place or of[one] != of[order[place - 1]]:
+                among = given[:, two] * known[:, one, None, None]
+                others = (w @ among.reshape(items, -1)).reshape(len(w), -1, size)
+            patterns, which = np.unique(of[two], return_inverse=True)
+            own = given[:, one, None, :] * rated[:, patterns, None]
+            p = (w @ own.reshape(items, -1)).reshape(len(w), -1, size)[:, which]
+            both = known[:, one, None] & known[:, two]
+            agreed = w @ np.where(both, weights[codes[:, one, None], codes[:, two]], 0)
+            found.append(_kappas(agreed, p, others[:, -two.size :], weights))
+        return np.concatenate(found, 1)
 
     return over_strata(statistic)
+
+
+def _kappas(agreed: Floats, p: Floats, q: Floats, weights: Floats) -> Floats:
+    """Kappa from sums over the items that both raters rated; NaN where chance alone agrees, or nobody rated.
+
+    Args:
+        agreed: The weights of the pairs of labels, shape (samples, pairs).
+        p: The labels of one rater, shape (samples, pairs, labels).
+        q: Those of the other.
+        weights: Shape (labels, labels).
+    """
+    n = p @ np.ones(p.shape[2])
+    n = np.where(n > 0, n, np.nan)
+    room = 1 - np.einsum("spl,spl->sp", (p.reshape(-1, p.shape[2]) @ weights).reshape(p.shape), q) / n**2
+    return np.asarray(np.where(room > 1e-12, (agreed / n - 1 + room) / np.where(room > 0, room, 1), np.nan))
 
 
 def _statistic(kind: Kind, cell: Cell, weights: Floats) -> Statistic:

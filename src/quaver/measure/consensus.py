@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.cell import label_counts
+from quaver.measure.one_thread import one_thread
 from quaver.measure.roles import Columns
 from quaver.measure.table import cells
 from quaver.records import LabelSet
@@ -73,6 +74,7 @@ def majority(counts: Floats) -> Floats:
 
 
 @guarded
+@one_thread()
 def dawid_skene(counts: Floats, *, tolerance: float = 1e-7, most_steps: int = 500) -> DawidSkene:
     r"""The likeliest labels where each rater errs in a way of its own (EM).
 

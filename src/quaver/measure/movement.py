@@ -16,6 +16,7 @@ import polars as pl
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
 from quaver.measure.cell import MISSING
+from quaver.measure.one_thread import one_thread
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
 from quaver.records import Estimate, LabelSet
@@ -138,6 +139,7 @@ def _count(frame: pl.DataFrame, factor: str, levels: list[str], labels: list[str
     return _Counts(factor, levels, labels, counts)
 
 
+@one_thread()
 def _shares(counted: _Counts, resamples: int, seed: int) -> list[Estimate]:
     items, levels, labels = counted.counts.shape
     point = _levels(counted.counts.sum(0))

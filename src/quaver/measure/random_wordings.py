@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.measure.bootstrap import Floats, Resampling, Units
+from quaver.measure.one_thread import one_thread
 from quaver.records import Level
 
 __all__ = ["two_way_alphas"]
@@ -23,6 +24,7 @@ __all__ = ["two_way_alphas"]
 _ENTRIES = 2**23
 
 
+@one_thread()
 def two_way_alphas(
     codes: NDArray[np.int32],
     labels: int,

@@ -14,6 +14,7 @@ from scipy import stats
 from quaver.errors import MeasureError
 from quaver.measure import guarded
 from quaver.measure.bootstrap import Floats, Resampling
+from quaver.measure.one_thread import one_thread
 from quaver.records import Estimate
 from quaver.seeds import derive
 
@@ -111,6 +112,7 @@ def _t(rho: float, n: int) -> dict[str, float]:
     return {"t": t, "p_t": float(2 * stats.t.sf(abs(t), n - 2))}
 
 
+@one_thread()
 def _permuted(first: Floats, second: Floats, rho: float, resampling: Resampling) -> dict[str, Any]:
     bound = abs(rho) - 1e-9
     if first.size <= _EXACT:

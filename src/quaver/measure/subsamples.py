@@ -15,6 +15,7 @@ from quaver.measure.cell import Cell
 from quaver.measure.disagreement import Disagreement
 from quaver.measure.intervals import Claim, percentile, undefined
 from quaver.measure.means import over_strata
+from quaver.measure.one_thread import one_thread
 from quaver.measure.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 from quaver.measure.roles import Columns
 from quaver.measure.stability import Setting
@@ -159,6 +160,7 @@ def _checked(shares: Sequence[float]) -> tuple[float, ...]:
     return tuple(shares)
 
 
+@one_thread()
 def _subsampled(setting: Setting, cell: Cell, measure: str, shares: Sequence[float]) -> list[Estimate]:
     level, values = setting.scaled(cell)
     units = cell.units
