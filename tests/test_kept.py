@@ -19,7 +19,7 @@ from quaver.verifying import verify
 
 KEPT = sorted(path.parent for path in (Path(__file__).parent / "kept").glob("*/*/study.yaml"))
 BUNDLES = sorted(bundle for folder in KEPT for bundle in folder.glob("*.quaver.zip"))
-STORED = {"mixed": (184, 8), "tokens": (16, 0)}
+STORED = {"mixed": (184, 8), "tokens": (16, 0), "unheld": (24, 0)}
 PLACE = ["model", "variant", "decoding", "item", "repeat", "evaluator"]
 
 

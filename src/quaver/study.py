@@ -293,14 +293,14 @@ class Study:
         ended, made = self._files.read_rounds().get("ended"), self._resolved.spent_on_wordings()
         if not self._files.responses.exists():
             return standing(None, conditions, items, self.prices, process, None, made)
-        with self._resolved.answers() as store:
+        with self._resolved.answers() as store, store.at_once():
             return standing(store, conditions, items, self.prices, process, ended, made)
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""
         if not self._files.responses.exists():
             return Counts(0, 0, 0), self.experiment.calls
-        with self._resolved.answers() as store:
+        with self._resolved.answers() as store, store.at_once():
             return store.counts(), self.experiment.calls - store.unfollowed()
 
     @guarded

@@ -15,15 +15,13 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 from quaver.collect.tables import written_prompt
+from quaver.collect.tallies import TOKENS_A_CHARACTER
 from quaver.records import Request, Response
 
-__all__ = ["TOKENS_A_CHARACTER", "Budget", "Gate", "Price", "Spent", "Stop", "written"]
+__all__ = ["Budget", "Gate", "Price", "Spent", "Stop", "written"]
 
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""
-
-TOKENS_A_CHARACTER = 1 / 3
-"""More than in English; what the model reports takes its place, and what reports nothing is reckoned so."""
 
 _TOKENS_A_MESSAGE = 8
 """What a chat template puts around a message."""

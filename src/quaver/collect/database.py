@@ -88,6 +88,16 @@ class Database:
             return self._db.execute(sql, parameters).fetchall()
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Whatever is read in the block is read of one moment, also while somebody else writes."""
+        with self._translated():
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("COMMIT")
+
+    @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
         with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from quaver.collect.budget import TOKENS_A_CHARACTER, Price, Spent
+from quaver.collect.budget import Price, Spent
 from quaver.collect.progress import kind_of
 from quaver.collect.store import Store
-from quaver.collect.tables import WRITTEN
+from quaver.collect.tallies import KEY, SUMS
 
 __all__ = [
     "Configuration",
@@ -25,8 +25,6 @@ __all__ = [
     "pace",
     "spent",
 ]
-
-_SPEECHLESS = "(trim(r.text) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
 
 _LATELY = 60.0
 """Seconds that count as now."""
@@ -53,6 +51,7 @@ class Entry(NamedTuple):
         reckoned_completion: Tokens written, likewise.
         speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
         wordings: Whether they made wordings and are no answers.
+        discarded: Replies that could not be used and that the tokens are of; there are no responses then.
     """
 
     model: str
@@ -72,6 +71,7 @@ class Entry(NamedTuple):
     reckoned_completion: float = 0.0
     speechless: float = 0.0
     wordings: bool = False
+    discarded: int = 0
 
 
 class Configuration(NamedTuple):
@@ -95,23 +95,68 @@ class Configuration(NamedTuple):
 
 
 def ledger(store: Store) -> list[Entry]:
-    """Everything that is stored, added up in one pass."""
-    uncounted = f"""total(CASE
-        WHEN r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error' THEN
-        ({{}}) * {TOKENS_A_CHARACTER} END)"""
-    sql = f"""
-        SELECT ifnull(s.model, ''), s.reused, r.served_model, r.fingerprint, a.response IS NOT NULL AS placed,
-               count(*), total(r.finish = 'error'), total(r.prompt_tokens), total(r.cached_tokens),
-               total({WRITTEN}), total(r.thinking_tokens), min(r.received), max(r.received),
-               {uncounted.format("(SELECT length(messages) FROM prompts WHERE id = r.prompt)")},
-               {uncounted.format("length(r.text) + ifnull(length(r.thinking), 0)")},
-               total(r.finish = 'length' AND {_SPEECHLESS})
-        FROM responses r LEFT JOIN calls a ON a.response = r.id LEFT JOIN sources s ON s.id = r.source
-        GROUP BY s.model, s.reused, r.served_model, r.fingerprint, placed ORDER BY min(r.received)"""
-    return [
-        Entry(model, reused, served, fingerprint, bool(placed), calls, int(errors), *rest)
-        for model, reused, served, fingerprint, placed, calls, errors, *rest in store.rows(sql)
-    ]
+    """Everything that is stored, added up, and what was spent on replies that could not be used."""
+    names = ", ".join((*KEY, *SUMS, "first", "last"))
+    sources = {source: told for source, *told in store.rows("SELECT id, model, reused FROM sources")}
+    apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
+    found: list[Entry] = []
+    for row in store.rows(f"SELECT {names} FROM tallies ORDER BY first"):
+        model, reused = sources.get(row[0], (None, None))
+        of = (model or "", reused, row[1], row[2])
+        everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
+        if unplaced is None:
+            found.append(_entry(of, True, everything))
+            continue
+        sums = [one - other for one, other in zip(everything[:-2], unplaced[:-2], strict=True)]
+        if sums[0]:
+            found.append(_entry(of, True, (*sums, *everything[-2:])))
+        found.append(_entry(of, False, unplaced))
+    return [*found, *_unusable(store, sources)]
+
+
+def _unplaced(store: Store) -> list[tuple[Any, ...]]:
+    """The sums of what belongs to no call of the study; looked for where there is such a thing alone."""
+    if not store.counts().unplaced:
+        return []
+    key = ", ".join(f"r.{name}" for name in KEY)
+    sums = ", ".join(f"total({sql})" for sql in SUMS.values())
+    return store.rows(
+        f"SELECT {key}, {sums}, min(r.received), max(r.received) FROM responses r "
+        f"WHERE r.id IN (SELECT id FROM responses EXCEPT SELECT response FROM calls) GROUP BY {key}"
+    )
+
+
+def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row: Sequence[float]) -> Entry:
+    sums: dict[str, Any] = dict(zip((*SUMS, "first", "last"), row, strict=True))
+    sums |= {name: int(sums[name]) for name in ("calls", "errors")}
+    model, reused, served_model, fingerprint = of
+    return Entry(model, reused, served_model, fingerprint, placed, **sums)
+
+
+def _unusable(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
+    """What models took for replies that could not be used."""
+    sql = """SELECT source, discarded, prompt_tokens, cached_tokens, completion_tokens, reckoned_prompt,
+        reckoned_completion FROM traffic WHERE discarded > 0"""
+    for source, discarded, *tokens in store.rows(sql):
+        prompt, cached, completion, reckoned_prompt, reckoned_completion = tokens
+        yield Entry(
+            model=sources[source][0] or "",
+            reused=None,
+            served_model=None,
+            fingerprint=None,
+            placed=False,
+            calls=0,
+            errors=0,
+            prompt_tokens=prompt,
+            cached_tokens=cached,
+            completion_tokens=completion,
+            thinking_tokens=0.0,
+            first=0.0,
+            last=0.0,
+            reckoned_prompt=reckoned_prompt,
+            reckoned_completion=reckoned_completion,
+            discarded=discarded,
+        )
 
 
 def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, reckoned: bool = False) -> Spent:
@@ -172,12 +217,13 @@ def changed(found: Sequence[Configuration]) -> list[str]:
 
 def done_without(store: Store) -> list[str]:
     """One sentence for each thing that a server did not honour and answers were collected without."""
-    sql = """SELECT s.model, s.provenance, count(*) FROM calls a JOIN responses r ON r.id = a.response
-        JOIN sources s ON s.id = r.source GROUP BY s.id ORDER BY s.id"""
     reasons: dict[tuple[str, str], str] = {}
     answers: Counter[tuple[str, str]] = Counter()
-    for model, provenance, calls in store.rows(sql):
-        for feature, reason in (json.loads(provenance).get("downgrades") or {}).items():
+    for source, model, provenance in store.rows("SELECT id, model, provenance FROM sources ORDER BY id"):
+        downgrades = json.loads(provenance).get("downgrades") or {}
+        sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.source = ?"
+        calls = store.rows(sql, (source,))[0][0] if downgrades else 0
+        for feature, reason in downgrades.items() if calls else ():
             reasons.setdefault((model, feature), reason)
             answers[model, feature] += calls
     return [
@@ -202,8 +248,8 @@ def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
 
 def errors_by_kind(store: Store) -> Counter[str]:
     """How many errors of each kind the study as it stands has."""
-    sql = """SELECT error, count(*) FROM responses
-        WHERE finish = 'error' AND id IN (SELECT response FROM calls) GROUP BY error"""
+    sql = """SELECT r.error, count(*) FROM responses r JOIN calls a ON a.response = r.id
+        WHERE r.finish = 'error' GROUP BY r.error"""
     kinds: Counter[str] = Counter()
     for error, count in store.rows(sql):
         kinds[kind_of(error)] += count

@@ -31,6 +31,7 @@ from quaver.collect.tables import (
 from quaver.models import Answered
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
 from quaver.secrets import Keys, without_keys
+from quaver.terms import request_terms
 
 __all__ = ["Adopted", "Counts", "Store"]
 
@@ -128,11 +129,12 @@ class Store(Database):
         now, keys = time.time(), Keys()
         rows, places, prompts = [], [], self._prompt_ids(request for (request, _), _ in answered)
         for ((request, responses), source), prompt in zip(answered, prompts, strict=True):
-            first = request.calls[0].repeat
+            first, asked = request.calls[0].repeat, request_terms(request)
             for call, response in zip(request.calls, responses, strict=True):
                 seed = request.seed + call.repeat - first
-                rows.append((call.key, prompt, source, seed, now, *row_of(response, keys)))
+                rows.append((call.key, prompt, source, seed, now, asked, *row_of(response, keys)))
                 places.append(tuple(call))
+        self._write_terms(row[5] for row in rows)
         self._db.executemany(INSERT, rows)
         self._db.executemany(PLACE, places)
 
@@ -144,12 +146,17 @@ class Store(Database):
         """
         with self._translated(), self._transaction():
             prompts = self._prompt_ids(one.request for one in adopted)
+            terms = [request_terms(one.request) for one in adopted]
             rows = [
-                (one.call.key, prompt, one.source, one.seed, one.received, *one.row)
-                for one, prompt in zip(adopted, prompts, strict=True)
+                (one.call.key, prompt, one.source, one.seed, one.received, asked, *one.row)
+                for one, prompt, asked in zip(adopted, prompts, terms, strict=True)
             ]
+            self._write_terms(terms)
             self._db.executemany(INSERT, rows)
             self._db.executemany(PLACE, [tuple(one.call) for one in adopted])
+
+    def _write_terms(self, terms: Iterable[str]) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in set(terms)])
 
     def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
         """Write the prompts down; requests of the same prompt come one after the other and share it."""
@@ -231,15 +238,14 @@ class Store(Database):
     def _unfollowed(self, errors: bool) -> Counter[str]:
         """The same by model."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
-        marks = ",".join("?" * len(finishes))
+        # Written out, since SQLite looks into an index of a part of the rows for a text that it sees alone.
+        ended = " UNION ALL ".join(f"SELECT id FROM responses WHERE finish = '{one}'" for one in finishes)
         sql = f"""
-            SELECT f.model, sum(f.n) FROM (
+            SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
                 SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
-            ) f
-            JOIN calls a ON a.condition = f.parent JOIN responses r ON r.id = a.response
-            WHERE r.finish IN ({marks}) GROUP BY f.model"""
+            ) f ON f.parent = a.condition GROUP BY f.model"""
         with self._translated():
-            return Counter(dict(self._db.execute(sql, finishes).fetchall() if _quotes(self._db) else ()))
+            return Counter(dict(self._db.execute(sql).fetchall() if _quotes(self._db) else ()))
 
     def unfinished(self, *, errors: bool = True) -> set[str]:
         """The models of whose calls some can be asked and have no response yet.
@@ -262,9 +268,9 @@ class Store(Database):
         with self._translated():
             answered = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
             errors = self._db.execute(
-                "SELECT count(*) FROM responses WHERE finish = 'error' AND id IN (SELECT response FROM calls)"
+                "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
             ).fetchone()[0]
-            stored = self._db.execute("SELECT count(*) FROM responses").fetchone()[0]
+            stored = int(self._db.execute("SELECT total(calls) FROM tallies").fetchone()[0])
         return Counts(answered, errors, stored - answered)
 
     # ------------------------------------------------------------------- reading

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from quaver.collect.tallies import REFILL, TALLIES, WRITTEN
 from quaver.records import Message, Response, Token
 from quaver.secrets import Keys, without_keys
 
@@ -22,7 +23,8 @@ __all__ = [
     "written_prompt",
 ]
 
-SCHEMA = """
+SCHEMA = (
+    """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS sources (
     id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL, reused TEXT);
@@ -31,8 +33,14 @@ CREATE TABLE IF NOT EXISTS responses (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
     text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT);
+    latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    terms INTEGER);
+CREATE TABLE IF NOT EXISTS terms (id INTEGER PRIMARY KEY, asked TEXT UNIQUE);
+CREATE TABLE IF NOT EXISTS traffic (
+    source INTEGER PRIMARY KEY, sent INTEGER, received INTEGER, discarded INTEGER, prompt_tokens REAL,
+    cached_tokens REAL, completion_tokens REAL, reckoned_prompt REAL, reckoned_completion REAL);
 CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
+CREATE INDEX IF NOT EXISTS withheld ON responses (id) WHERE finish = 'content_filter';
 CREATE TABLE IF NOT EXISTS calls (
     response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER, parent INTEGER);
 CREATE TABLE IF NOT EXISTS conditions (
@@ -42,13 +50,15 @@ CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
 CREATE VIEW IF NOT EXISTS answers AS
     SELECT c.model, c.variant, c.decoding, c.follow_up, i.id AS item, a.repeat, r.text, r.finish, r.error,
            p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key,
-           r.thinking, r.served_model, r.fingerprint, s.reused AS reused_from
+           r.thinking, r.served_model, r.fingerprint, s.reused AS reused_from, t.asked AS terms
     FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
     JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item
-    LEFT JOIN sources s ON s.id = r.source;
+    LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms;
 """
+    + TALLIES
+)
 
-VERSION = 2
+VERSION = 3
 """Of the tables; a newer version is refused, an older one brought up to this."""
 
 CHANGES = {
@@ -62,6 +72,12 @@ ALTER TABLE calls ADD COLUMN parent INTEGER;
 ALTER TABLE conditions ADD COLUMN follow_up TEXT;
 ALTER TABLE conditions ADD COLUMN parent INTEGER;
 """,
+    2: """
+ALTER TABLE responses ADD COLUMN terms INTEGER;
+DROP VIEW IF EXISTS answers;
+"""
+    + TALLIES
+    + REFILL,
 }
 """What brings the tables of a version to the next."""
 
@@ -70,17 +86,13 @@ COLUMNS = (
     "thinking_tokens, served_model, fingerprint"
 )
 INSERT = f"""
-INSERT INTO responses (key, prompt, source, seed, received, {COLUMNS})
-VALUES ({", ".join("?" * (5 + len(COLUMNS.split(", "))))})
+INSERT INTO responses (key, prompt, source, seed, received, terms, {COLUMNS})
+VALUES (?, ?, ?, ?, ?, (SELECT id FROM terms WHERE asked = ?), {", ".join("?" * len(COLUMNS.split(", ")))})
 ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
-    seed = excluded.seed, received = excluded.received,
+    seed = excluded.seed, received = excluded.received, terms = excluded.terms,
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
 WHERE responses.finish = 'error' AND excluded.finish != 'error'
 """
-WRITTEN = """coalesce(r.completion_tokens, json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
-    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1))"""
-"""The tokens that a response took to write: its share, where a server counts what it drew together."""
-
 PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
 SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key = c.parent)

@@ -7,20 +7,16 @@ nearly the depth-first walk of the tree of all prompts, found without sorting th
 variants of a block show the items in different texts, each text makes a block of its own, unless
 the texts of one item have more in common than one text of neighbouring items.)
 
-Key: BLAKE2b, 16 bytes, of the served model's identity, the decoding, the allowed answers or the JSON
-schema, the messages, which occurrence of all these in the design it is, and the repeat's number. Two variants
-that render alike are therefore two askings, never one shared answer; so are two models that are
-served by the same weights, and two decodings that differ in name alone. The key of a follow-up that
-quotes an answer takes in the key of the call that it follows instead of occurrence and repeat.
+Key: a hash of all that decides the answer (``design.keys``). Two variants that render alike are two askings,
+never one shared answer; so are two models that are served by the same weights, and two decodings that differ
+in name alone.
 """
 
 from __future__ import annotations
 
-import json
-import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
@@ -29,10 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quaver.design import keys
 from quaver.design.experiment import Experiment
 from quaver.design.follow_ups import FollowUp
+from quaver.design.keys import Recipe, State
 from quaver.design.prompts import PromptWriter
 from quaver.records import UNFOLLOWED, Call, Condition, Decoding, Item, Message, Prompt, Request, Response
+from quaver.terms import terms_of
 
 __all__ = ["Plan", "Stored", "Survey"]
 
@@ -79,6 +78,7 @@ class Plan:
         identities: For each model's name, what is served under it (weights, engine): part of the key.
         most_logprobs: For each model's name, how many log-probabilities it returns a position: follow-ups
             that ask for more get as many.
+        recipe: The number of the recipe by which keys are made; today's, if left out.
     """
 
     def __init__(
@@ -86,9 +86,11 @@ class Plan:
         experiment: Experiment,
         identities: Mapping[str, str],
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
+        recipe: int | None = None,
     ) -> None:
         self.experiment = experiment
         self.identities = identities
+        self.recipe = keys.RECIPE if recipe is None else recipe
         self._most_logprobs = most_logprobs
         self._orders: dict[Hashable, list[int]] = {}
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
@@ -257,10 +259,11 @@ class Plan:
             follow_up = self.experiment.follow_ups[condition.follow_up]
             choices = follow_up.choices(self.experiment.labels, variants[condition.variant])
             decoding = self._decoding(condition)
-            asked = _asked(self.identities[condition.model], decoding, choices, "")
+            terms = terms_of(decoding, choices, "")
+            shared = self._recipe.condition(self.identities[condition.model], terms)
             of_model = found.setdefault(condition.model, {})
             of_model.setdefault(condition.parent, []).append(
-                _Quoting(index, follow_up, decoding, choices, asked.encode())
+                _Quoting(index, follow_up, decoding, choices, self._recipe, shared)
             )
         return found
 
@@ -287,7 +290,7 @@ class Plan:
         """For each variant, the model's conditions with what their keys have in common."""
         positions = {variant.id: index for index, variant in enumerate(self.experiment.variants)}
         cells: list[list[_Cell]] = [[] for _ in positions]
-        alike: Counter[tuple[str, str]] = Counter()
+        alike: Counter[tuple[str, str, str]] = Counter()
         for index, condition in enumerate(self.experiment.conditions):
             if condition.parent is not None:
                 continue
@@ -299,22 +302,17 @@ class Plan:
             else:
                 held = decoding.constraint == "labels" and not variant.schema
                 choices = tuple(variant.answers.values()) if held else ()
-            asked = _asked(self.identities[condition.model], decoding, choices, schema)
+            identity, terms = self.identities[condition.model], terms_of(decoding, choices, schema)
             if condition.model == model:
-                cell = _Cell(condition, index, decoding, choices, schema, asked, alike[variant.id, asked])
+                shared = self._recipe.condition(identity, terms, alike[variant.id, identity, terms])
+                cell = _Cell(condition, index, decoding, choices, schema, self._recipe, shared)
                 cells[positions[condition.variant]].append(cell)
-            alike[variant.id, asked] += 1
+            alike[variant.id, identity, terms] += 1
         return cells
 
-
-def _asked(identity: str, decoding: Decoding, choices: Sequence[str], schema: str) -> str:
-    """All that decides an answer, the prompt apart."""
-    values = asdict(decoding)
-    del values["name"], values["grid"]  # what a decoding is called does not change an answer
-    if decoding.temperature == 0:
-        del values["seed"]  # nor does the seed of a choice that is not drawn
-    parts = [identity, values, choices]
-    return json.dumps([*parts, schema] if schema else parts, sort_keys=True)
+    @property
+    def _recipe(self) -> Recipe:
+        return keys.RECIPES[self.recipe]
 
 
 class _Cell:
@@ -327,28 +325,21 @@ class _Cell:
         decoding: Decoding,
         choices: tuple[str, ...],
         schema: str,
-        asked: str,
-        twins_before: int,
+        recipe: Recipe,
+        shared: State,
     ) -> None:
         self._model, self._index, self._decoding = condition.model, index, decoding
-        self._choices, self._schema = choices, schema
-        self._base = blake2b(asked.encode(), digest_size=16)
-        if twins_before:
-            self._base.update(struct.pack("<I", twins_before))
-        self._repeats = [struct.pack("<I", repeat) for repeat in range(condition.repeats)]
+        self._choices, self._schema, self._repeats = choices, schema, condition.repeats
+        self._recipe, self._shared = recipe, shared
 
     def request(self, item: int, prompt: Prompt, occurrence: int) -> Request:
-        shared = self._base.copy()
-        for role, content in prompt.messages:
-            shared.update(f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass"))
-        shared.update(struct.pack("<I", occurrence))
+        shared = self._recipe.request(self._shared, prompt.messages, occurrence)
         seed = int.from_bytes(shared.digest()[:4], "little") >> 2  # room for the repeats below 2**31
-        calls = []
-        for repeat, number in enumerate(self._repeats):
-            key = shared.copy()
-            key.update(number)
-            calls.append(Call(key.digest(), self._index, item, repeat))
-        return Request(self._model, prompt, self._decoding, self._choices, seed, tuple(calls), self._schema)
+        calls = tuple(
+            Call(self._recipe.call(shared, repeat), self._index, item, repeat)
+            for repeat in range(self._repeats)
+        )
+        return Request(self._model, prompt, self._decoding, self._choices, seed, calls, self._schema)
 
 
 class _Quoting(NamedTuple):
@@ -358,16 +349,13 @@ class _Quoting(NamedTuple):
     follow_up: FollowUp
     decoding: Decoding
     choices: tuple[str, ...]
-    asked: bytes
+    recipe: Recipe
+    shared: State
 
     def request(self, followed: Request, call: Call, answer: str) -> Request:
         added = self.follow_up.messages((), answer)
         messages = _with(followed.prompt.messages, added)
-        state = blake2b(self.asked, digest_size=16)
-        for role, content in added:
-            state.update(f"{role}\x1f{len(content)}\x1f{content}".encode("utf-8", "surrogatepass"))
-        state.update(call.key)
-        key = state.digest()
+        key = self.recipe.follow_up(self.shared, added, call.key)
         return Request(
             followed.model,
             followed.prompt._replace(messages=messages),
