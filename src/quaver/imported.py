@@ -100,6 +100,7 @@ class ImportedStudy(Study):
         *,
         watch: Callable[[Progress], None] = lambda _: None,
         retry_errors: bool = False,
+        retry_unconstrained: bool = False,
         requests: int | None = None,
         events: TextIO | None = None,
     ) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 
 from quaver.collect.budget import Price
 from quaver.collect.ledger import Entry
+from quaver.collect.misasked import misasked
 from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Store
 from quaver.concluding import Conclusions
@@ -243,6 +245,29 @@ class Resolved:
             calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
         ids = [item.id for item in self.experiment.items]
         store.place(self.fingerprint, self.experiment.conditions, ids, calls)
+        self.note_misasked(store)
+
+    def misasked(self, store: Store) -> int:
+        """How many answers of the study were asked under other terms than their keys say.
+
+        Whoever writes the store keeps what was found; what comes in now has its terms beside it.
+        """
+        known = json.loads(store.noted("misasked") or "{}")
+        return int(known[self.fingerprint]) if self.fingerprint in known else len(self._misasked(store))
+
+    def note_misasked(self, store: Store) -> None:
+        """Keep how many there are."""
+        store.note("misasked", json.dumps({self.fingerprint: len(self._misasked(store))}))
+
+    def set_misasked_aside(self, store: Store) -> int:
+        """Have the calls of such answers asked again; how many there are. The answers stay."""
+        rows = self._misasked(store)
+        store.set_aside(rows)
+        self.note_misasked(store)
+        return len(rows)
+
+    def _misasked(self, store: Store) -> list[int]:
+        return misasked(store, self.plan.terms)
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""

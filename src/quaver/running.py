@@ -50,6 +50,7 @@ def run(
     *,
     watch: Callable[[Progress], None],
     retry_errors: bool,
+    retry_unconstrained: bool,
     requests: int | None,
     events: TextIO | None,
 ) -> Outcome:
@@ -60,6 +61,7 @@ def run(
         measurable: Gives the annotations of what is stored by now.
         watch: Called with the progress as responses are stored.
         retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
+        retry_unconstrained: Ask again for answers that were asked without the JSON schema of their variant.
         requests: Send at most this many requests of each model, spread over the study.
         events: Where a line of JSON is written for everything that happens (``collect.journal``).
 
@@ -72,6 +74,8 @@ def run(
     study.files.make()
     with sole_writer(study.folder), study.files.store() as store:
         study.place(store)
+        if retry_unconstrained:
+            study.set_misasked_aside(store)
         study.files.write_lock(study.lock())
         counts = store.counts()
         before = counts.answered - (counts.errors if retry_errors else 0)

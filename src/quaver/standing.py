@@ -60,6 +60,8 @@ class Standing:
         wordings: Calls that made wordings; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
+        misasked: Answers that were asked without the JSON schema that they should follow.
+        discarded: Replies that could not be used; the tokens that they took are among the others.
     """
 
     total: int
@@ -78,11 +80,19 @@ class Standing:
     wordings: int = 0
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
+    misasked: int = 0
+    discarded: int = 0
 
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        return [*self.configurations_changed, *self.done_without, *self.cut_in_thought]
+        told = [*self.configurations_changed, *self.done_without, *self.cut_in_thought]
+        if self.misasked:
+            told.append(
+                f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
+                "they should follow; `quaver run --retry-unconstrained` asks again, and keeps the old ones"
+            )
+        return told
 
     @property
     def left(self) -> float | None:
@@ -120,6 +130,7 @@ def standing(
     process: int | None,
     ended: str | None = None,
     made: Sequence[Entry] = (),
+    misasked: int = 0,
 ) -> Standing:
     """How a study stands.
 
@@ -131,6 +142,7 @@ def standing(
         process: The process that collects now.
         ended: How the collection in rounds ended.
         made: What was spent on wordings.
+        misasked: Answers that were asked without the JSON schema that they should follow.
     """
     answered: Counter[int] = Counter()
     reused: Counter[str] = Counter()
@@ -168,4 +180,6 @@ def standing(
         wordings=sum(one.calls for one in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
+        misasked=misasked,
+        discarded=sum(one.discarded for one in entries),
     )

@@ -257,6 +257,7 @@ class Study:
         *,
         watch: Callable[[Progress], None] = lambda _: None,
         retry_errors: bool = False,
+        retry_unconstrained: bool = False,
         requests: Annotated[int, Field(ge=0)] | None = None,
         events: TextIO | None = None,
     ) -> Outcome:
@@ -265,6 +266,8 @@ class Study:
         Args:
             watch: Called with the progress as responses are stored.
             retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
+            retry_unconstrained: Ask again for answers that an older Quaver collected without the JSON schema
+                that they should follow. They stay stored, and belong to no call any more.
             requests: Send at most this many requests of each model, spread over the study.
             events: Where a line of JSON is written for everything that happens (``collect.journal``).
 
@@ -282,6 +285,7 @@ class Study:
             self.measurable,
             watch=watch,
             retry_errors=retry_errors,
+            retry_unconstrained=retry_unconstrained,
             requests=requests,
             events=events,
         )
@@ -294,7 +298,8 @@ class Study:
         if not self._files.responses.exists():
             return standing(None, conditions, items, self.prices, process, None, made)
         with self._resolved.answers() as store, store.at_once():
-            return standing(store, conditions, items, self.prices, process, ended, made)
+            misasked = self._resolved.misasked(store)
+            return standing(store, conditions, items, self.prices, process, ended, made, misasked)
 
     def status(self) -> tuple[Counts, int]:
         """What is stored, and how many calls the study has. May be asked while it runs."""

@@ -23,6 +23,13 @@ from quaver.cli.screen import (
 def command(
     study: StudyArgument = HERE,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Ask again for what failed.")] = False,
+    retry_unconstrained: Annotated[
+        bool,
+        typer.Option(
+            "--retry-unconstrained",
+            help="Ask again for answers that an older Quaver collected without their JSON schema.",
+        ),
+    ] = False,
     events: Annotated[
         str, typer.Option(help="Where to write a line of JSON an event: a file, or - for standard output.")
     ] = "",
@@ -43,7 +50,9 @@ def command(
         return
     opened.make_wordings(watch=say_made)
     with writing_events(events) as stream, watching(opened) as watch:
-        outcome = opened.run(watch=watch, retry_errors=retry_errors, events=stream)
+        outcome = opened.run(
+            watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream
+        )
     show_outcome(outcome, opened, errors if events == "-" else screen)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)

@@ -2,6 +2,7 @@
 
 The same call is one with the same key: the same served model, decoding, prompt and number of the repeat.
 What is taken keeps its text, tokens, time and provenance, and is marked with the study that it came from.
+What was asked there under other terms than its key says, or may have been, stays there.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from quaver.collect.misasked import REST
 from quaver.collect.store import Adopted, Store
 from quaver.collect.tables import COLUMNS
 from quaver.errors import StoreError
 from quaver.records import Call, Request
+from quaver.terms import request_terms
 
 __all__ = ["Elsewhere", "reuse"]
 
@@ -64,7 +68,11 @@ def _adopted(
     sources: dict[tuple[str, int, str], int],
 ) -> Iterator[Adopted]:
     """What one study has of what is wanted; what is found is not wanted any more."""
-    found = {key: (source, seed, received, row) for key, source, seed, received, row in other.find(wanted)}
+    found = {
+        key: (source, seed, received, row)
+        for key, source, seed, received, terms, row in other.find(wanted)
+        if other.was_asked_so(key, terms, wanted[key][0])
+    }
     for key in [key for key in wanted if key in found]:  # in the order of work
         request, call = wanted.pop(key)
         source, seed, received, row = found[key]
@@ -98,6 +106,7 @@ class Elsewhere:
         try:
             self._db = self._opened("mode=ro")
             known = {row[1] for row in self._db.execute("PRAGMA table_info(responses)")}
+            self._knows_terms = "terms" in known
             if not {"key", "text", "finish"} <= known:
                 raise sqlite3.DatabaseError("no responses are stored in it")
         except sqlite3.Error as error:
@@ -127,17 +136,40 @@ class Elsewhere:
             return self._opened("immutable=1")
         return db
 
-    def find(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, float, tuple[Any, ...]]]:
-        """Those keys that have an answer: key, source, seed, time, and the values of the columns."""
+    def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
+        """Whether an answer was asked for as a request asks, as far as the other study knows.
+
+        Args:
+            key: The answer's.
+            terms: Those that stand beside it; None where none do.
+            request: What it is to answer.
+        """
+        if terms is None and request.schema:
+            return key in self._sent_whole
+        return terms is None or terms == request_terms(request)
+
+    @cached_property
+    def _sent_whole(self) -> set[bytes]:
+        """The keys of answers without terms beside them that came with their whole request."""
+        untold = "r.terms IS NULL" if self._knows_terms else "1"
+        placed = f"SELECT r.key FROM responses r JOIN calls a ON a.response = r.id WHERE {untold}"
+        rest = REST.format(which=untold)
+        return {key for (key,) in self._rows(f"{placed} AND r.id NOT IN ({rest})", ())}
+
+    def find(
+        self, keys: Iterable[bytes]
+    ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
+        """Those keys that have an answer: key, source, seed, time, terms, and the values of the columns."""
         asked = list(keys)
+        terms = "(SELECT t.asked FROM terms t WHERE t.id = responses.terms)" if self._knows_terms else "NULL"
         for start in range(0, len(asked), 500):
             part = asked[start : start + 500]
             sql = (
-                f"SELECT key, source, seed, received, {', '.join(self._columns)} FROM responses "
+                f"SELECT key, source, seed, received, {terms}, {', '.join(self._columns)} FROM responses "
                 f"WHERE finish != 'error' AND key IN ({','.join('?' * len(part))})"
             )
-            for key, source, seed, received, *row in self._rows(sql, part):
-                yield key, source, seed, received, tuple(row)
+            for key, source, seed, received, asked_so, *row in self._rows(sql, part):
+                yield key, source, seed, received, asked_so, tuple(row)
 
     def source(self, number: int) -> tuple[str, dict[str, Any]]:
         """Identity and provenance of what answered."""

@@ -206,6 +206,26 @@ class Store(Database):
             self._db.executemany(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
+    def set_aside(self, rows: Sequence[int]) -> None:
+        """Have the calls of some answers, and of the follow-ups that quote these, asked again.
+
+        The answers stay; but their keys go on with a point and the row's number, and fit no call.
+
+        Args:
+            rows: The ids of the answers.
+        """
+        some = "SELECT value FROM json_each(?1)"
+        quoting = f"SELECT response FROM calls WHERE response IN ({some}) OR parent IN ({some})"
+        with self._translated(), self._transaction():
+            found = self._db.execute(quoting, (json.dumps(list(rows)),)).fetchall()
+            these = (json.dumps([row for (row,) in found]),)
+            keys = self._db.execute(f"SELECT id, key FROM responses WHERE id IN ({some})", these).fetchall()
+            self._db.executemany(
+                "UPDATE responses SET key = ? WHERE id = ?", [(key + b".%d" % row, row) for row, key in keys]
+            )
+            self._db.execute(f"DELETE FROM calls WHERE response IN ({some})", these)
+            self._db.execute("DELETE FROM meta WHERE name = 'annotations'")
+
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Those of these keys that have a response; may be called from any thread.
 

@@ -30,7 +30,18 @@ from quaver.design.experiment import Experiment
 from quaver.design.follow_ups import FollowUp
 from quaver.design.keys import Recipe, State
 from quaver.design.prompts import PromptWriter
-from quaver.records import UNFOLLOWED, Call, Condition, Decoding, Item, Message, Prompt, Request, Response
+from quaver.records import (
+    UNFOLLOWED,
+    Call,
+    Condition,
+    Decoding,
+    Item,
+    Message,
+    Prompt,
+    Request,
+    Response,
+    Variant,
+)
 from quaver.terms import terms_of
 
 __all__ = ["Plan", "Stored", "Survey"]
@@ -251,21 +262,38 @@ class Plan:
 
     @cached_property
     def _quoted(self) -> dict[str, dict[int, list[_Quoting]]]:
-        variants = {variant.id: variant for variant in self.experiment.variants}
         found: dict[str, dict[int, list[_Quoting]]] = {}
         for index, condition in enumerate(self.experiment.conditions):
             if condition.parent is None:
                 continue
+            decoding, choices, schema = self._asks(condition)
+            shared = self._recipe.condition(
+                self.identities[condition.model], terms_of(decoding, choices, schema)
+            )
             follow_up = self.experiment.follow_ups[condition.follow_up]
-            choices = follow_up.choices(self.experiment.labels, variants[condition.variant])
-            decoding = self._decoding(condition)
-            terms = terms_of(decoding, choices, "")
-            shared = self._recipe.condition(self.identities[condition.model], terms)
             of_model = found.setdefault(condition.model, {})
             of_model.setdefault(condition.parent, []).append(
                 _Quoting(index, follow_up, decoding, choices, self._recipe, shared)
             )
         return found
+
+    @cached_property
+    def terms(self) -> Sequence[str]:
+        """For each condition, the terms of its calls, as their keys have them."""
+        return [terms_of(*self._asks(condition)) for condition in self.experiment.conditions]
+
+    def _asks(self, condition: Condition) -> tuple[Decoding, tuple[str, ...], str]:
+        """How a condition's calls are asked: decoding, allowed answers, JSON schema."""
+        variant, decoding = self._variants[condition.variant], self._decoding(condition)
+        if condition.follow_up:
+            follow_up = self.experiment.follow_ups[condition.follow_up]
+            return decoding, follow_up.choices(self.experiment.labels, variant), ""
+        held = decoding.constraint == "labels" and not variant.schema
+        return decoding, tuple(variant.answers.values()) if held else (), variant.schema
+
+    @cached_property
+    def _variants(self) -> dict[str, Variant]:
+        return {variant.id: variant for variant in self.experiment.variants}
 
     def _decoding(self, condition: Condition) -> Decoding:
         decoding = self.experiment.decoding(condition)
@@ -294,20 +322,14 @@ class Plan:
         for index, condition in enumerate(self.experiment.conditions):
             if condition.parent is not None:
                 continue
-            variant = self.experiment.variants[positions[condition.variant]]
-            decoding, schema = self._decoding(condition), variant.schema
-            if condition.follow_up:
-                follow_up, schema = self.experiment.follow_ups[condition.follow_up], ""
-                choices = follow_up.choices(self.experiment.labels, variant)
-            else:
-                held = decoding.constraint == "labels" and not variant.schema
-                choices = tuple(variant.answers.values()) if held else ()
+            decoding, choices, schema = self._asks(condition)
             identity, terms = self.identities[condition.model], terms_of(decoding, choices, schema)
             if condition.model == model:
-                shared = self._recipe.condition(identity, terms, alike[variant.id, identity, terms])
+                before = alike[condition.variant, identity, terms]
+                shared = self._recipe.condition(identity, terms, before)
                 cell = _Cell(condition, index, decoding, choices, schema, self._recipe, shared)
                 cells[positions[condition.variant]].append(cell)
-            alike[variant.id, identity, terms] += 1
+            alike[condition.variant, identity, terms] += 1
         return cells
 
     @property
