@@ -20,7 +20,7 @@ from quaver.design.postfix import check_postfix
 from quaver.design.prompts import PROMPT_NAMES
 from quaver.design.spec import TEXT_FACTOR, StudySpec
 from quaver.design.study_file import Source, bind
-from quaver.design.templates import check, check_columns, names_in
+from quaver.design.templates import check, check_columns, check_syntax, names_in
 from quaver.design.variants import Ground, LevelOfFactor, VariantFamily, columns_of, cross
 from quaver.errors import SpecError, UnknownName
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
@@ -99,6 +99,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
     _check_options(labels, items, source)
+    _check_syntax(spec, source)
     prompt = _prompt(spec, labels)
     variants, notes, texts = _variants(spec, prompt, labels, items, spare, source, keeper)
     _check_templates(spec, variants, items, source)
@@ -310,6 +311,15 @@ def _check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Sour
         if key not in checked:
             checked.add(key)
             check_postfix(variant, labels, where=_of_variant(variant, source, "postfix"))
+
+
+def _check_syntax(spec: StudySpec, source: Source) -> None:
+    """See that the study file's own templates are templates: variants are made of them."""
+    for name, template in spec.items.text.items():
+        loc = ("items", "text", name) if len(spec.items.text) > 1 else ("items", "text")
+        check_syntax(template, where=source.where(*loc))
+    for part in ("system", "layout", "instruction", "postfix"):
+        check_syntax(getattr(spec.prompt, part), where=source.where("prompt", part))
 
 
 def _check_templates(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
+from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 from typing_extensions import is_typeddict
 
 from quaver.arguments import fitting, model_of, place_of, shown
@@ -25,6 +27,9 @@ __all__ = ["Source", "bind", "read_part", "read_study"]
 PartT = TypeVar("PartT", bound=BaseModel)
 _PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 """How JSON escapes what lies beyond 16 bits, an emoji say; YAML reads the halves as two broken characters."""
+
+_MOST_PARTS = 1_000_000
+"""Keys and values of a study file, those that aliases repeat counted each time."""
 
 
 class Source:
@@ -74,10 +79,9 @@ class Source:
             marks = getattr(node, "lc", None)
             try:
                 at = marks.key(part) if isinstance(node, Mapping) else marks.item(part)  # type: ignore[union-attr]
-                node = node[part]
+                line, node = at[0] + 1, node[part]
             except (AttributeError, KeyError, IndexError, TypeError):
                 break
-            line = at[0] + 1
         return line
 
 
@@ -187,10 +191,15 @@ def _parse(path: Path) -> Any:
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
     try:
-        return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
+        with warnings.catch_warnings():  # an anchor may be used again for another part
+            warnings.simplefilter("ignore", ReusedAnchorWarning)
+            return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path.name}:{mark.line + 1}" if mark else path.name
+        if isinstance(error, _Aliases):
+            problem, fix = str(error.problem), "write it out instead of using an alias (*)"
+            raise SpecError(problem, where=where, fix=fix) from None
         if isinstance(error, DuplicateKeyError):
             problem = str(error.problem).partition(" with value")[0].removeprefix("found duplicate ")
             raise SpecError(f"the {problem} is given twice", where=where, fix="remove one of them") from None
@@ -199,12 +208,53 @@ def _parse(path: Path) -> Any:
             where=where,
             fix="quote texts that hold a colon or start with a sign; indent with spaces",
         ) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise SpecError("this is not YAML", where=path.name, found=str(error)[:200]) from None
+    # The reader trips over a part merged into itself, a list as a key, a date of no calendar.
+    except Exception as error:
+        raise SpecError(
+            "this cannot be read as YAML",
+            where=path.name,
+            found=f"{type(error).__name__}: {str(error)[:200]}",
+            fix="look at anchors (&), aliases (*), merges (<<), tags (!) and what stands as a key",
+        ) from None
+
+
+class _Aliases(MarkedYAMLError):
+    """Aliases make a part contain itself, or a short file into a huge study."""
+
+
+def _check_size(document: Node) -> None:
+    """Refuse what aliases must not do, before anything is made of the document."""
+    sizes: dict[Node, int] = {}
+    within: set[Node] = set()
+
+    def size(node: Node) -> int:
+        if isinstance(node, ScalarNode):
+            return 1
+        if node in within:
+            raise _Aliases(problem="a part of the study contains itself", problem_mark=node.start_mark)
+        if node not in sizes:
+            within.add(node)
+            parts = (
+                node.value if isinstance(node, SequenceNode) else [one for pair in node.value for one in pair]
+            )
+            sizes[node] = 1 + sum(map(size, parts))
+            within.remove(node)
+        return sizes[node]
+
+    if size(document) > _MOST_PARTS:
+        problem = f"aliases make this more than {_MOST_PARTS:,} keys and values"
+        raise _Aliases(problem=problem, problem_mark=document.start_mark)
 
 
 class _Constructor(RoundTripConstructor):
-    """Reads ``007`` as the text that it is: a code, not the number 7."""
+    """Reads ``007`` as the text that it is: a code, not the number 7. Aliases stay within bounds."""
+
+    def get_single_data(self) -> Any:
+        node = self.composer.get_single_node()
+        if node is None:
+            return None
+        _check_size(node)
+        return self.construct_document(node)
 
     def construct_yaml_int(self, node: Any) -> Any:
         written = str(node.value)

@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["check", "check_columns", "names_in", "render"]
+__all__ = ["check", "check_columns", "check_syntax", "names_in", "render"]
 
 
 _LONGEST = 10_000_000
@@ -66,8 +66,50 @@ def _compiled(template: str) -> Template:
 
 @lru_cache(maxsize=65536)
 def names_in(template: str) -> frozenset[str]:
-    """The names that a template needs to be given."""
-    return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(template)))
+    """The names that a template needs to be given.
+
+    Raises:
+        SpecError: It is not a template.
+    """
+    return frozenset(meta.find_undeclared_variables(_tree(template)))
+
+
+def _tree(template: str, where: str | None = None) -> nodes.Template:
+    """A template as Jinja reads it.
+
+    Raises:
+        SpecError: It is not a template.
+    """
+    try:
+        return _ENVIRONMENT.parse(template)
+    except TemplateSyntaxError as error:
+        raise SpecError(
+            f"this template cannot be read: {error.message}",
+            where=where,
+            found=template.splitlines()[error.lineno - 1].strip()[:120] if template else "nothing",
+            fix="write {{ column }} for a column, {{ item['a column'] }} for a name with spaces; "
+            "put {% raw %}…{% endraw %} around braces that are meant",
+        ) from None
+    except Exception as error:  # constants are worked out when a template is read
+        raise _unreadable(error, where) from None
+
+
+def _unreadable(error: Exception, where: str | None) -> SpecError:
+    found = str(error)[:200] or type(error).__name__
+    return SpecError("this template cannot be read", where=where, found=found)
+
+
+def check_syntax(template: str, *, where: str) -> None:
+    """See that a text is a template at all, before its names are looked at.
+
+    Raises:
+        SpecError: It is not.
+    """
+    _tree(template, where)
+    try:
+        _compiled(template)
+    except Exception as error:
+        raise _unreadable(error, where) from None
 
 
 @lru_cache(maxsize=65536)
@@ -77,7 +119,7 @@ def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
     Most do no more, and are filled in millions of times: Jinja takes five times as long.
     """
     parts: list[tuple[str, str | None]] = []
-    for node in _ENVIRONMENT.parse(template).body:
+    for node in _tree(template).body:
         if not isinstance(node, nodes.Output):
             return None
         for part in node.nodes:
@@ -103,22 +145,9 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
         SpecError: It is not a template, or it uses none of ``needs``.
         UnknownName: It uses a name that it will not be given.
     """
-    try:
-        used = names_in(template)
-        _compiled(template)
-    except TemplateSyntaxError as error:
-        raise SpecError(
-            f"this template cannot be read: {error.message}",
-            where=where,
-            found=template.splitlines()[error.lineno - 1].strip()[:120] if template else "nothing",
-            fix="write {{ column }} for a column, {{ item['a column'] }} for a name with spaces; "
-            "put {% raw %}…{% endraw %} around braces that are meant",
-        ) from None
-    except Exception as error:  # constants are worked out when a template is read
-        raise SpecError(
-            "this template cannot be read", where=where, found=str(error)[:200] or type(error).__name__
-        ) from None
-    for node in _ENVIRONMENT.parse(template).find_all((nodes.Assign, nodes.AssignBlock, nodes.Macro)):
+    check_syntax(template, where=where)
+    used = names_in(template)
+    for node in _tree(template, where).find_all((nodes.Assign, nodes.AssignBlock, nodes.Macro)):
         raise SpecError(
             "templates cannot set names or define macros",
             where=where,
@@ -143,7 +172,7 @@ def check_columns(template: str, columns: Collection[str], *, where: str) -> Non
     Raises:
         UnknownName: There is one.
     """
-    tree = _ENVIRONMENT.parse(template)
+    tree = _tree(template, where)
     asked = [(node.node, node.attr) for node in tree.find_all(nodes.Getattr)]
     asked += [
         (node.node, node.arg.value)

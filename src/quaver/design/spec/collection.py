@@ -14,10 +14,10 @@ __all__ = ["BudgetSpec", "UntilSpec"]
 class BudgetSpec(Part):
     """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
 
-    calls: Annotated[int, Field(ge=1)] | None = Field(
+    calls: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
         None, description="Of all runs together; calls that made wordings count."
     )
-    tokens: Annotated[int, Field(ge=1)] | None = Field(
+    tokens: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
         None, description="Tokens, read and written, of all runs together."
     )
     money: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars of all runs together.")
@@ -38,7 +38,7 @@ class UntilSpec(Part):
     variants: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Variants of the first round, in the design's order; all if left out."
     )
-    repeats: Annotated[int, Field(ge=1)] | None = Field(
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="Repeats of the first round; all if left out."
     )
     growth: Annotated[float, Field(gt=1, le=10)] = Field(

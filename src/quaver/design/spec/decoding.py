@@ -39,7 +39,7 @@ class DecodingSpec(Part):
     repeat_penalty: Annotated[float, Field(gt=0)] = Field(
         1.0, description="1 does nothing. A list makes a grid.", json_schema_extra=_GRID
     )
-    max_tokens: Annotated[int, Field(ge=1)] = Field(
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
         8, description="The answer is cut off here. A list makes a grid.", json_schema_extra=_GRID
     )
     seed: int | None = Field(None, description="The study's if left out.")
@@ -48,7 +48,9 @@ class DecodingSpec(Part):
         "none", description="labels: nothing but one of the answers can be written."
     )
     logprobs: Annotated[int, Field(ge=0)] = Field(0, description="Likeliest tokens returned a position.")
-    repeats: Annotated[int, Field(ge=1)] | None = Field(None, description="The study's if left out.")
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="The study's if left out."
+    )
     only: Only = Field({}, description="Use it only where factors have these levels.")
     _grid: tuple[str, ...] = PrivateAttr(())
 

@@ -40,7 +40,7 @@ class StudySpec(Part):
     decoding: dict[Name, DecodingSpec] = Field(
         {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
     )
-    repeats: Annotated[int, Field(ge=1)] = Field(1, description="How often each is asked.")
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1, description="How often each is asked.")
     sample: SampleSpec = Field(SampleSpec(), description="Of all variants, where they are too many.")
     follow_ups: tuple[FollowUpSpec, ...] = Field(
         (), description="Calls beside each call; those that an evaluator reads need not be named."

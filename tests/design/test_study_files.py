@@ -1,0 +1,90 @@
+"""Any study file is planned, or is one error that says where it is wrong."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.study_files import ITEMS, WHOLE, study_file
+
+import quaver
+from quaver.errors import QuaverError
+
+COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "150"))
+"""How many files; more of them: ``QUAVER_STUDY_FILES=5000 pytest tests/design/test_study_files.py``."""
+
+
+def planned(folder: Path, content: bytes) -> None:
+    path = folder / "study.yaml"
+    path.write_bytes(content)
+    study = quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"})
+    study.plan(compare=())
+    list(study.variants())
+
+
+def told(folder: Path, content: bytes) -> QuaverError | None:
+    try:
+        planned(folder, content)
+    except QuaverError as error:
+        return error
+    return None
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NO_SUCH_KEY", "a key")
+    (tmp_path / "items.csv").write_text(ITEMS)
+    return tmp_path
+
+
+def test_the_whole_study_is_planned(home: Path) -> None:
+    planned(home, WHOLE.encode())
+
+
+def test_a_study_file_is_planned_or_told(home: Path) -> None:
+    well = 0
+    for seed in range(COUNT):
+        error = told(home, study_file(seed))
+        well += error is None
+        assert error is None or error.where, (seed, str(error))
+        assert len(str(error)) < 4000, seed
+    assert well > COUNT // 20
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghij")
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "where", "problem"),
+    [
+        ("notes: &x {<<: *x}\n", "study.yaml:1", "contains itself"),
+        ("notes: &x [*x]\n", "study.yaml:1", "contains itself"),
+        (BOMB, "study.yaml:1", "more than 1,000,000"),
+        (BOMB + BOMB, "study.yaml:1", "more than 1,000,000"),
+        ("? [[a]]\n: b\n", "study.yaml", "cannot be read as YAML"),
+        ("notes: [2020-13-45]\n", "study.yaml", "cannot be read as YAML"),
+        ("notes: [!!int x]\n", "study.yaml", "cannot be read as YAML"),
+    ],
+)
+def test_what_yaml_can_do_and_a_study_must_not(home: Path, part: str, where: str, problem: str) -> None:
+    error = told(home, part.encode() + b"name: whole\n")
+    assert error is not None
+    assert (error.where, problem in error.problem) == (where, True), str(error)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("instruction: Is it good?", 'instruction: "{{ text"', "prompt.instruction"),
+        ("http://127.0.0.1:9/v1", "http://[::1/v1", "models[1]"),
+    ],
+)
+def test_what_is_no_template_and_no_address(home: Path, old: str, new: str, key: str) -> None:
+    error = told(home, WHOLE.replace(old, new).encode())
+    assert error is not None
+    assert (error.where or "").startswith("study.yaml:")
+    assert key in (error.where or ""), str(error)
