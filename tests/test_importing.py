@@ -52,6 +52,7 @@ def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
         ("text", "text"),
         ("repeat", "iteration"),
         ("labels", "12.0, 48.0"),
+        ("missing", "(an empty cell)"),
         ("field", "ka_mean, ka_lower, ka_upper"),
     ]
     frame = study.annotations()

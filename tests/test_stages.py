@@ -11,7 +11,10 @@ import quaver
 
 ROOT = Path(quaver.__file__).parent
 STAGES = {"design", "collect", "score", "measure", "report"}
-SHARED = ["arguments", "errors", "records", "registry", "secrets", "seeds", "shown", "spreadsheet"]
+SHARED = [
+    *("arguments", "cells", "errors", "label_cells", "records", "registry"),
+    *("secrets", "seeds", "shown", "spreadsheet"),
+]
 MAY = {("models/stored_answers.py", "collect")}
 """Recorded answers are read from a study's store."""
 

@@ -33,11 +33,11 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
+    from quaver.agreeing import agreement, read_annotations
     from quaver.bundling import bundle
     from quaver.comparing import Comparison, compare
     from quaver.importing import Roles, import_annotations
     from quaver.measure.agreement import krippendorff_alpha
-    from quaver.measure.annotation_file import agreement, read_annotations
     from quaver.measure.baselines import baseline
     from quaver.measure.calibration import brier, ece, mce, reliability_curve
     from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
@@ -185,6 +185,10 @@ __all__ = [
 ]
 
 _PUBLIC = {
+    "quaver.agreeing": (
+        "agreement",
+        "read_annotations",
+    ),
     "quaver.bundling": ("bundle",),
     "quaver.comparing": (
         "Comparison",
@@ -195,10 +199,6 @@ _PUBLIC = {
         "import_annotations",
     ),
     "quaver.measure.agreement": ("krippendorff_alpha",),
-    "quaver.measure.annotation_file": (
-        "agreement",
-        "read_annotations",
-    ),
     "quaver.measure.baselines": ("baseline",),
     "quaver.measure.calibration": (
         "brier",

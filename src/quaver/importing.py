@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 
+from quaver.agreeing import read_table
 from quaver.arguments import guarded
 from quaver.collect.sole_writer import writing
-from quaver.design.tables import Row, read_rows
+from quaver.design.tables import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.label_cells import Taken, alike, doubts, listed
 from quaver.measure.encode import ordered
+from quaver.plugins import Measurement
 from quaver.study import Study
 
 __all__ = ["Roles", "Taken", "import_annotations"]
@@ -66,21 +71,6 @@ class Roles:
     ignore: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """One decision.
-
-    Attributes:
-        role: What the column is taken for.
-        column: The column, or columns.
-        why: Whether it was named or recognised.
-    """
-
-    role: str
-    column: str
-    why: str
-
-
 @dataclass(slots=True)
 class _Table:
     """A file's columns, and what they have been taken for."""
@@ -90,18 +80,28 @@ class _Table:
     columns: list[str] = field(init=False)
     taken: list[Taken] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
-    _values: dict[str, list[str]] = field(default_factory=dict)
+    _counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.columns = list(self.rows[0])
 
+    def counts(self, column: str) -> Counter[str]:
+        """How often each text occurs in a column, in order of appearance, the empty one included."""
+        if column not in self._counts:
+            self._counts[column] = Counter(row.text(column) for row in self.rows)
+        return self._counts[column]
+
     def values(self, column: str) -> list[str]:
         """The texts that occur in a column, in order of appearance."""
-        if column not in self._values:
-            found = dict.fromkeys(row.get(column) for row in self.rows)
-            texts = ("" if value is None else str(value).strip() for value in found)
-            self._values[column] = list(dict.fromkeys(text for text in texts if text))
-        return self._values[column]
+        return [text for text in self.counts(column) if text]
+
+    def holds_texts(self, column: str) -> bool:
+        """Whether each cell of a column holds a single value."""
+        try:
+            self.counts(column)
+        except ItemError:
+            return False
+        return True
 
     def take(self, role: str, column: str, why: str) -> str:
         if column not in self.columns:
@@ -165,17 +165,7 @@ def import_annotations(
         raise QuaverError(
             "there is a study already", where=str(home), fix="name another folder, or remove that one"
         )
-    if not path.is_file():
-        raise ItemError(
-            "there is no such file",
-            where=str(path),
-            expected="a CSV, TSV, JSON Lines or Parquet file of labels",
-        )
-    rows = read_rows(path, encoding, separator, setting="--{name} {value}")
-    if not rows:
-        raise ItemError(
-            "there are no annotations", where=str(path), expected="a header and rows", found="no row"
-        )
+    rows = read_table(path, encoding, separator)
     table = _Table(path, rows)
     told = _roles(table, roles or Roles())
     found, alike = _labels(table, told, labels, unlabelled)
@@ -267,17 +257,20 @@ def _coders(table: _Table) -> list[str]:
 def _labels(
     table: _Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The label set, and what stands in the file for a label that is the same number: 1.0 for 1."""
+    """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
     columns = [told["label"]] if "label" in told else list(told["coders"])
-    values = {value for name in columns for value in table.values(name)}
-    values.update(table.values(told["gold"]) if "gold" in told else ())
-    values -= set(unlabelled)
-    alike = _alike(values, given)
-    found = list(given) or list(ordered(values - set(alike)))
+    counts = Counter[str]()
+    for name in columns:
+        counts.update(table.counts(name))
+    golden = table.counts(told["gold"]) if "gold" in told else Counter[str]()
+    values = {text: n for text, n in (counts + golden).items() if text and text not in unlabelled}
+    also = alike(values, given)
+    found = list(given) or list(ordered(values.keys() - also.keys()))
+    where = f"{table.path.name}: {', '.join(columns)}"
     if len(found) < 2:
         raise QuaverError(
             "fewer than two labels occur",
-            where=f"{table.path.name}: {', '.join(columns)}",
+            where=where,
             expected="the label set",
             found=", ".join(found) or "no label",
             fix="give the whole set with --labels a,b,c",
@@ -285,24 +278,20 @@ def _labels(
     if len(found) > _MOST_LABELS and not given:
         raise QuaverError(
             f"{len(found)} different labels occur",
-            where=f"{table.path.name}: {', '.join(columns)}",
+            where=where,
             expected=f"at most {_MOST_LABELS}, or the label set with --labels",
-            found=", ".join(found[:8]) + ", …",
+            found=", ".join(label[:40] for label in found[:8]) + ", …",
             fix="name the right column with --label, or the set with --labels a,b,c",
         )
-    table.taken.append(Taken("labels", ", ".join(found), "named" if given else "all that occur"))
-    table.taken += [Taken(f"label {label}", written, "the same number") for written, label in alike.items()]
-    return found, alike
-
-
-def _alike(values: set[str], given: Sequence[str]) -> dict[str, str]:
-    """What pandas writes for a whole number where its column has gaps, by the label that it stands for.
-
-    ``1.0`` is ``1`` where that is a label as well; ``1.10`` is not ``1.1``, which may be another code.
-    """
-    labels = {*(given or values)}
-    found = {value: value.removesuffix(".0") for value in sorted(values - set(given)) if value.endswith(".0")}
-    return {value: label for value, label in found.items() if label in labels and label.lstrip("-").isdigit()}
+    table.taken.append(Taken("labels", listed(found), "named" if given else "all that occur"))
+    table.taken += [
+        Taken(f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters")
+        for written, label in also.items()
+    ]
+    if "coders" in told:  # there an empty cell is no annotation
+        del counts[""]
+    table.taken += doubts(counts, found, unlabelled, given=bool(given))
+    return found, also
 
 
 def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
@@ -315,31 +304,57 @@ def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
 
 
 def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Taken]) -> Study:
-    made = not home.exists()
-    with writing(home):
-        home.mkdir(parents=True, exist_ok=True)
-        copy, file = home / document["annotations"]["source"], home / "study.yaml"
-        shutil.copyfile(path, copy)
-        head = [f"# Imported from {' '.join(path.name.split())}.", *_decisions(taken)]
-        with file.open("w", encoding="utf-8") as opened:
-            opened.write("\n".join(head) + "\n")
-            YAML().dump(document, opened)
-    study = Study.open(home)
+    """The study, written, read and measured once; what cannot be leaves nothing behind."""
+    there = set(home.iterdir()) if home.is_dir() else None
+    copy = home / document["annotations"]["source"]
     try:
-        study.rescore()
-    except QuaverError as error:  # a bad file leaves nothing behind, and is called as the user calls it
-        copy.unlink()
-        file.unlink()
-        if made:
-            home.rmdir()
-        error.where = (error.where or "").replace(copy.name, path.name)
-        error.found = (error.found or "").replace(copy.name, path.name)
+        with writing(home):
+            home.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            head = [f"# Imported from {_line(path.name)}.", *_decisions(taken)]
+            with (home / "study.yaml").open("w", encoding="utf-8") as opened:
+                opened.write("\n".join(head) + "\n")
+                YAML().dump(document, opened)
+        study = Study.open(home)
+        frame = study.rescore()
+        for one in study.measurements(frame=frame):
+            one.of(frame, **_quick(one))
+    except BaseException as error:
+        _removed(home, there)
+        if isinstance(error, QuaverError):  # the file is called as the user calls it
+            error.where = _in_words(error.where or "", copy.name, path.name)
+            error.found = (error.found or "").replace(copy.name, path.name)
         raise
     return study
 
 
+def _quick(one: Measurement) -> dict[str, Any]:
+    """Options under which a measure takes no time for an interval."""
+    return {"resamples": 0} if "resamples" in signature(one.plugin).parameters else {}
+
+
+def _removed(home: Path, there: set[Path] | None) -> None:
+    """Take away what was written to a folder."""
+    if there is None:
+        shutil.rmtree(home, ignore_errors=True)
+        return
+    for file in set(home.iterdir()) - there:
+        file.unlink()
+
+
+def _in_words(where: str, copy: str, name: str) -> str:
+    """Where an error is: in the file, as the user calls it; what the study file says came from there."""
+    where = where.replace(copy, name)
+    return where if name in where else f"{name}: {where.partition(': ')[2] or where}"
+
+
 def _decisions(taken: Sequence[Taken]) -> list[str]:
-    return [f"#   {one.role}: {' '.join(one.column.split())} ({one.why})" for one in taken]
+    return [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
+
+
+def _line(text: str) -> str:
+    """A text as a comment of YAML can hold it: on one line, and with nothing that does not print."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
 
 
 def _rest(table: _Table, study: Study) -> list[Taken]:

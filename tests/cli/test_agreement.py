@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from quaver.cli.main import app
-from quaver.errors import MeasureError
+from quaver.errors import UnknownName
 
 LABELS = "aaabbb"  # three items, two coders, who differ on one: alpha 4/9 by hand
 
@@ -47,5 +47,5 @@ def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path:
 def test_a_misspelt_column_is_one_error(tmp_path: Path) -> None:
     words = [str(written(tmp_path / "x.csv")), "--item", "idd", "--rater", "coder", "--label", "code"]
     result = CliRunner().invoke(app, ["agreement", *words])
-    assert isinstance(result.exception, MeasureError)
+    assert isinstance(result.exception, UnknownName)
     assert "did you mean 'id'?" in str(result.exception)

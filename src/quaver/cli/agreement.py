@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import print_json, screen
+from quaver.cli.lists import parts
+from quaver.cli.screen import print_json, screen, table
 from quaver.cli.tables import estimates_tables
 
 
@@ -38,16 +39,23 @@ def command(
     label: Annotated[str, typer.Option(help="The column of labels.")],
     by: Annotated[list[str] | None, typer.Option(help="Measure apart for each value of this column.")] = None,
     valid: Annotated[
-        str | None, typer.Option(help="The valid labels, in order: a,b,c. Others count as missing.")
+        str | None, typer.Option(help='The valid labels, in order: a,b,"c, d". Others count as missing.')
+    ] = None,
+    unlabelled: Annotated[
+        list[str] | None, typer.Option(help="What stands where there is no label: N/A.")
     ] = None,
     missing: Annotated[Missing, typer.Option(help="Left out, or a label of their own.")] = Missing.drop,
     level: Annotated[Level, typer.Option(help="Level of measurement.")] = Level.nominal,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples of items.")] = 1000,
     seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
+    encoding: Annotated[str, typer.Option(help="Of a text file.")] = "utf-8",
+    separator: Annotated[
+        str | None, typer.Option(help=r"Between the cells, where it is no comma: ';', '\t'.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Agreement in anybody's annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
-    from quaver.measure.annotation_file import agreement
+    from quaver.agreeing import agreement
 
     estimates = agreement(
         file,
@@ -55,16 +63,22 @@ def command(
         rater=rater,
         label=label,
         by=by or (),
-        labels=valid.split(",") if valid else None,
+        labels=parts(valid, "--valid") or None,
+        unlabelled=unlabelled or (),
         level=level.value,
         missing=missing.value,
         resamples=resamples,
         seed=seed,
+        encoding=encoding,
+        separator="\t" if separator == r"\t" else separator,
     )
     if as_json:
         for estimate in estimates:
             print_json(asdict(estimate))
         return
+    if taken := [row for one in estimates[:1] for row in one.details["taken"]]:
+        screen.print(table(("taken for", "in the file", "why"), taken))
+        screen.print()
     for one in estimates_tables(estimates, together=True):
         screen.print(one)
         screen.print()

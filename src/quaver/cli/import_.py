@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.agreement import Level
+from quaver.cli.lists import parts
 from quaver.cli.screen import screen, table
 
 
@@ -30,7 +31,7 @@ def command(
     group: Annotated[list[str] | None, typer.Option(help="A column that groups the items.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column that plays no role.")] = None,
     labels: Annotated[
-        str | None, typer.Option(help="The label set, in order: a,b,c. All that occur, if left out.")
+        str | None, typer.Option(help='The label set, in order: a,b,"c, d". All that occur, if left out.')
     ] = None,
     unlabelled: Annotated[
         list[str] | None, typer.Option(help="What stands where there is no label: N/A.")
@@ -47,7 +48,7 @@ def command(
     roles = Roles(
         item=item,
         label=label,
-        coders=_listed(coders),
+        coders=parts(coders, "--coders"),
         coder=coder,
         variant=tuple(variant or ()),
         decoding=decoding,
@@ -61,7 +62,7 @@ def command(
         file,
         folder,
         roles=roles,
-        labels=_listed(labels),
+        labels=parts(labels, "--labels"),
         unlabelled=unlabelled or (),
         level=level.value,
         encoding=encoding,
@@ -78,7 +79,3 @@ def command(
         f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}",
         soft_wrap=True,
     )
-
-
-def _listed(names: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in names.split(",")) if names else ()

@@ -14,9 +14,13 @@ from quaver.design.study_file import Source
 from quaver.design.tables import Row, read_rows
 from quaver.design.variants import ORIGINAL
 from quaver.errors import ItemError, SpecError, UnknownName, nearest
+from quaver.label_cells import CellLabel, LabelCells
 from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
 
 __all__ = ["Imported", "read_imported"]
+
+_MOST_NAMED, _MOST_LABELS, _LONGEST = 5, 30, 200
+"""What an error names: cells outside the label set, labels of it, characters of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +120,10 @@ def _check_columns(asked: AnnotationsSpec, first: Row, source: Source) -> None:
             )
 
 
-def _cell(row: Mapping[str, Any], column: str | None) -> str:
-    value = None if column is None else row.get(column)
-    return value.strip() if isinstance(value, str) else "" if value is None else str(value).strip()
-
-
 def _column(rows: Sequence[Row], column: str | None, absent: str = "") -> list[str]:
     if column is None:
         return [absent] * len(rows)
-    return [_cell(row, column) or absent for row in rows]
+    return [row.text(column) or absent for row in rows]
 
 
 def _ids(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[str]:
@@ -151,10 +150,7 @@ def _given(asked: AnnotationsSpec, rows: Sequence[Row]) -> _Given:
         labels = _column(rows, asked.label)
         return _Given(range(len(rows)), items, coders, factors, drawn, repeats, labels)
     there = [
-        (at, name, label)
-        for at, row in enumerate(rows)
-        for name in asked.coders
-        if (label := _cell(row, name))
+        (at, name, label) for at, row in enumerate(rows) for name in asked.coders if (label := row.text(name))
     ]
     at = [one[0] for one in there]
     return _Given(
@@ -199,7 +195,7 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
                     f"the item {item!r} has two values of {name!r}",
                     where=row.where,
                     expected="one value in all rows of an item",
-                    found=f"{_cell(row, name)!r} and {_cell(known, name)!r}",
+                    found=f"{row.text(name)!r} and {known.text(name)!r}",
                 )
         steady.difference_update(moving)
     kept = [name for name in rows[0] if name in steady and name not in own]
@@ -208,30 +204,36 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
             item,
             {name: values.get(name) for name in kept},
             _gold(asked, values, labels, item),
-            {name: _cell(values, name) for name in asked.groups},
+            {name: values.text(name) for name in asked.groups},
         )
         for item, values in fields.items()
     }
 
 
-def _gold(asked: AnnotationsSpec, values: Mapping[str, Any], labels: LabelSet, item: str) -> str | None:
-    if asked.gold is None or not (found := _cell(values, asked.gold.column)):
+def _gold(asked: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> str | None:
+    if asked.gold is None:
         return None
-    label = asked.gold.map.get(found, asked.map.get(found, found))
-    if label in asked.unlabelled:
-        return None
-    if label not in labels.codes:
-        raise _outside(f"the gold label of item {item!r}", asked.gold.column, found, labels)
-    return label
+    cells = LabelCells(labels.codes, {**asked.map, **asked.gold.map}, asked.unlabelled)
+    found = values.text(asked.gold.column)
+    read = cells.read(found)
+    if read is None:
+        where = f"{values.where}: {asked.gold.column}"
+        raise _outside(f"the gold label of item {item!r}", where, found, labels)
+    return read.label
 
 
-def _outside(what: str, where: str, found: str, labels: LabelSet) -> ItemError:
+def _outside(what: str, where: str, found: str, labels: LabelSet, every: Sequence[str] = ()) -> ItemError:
+    """The first of the labels that are outside the set; the others are counted, and some of them named."""
     guess = nearest(found, labels.codes)
+    others = [repr(one) for one in every if one != found]
+    named = ", ".join(others[:_MOST_NAMED]) + (", …" if len(others) > _MOST_NAMED else "")
+    more = f"; {len(others)} other{'s' * (len(others) != 1)} in the file: {named}" if others else ""
     return ItemError(
         f"{what} is outside the label set",
         where=where,
-        expected=f"one of {', '.join(labels.codes)}",
-        found=found,
+        expected=f"one of {', '.join(labels.codes[:_MOST_LABELS])}"
+        + ", …" * (len(labels.codes) > _MOST_LABELS),
+        found=found[:_LONGEST] + more,
         fix=(f"did you mean {guess!r}? Else " if guess else "")
         + "add it to the labels, map it to one of them, or name it as unlabelled",
     )
@@ -254,9 +256,9 @@ def _frame(
         "item": given.item,
         "repeat": [repeats[name] for name in given.repeat],
         "evaluator": [IMPORTED] * len(given.label),
-        "label": [read[label][0] for label in given.label],
-        "status": [read[label][1] for label in given.label],
-        "reason": [read[label][2] for label in given.label],
+        "label": [read[label].label for label in given.label],
+        "status": [read[label].status for label in given.label],
+        "reason": [read[label].reason for label in given.label],
         "gold": [items[item].gold for item in given.item],
     }
     extra: dict[str, list[str]] = {}
@@ -288,25 +290,24 @@ def _check_places(frame: pl.DataFrame, given: _Given, rows: Sequence[Row]) -> No
             )
 
 
-_Reading = tuple[str | None, str, str | None]
-
-
 def _readings(
     asked: AnnotationsSpec, given: _Given, rows: Sequence[Row], labels: LabelSet
-) -> dict[str, _Reading]:
-    """Label, status and reason of everything that the labels' cells hold."""
-    codes = set(labels.codes)
-    found: dict[str, _Reading] = {"": (None, "empty", "an empty cell")}
-    for written in dict.fromkeys(given.label):
-        label = asked.map.get(written, written)
-        if written and label in codes:
-            found[written] = (label, "valid", None)
-        elif written in asked.unlabelled:
-            found[written] = (None, "no_label", written)
-        elif written:
-            at = given.label.index(written)
-            where = f"{rows[given.row[at]].where}: {asked.label or given.coder[at]}"
-            raise _outside(f"the label of item {given.item[at]!r}", where, written, labels)
+) -> dict[str, CellLabel]:
+    """What everything means that the labels' cells hold."""
+    cells = LabelCells(labels.codes, asked.map, asked.unlabelled)
+    found: dict[str, CellLabel] = {}
+    outside: dict[str, int] = {}
+    for at, written in enumerate(given.label):
+        if written in found or written in outside:
+            continue
+        if read := cells.read(written):
+            found[written] = read
+        else:
+            outside[written] = at
+    if outside:
+        written, at = next(iter(outside.items()))
+        where = f"{rows[given.row[at]].where}: {asked.label or given.coder[at]}"
+        raise _outside(f"the label of item {given.item[at]!r}", where, written, labels, [*outside])
     return found
 
 

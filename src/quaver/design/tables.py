@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from quaver.cells import text_of
 from quaver.errors import ItemError, SpecError
 
 __all__ = ["FORMATS", "Row", "read_rows"]
@@ -30,6 +31,14 @@ class Row(dict[str, Any]):
     def where(self) -> str:
         """The file, and the line or the row."""
         return f"{self._file}:{self._place}"
+
+    def text(self, column: str | None) -> str:
+        """What stands in a column, without white space around it; empty where nothing does.
+
+        Raises:
+            ItemError: Several values stand there, or none that is a text or a number.
+        """
+        return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
 
 
 _Reader = Callable[[Path, str, str | None], list[Row]]
@@ -210,21 +219,37 @@ def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
                 continue
             where = f"{path.name}:{number}"
             try:
-                row = json.loads(line)
+                row = json.loads(line, object_pairs_hook=_object)
             except (ValueError, RecursionError) as error:
                 raise ItemError("this line is not JSON", where=where, found=str(error)) from None
             if not isinstance(row, dict):
                 raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
             rows.append(Row(row.items(), path.name, number))
+    columns = dict.fromkeys(name for row in rows for name in row)
+    for row in rows:  # an object may leave columns out
+        row.update(dict.fromkeys(columns.keys() - row.keys()))
     return rows
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"two values of {next(name for name in names if names.count(name) > 1)!r}")
+    return found
 
 
 def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
     try:
         rows = pl.read_parquet(path).iter_rows(named=True)
         return [Row(row.items(), path.name, f" row {number}") for number, row in enumerate(rows, start=1)]
-    except pl.exceptions.PolarsError as error:
-        raise ItemError("this is not a Parquet file", where=str(path), found=str(error)[:200]) from None
+    except OSError:
+        raise
+    # A damaged file ends in any of polars' errors, in a panic of the engine, or in a date of no calendar.
+    except (Exception, pl.exceptions.PanicException) as error:
+        found = " ".join(str(error).split())[:200]
+        raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
 
 
 def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
@@ -279,7 +304,9 @@ def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
 FORMATS: dict[str, _Reader] = {
     ".csv": _delimited(","),
     ".tsv": _delimited("\t"),
+    ".tab": _delimited("\t"),
     ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
     ".parquet": _parquet,
     ".txt": _text,
 }
