@@ -73,6 +73,7 @@ def run(
     experiment, models = study.experiment, study.models
     study.files.make()
     with sole_writer(study.folder), study.files.store() as store:
+        store.take_in()
         study.place(store)
         if retry_unconstrained:
             study.set_misasked_aside(store)

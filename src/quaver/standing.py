@@ -62,6 +62,7 @@ class Standing:
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
         misasked: Answers that were asked without the JSON schema that they should follow.
         discarded: Replies that could not be used; the tokens that they took are among the others.
+        waiting: Answers of a run that was killed, which the next run takes in.
     """
 
     total: int
@@ -82,6 +83,7 @@ class Standing:
     cut_in_thought: Sequence[str] = ()
     misasked: int = 0
     discarded: int = 0
+    waiting: int = 0
 
     @property
     def warnings(self) -> list[str]:
@@ -182,4 +184,5 @@ def standing(
         cut_in_thought=cut_in_thought(entries),
         misasked=misasked,
         discarded=sum(one.discarded for one in entries),
+        waiting=store.waiting() if store and process is None else 0,
     )

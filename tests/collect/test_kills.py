@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.collect.kills import KILLS
 from tests.studies import written
 
 REPEATS = 7
@@ -98,3 +99,8 @@ def test_the_results_are_those_of_a_run_without_a_kill(killed: Killed, tmp_path:
     assert len((tmp_path / "log").read_text().splitlines()) == CALLS
     without_time = {key: [*row[:2], *row[3:]] for key, row in clean.items()}
     assert {key: [*row[:2], *row[3:]] for key, row in found["end"].items()} == without_time
+
+
+def test_a_kill_costs_the_request_that_was_being_answered_and_no_other(killed: Killed) -> None:
+    _, log = killed
+    assert CALLS <= len(log) <= CALLS + KILLS * REPEATS

@@ -42,9 +42,9 @@ def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
     sizes: list[int] = []
     write = Store.write
 
-    def counted(self: Store, answered: Any) -> None:
-        sizes.append(sum(len(responses) for (_, responses), _ in answered))
-        write(self, answered)
+    def counted(self: Store, receipts: Any) -> None:
+        sizes.append(sum(len(one.rows) for one in receipts))
+        write(self, receipts)
 
     monkeypatch.setattr(Store, "write", counted)
     store = opened(tmp_path, items=3000)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collect.fakes import answers, key, opened, request
 
+from quaver.collect.receipt import receipt
 from quaver.collect.store import Counts, Store
 from quaver.errors import StoreError
 from quaver.records import Condition, Message, Prompt, Response, Token
@@ -23,7 +24,7 @@ FULL = "database or disk is full"
 
 def stored_by(store: Store, item: int, response: Response) -> None:
     source = store.register("m", "fake", {})
-    store.write([((request(item), [response]), source)])
+    store.write([receipt((request(item), [response]), source)])
 
 
 WHOLE = Response(
@@ -98,17 +99,21 @@ def test_requests_are_written_all_or_none(tmp_path: Path) -> None:
     source = store.register("m", "fake", {})
     good = (request(0, (0, 1)), [Response("a"), Response("b")])
     short = (request(1, (0, 1)), [Response("c")])
-    with pytest.raises(ValueError, match="shorter"):
-        store.write([(good, source), (short, source)])
+    with pytest.raises(ValueError, match="1 responses to 2 calls"):
+        store.write([receipt(one, source) for one in (good, short)])
     assert answers(store) == {}
-    store.write([(good, source)])
+    unwritable = receipt(good, source)._replace(rows=[({},) * 13, ({},) * 13])
+    with pytest.raises(sqlite3.Error):
+        store.write([receipt(good, source), unwritable])
+    assert answers(store) == {}
+    store.write([receipt(good, source)])
     assert len(answers(store)) == 2
 
 
 def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
     store = opened(tmp_path, repeats=5)
     source = store.register("m", "fake", {})
-    store.write([((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
+    store.write([receipt((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
     with sqlite3.connect(tmp_path / "responses.db") as db:
         assert db.execute("SELECT seed FROM responses ORDER BY id").fetchall() == [(102,), (103,)]
 
@@ -118,7 +123,7 @@ def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> Non
     source = store.register("m", "fake", {})
     first = request(0)
     second = replace(request(1), prompt=first.prompt)
-    store.write([((one, [Response("x")]), source) for one in (first, second, request(2))])
+    store.write([receipt((one, [Response("x")]), source) for one in (first, second, request(2))])
     with sqlite3.connect(tmp_path / "responses.db") as db:
         messages = db.execute("SELECT messages FROM answers ORDER BY item").fetchall()
         assert messages == [('[["user", "text 0"]]',), ('[["user", "text 0"]]',), ('[["user", "text 2"]]',)]
@@ -129,7 +134,7 @@ def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
     odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
-    store.write([((odd, [Response("x")]), source)])
+    store.write([receipt((odd, [Response("x")]), source)])
     assert len(answers(store)) == 1
 
 
@@ -169,7 +174,7 @@ def test_a_source_is_noted_once(tmp_path: Path) -> None:
     assert store.register("m", "i", {"version": "1"}) == one
     other = store.register("m", "i", {"version": "2"})
     assert other != one
-    store.write([((request(0), [Response("x")]), one)])
+    store.write([receipt((request(0), [Response("x")]), one)])
     assert [(s["version"], s["responses"]) for s in store.sources()] == [("1", 1), ("2", 0)]
 
 
@@ -230,11 +235,11 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._db, name)
 
-    def executemany(self, sql: str, rows: Any) -> Any:
+    def execute(self, sql: str, *values: Any) -> Any:
         if "INTO responses" in sql and self.times:
             self.times -= 1
             raise sqlite3.OperationalError(FULL)
-        return self._db.executemany(sql, rows)
+        return self._db.execute(sql, *values)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.collect.fakes import opened, request
 
 from quaver.collect.ledger import ledger
+from quaver.collect.receipt import receipt
 from quaver.collect.store import Store
 from quaver.collect.tallies import KEY, REFILL, SUMS
 from quaver.records import Response
@@ -46,7 +47,7 @@ def test_they_are_what_adding_up_gives(stored: Sequence[tuple[int, Response]], r
         store = opened(Path(folder), items=5)
         sources = [store.register("m", "fake", {}), store.register("n", "fake", {})]
         for item, response in stored:  # an item that comes again replaces an error, and nothing else
-            store.write([((request(item), [response]), sources[item % 2])])
+            store.write([receipt((request(item), [response]), sources[item % 2])])
         store.close()
         path = Path(folder) / "responses.db"
         with closing(sqlite3.connect(path)) as db, db:
@@ -64,7 +65,7 @@ def test_what_fits_no_call_stands_apart(tmp_path: Path) -> None:
     source = store.register("m", "fake", {})
     for item in range(5):
         answer = Response("x", prompt_tokens=item, completion_tokens=1, served_model="a")
-        store.write([((request(item), [answer]), source)])
+        store.write([receipt((request(item), [answer]), source)])
     assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [(True, 5, 10.0)]
     store.place("other", [], [], (request(item).calls[0] for item in range(2)))
     assert [(one.placed, one.calls, one.prompt_tokens) for one in ledger(store)] == [
@@ -78,7 +79,7 @@ def test_what_is_read_at_once_is_of_one_moment(tmp_path: Path) -> None:
     source = writer.register("m", "fake", {})
     with reader.at_once():
         before = reader.counts()
-        writer.write([((request(1), [Response("yes")]), source)])
+        writer.write([receipt((request(1), [Response("yes")]), source)])
         assert reader.rows("SELECT count(*) FROM calls") == [(0,)]
         assert reader.counts() == before == (0, 0, 0)
     assert reader.counts() == (1, 0, 0)

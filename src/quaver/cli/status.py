@@ -67,6 +67,11 @@ def _about(now: Standing) -> list[str]:
     if now.wordings:
         lines.append(f"{now.wordings:,} calls made wordings; what they took is among it.")
     lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]
+    if now.waiting:
+        lines.append(
+            f"{now.waiting:,} answers of a run that was killed wait in responses.spill: "
+            "`quaver run` takes them in, and does not ask for them again."
+        )
     if now.unplaced:
         lines.append(f"{now.unplaced:,} stored answers fit no call of the study as it is.")
     if now.ended == "narrow":

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.reserve import Reserve, is_full
 from quaver.collect.tables import CHANGES, SCHEMA, VERSION
 from quaver.errors import StoreError
 
 __all__ = ["Database"]
 
-_BALLAST = 16 * 2**20
-"""Bytes set aside beside the database: given up when the disk is full, so that what was already
-answered can still be written down."""
+_ROWS = 50
+"""Rows that are inserted with one statement; SQLite may know no more than 999 values."""
 
 
 class Database:
@@ -32,11 +32,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._ballast = path.with_suffix(".reserve")
-        self._has_ballast = False
+        self._reserve = Reserve(path)
         self._reading = threading.Lock()
-        self.full: StoreError | None = None
-        """Set when the disk is full: what was answered has still been written, no more can be."""
         with self._translated():
             self._db = sqlite3.connect(path, isolation_level=None)
             self._db.execute("PRAGMA busy_timeout = 10000")
@@ -72,15 +69,33 @@ class Database:
         """Close the file."""
         self._look_up.close()
         self._db.close()
-        if self._has_ballast:  # another process that only looks must leave it
-            with suppress(OSError):
-                self._ballast.unlink(missing_ok=True)
+        self._reserve.close()
+
+    @property
+    def full(self) -> StoreError | None:
+        """Set when the disk is full: what was answered can still be written, and no more should be asked."""
+        if not self._reserve.spent:
+            return None
+        return StoreError(
+            "the disk is full",
+            where=str(self._path.parent),
+            found="no room for more responses; all that were answered are stored",
+            fix="free some space and run again; it goes on from there",
+        )
 
     def reserve(self) -> None:
-        """Set space aside for the day when the disk is full."""
+        """Set space aside for the day when the disk is full.
+
+        Raises:
+            StoreError: There is no room.
+        """
         with self._translated():
-            self._has_ballast = True
-            self._ballast.write_bytes(bytes(_BALLAST))
+            self._reserve.begin()
+
+    def reserve_at_least(self, wanted: int) -> None:
+        """Set more space aside; where there is no room for so many bytes, ``full`` says so."""
+        with suppress(OSError):
+            self._reserve.cover(wanted)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a query of the tables gives; it may not change them."""
@@ -109,23 +124,21 @@ class Database:
             with self._transaction():
                 write()
         except sqlite3.OperationalError as error:
-            if "full" not in str(error) or not self._ballast.exists():
+            if not (is_full(error, self._path.parent) and self._reserve.give_up()):
                 raise self._error(error) from error
-            self._write_into_reserve(write)
-
-    def _write_into_reserve(self, write: Callable[[], None]) -> None:
-        self._ballast.unlink()
-        try:
-            with self._transaction():
+            with self._translated(), self._transaction():
                 write()
-        except sqlite3.OperationalError as error:
-            raise self._error(error) from error
-        self.full = StoreError(
-            "the disk is full",
-            where=str(self._path.parent),
-            found="no room for more responses; all that were answered are stored",
-            fix="free some space and run again; it goes on from there",
-        )
+
+    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows in place of ``{rows}``, many with one statement.
+
+        Python's lock is let go of once a statement: with a statement a row, writing and asking take turns
+        at it for longer than either works.
+        """
+        unread = iter(rows)
+        while part := list(islice(unread, _ROWS)):
+            marks = f"({','.join('?' * len(part[0]))})"
+            self._db.execute(sql.format(rows=",".join([marks] * len(part))), list(chain(*part)))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -146,8 +159,7 @@ class Database:
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:
-        full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
-        fix = "free some space and run again" if full else None
+        fix = "free some space and run again" if is_full(error, self._path.parent) else None
         if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
             fix = "move the file away; it is not a store of responses"
         return StoreError(

@@ -2,7 +2,7 @@
 
 Each model has a worker thread that draws requests as fast as the model takes them; answers come
 back through one bounded queue to the thread that called ``collect``, which alone writes the store, in
-groups of at most 500 responses or half a second.
+groups (``writer``). An answer is kept in the spill before anything else becomes of it.
 """
 
 from __future__ import annotations
@@ -11,26 +11,23 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from queue import Empty, Queue
 
 from quaver.collect.budget import Budget, Gate
 from quaver.collect.feed import Feed, Following
 from quaver.collect.journal import Journal
-from quaver.collect.progress import Outcome, Progress, kind_of
+from quaver.collect.progress import Outcome, Progress
 from quaver.collect.store import Store
+from quaver.collect.writer import Kept, Writer
 from quaver.errors import ModelError, QuaverError
-from quaver.models import Answered, Model
+from quaver.models import Model
 from quaver.records import Request
 
 __all__ = ["Outcome", "Progress", "collect"]
 
-_GROUP = 500
-_SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
-"""Seconds between two writes, at least and at most; times as long as the last one took, in between. What is
-not written is lost to a kill, and to write each answer alone would cost more than to ask."""
-_BUNDLE = 64
-"""Responses that a fast worker passes on together, and the seconds that it holds them at most."""
+_BUNDLE, _BUNDLE_BYTES = 64, 2**17
+"""Responses, and their bytes, that a fast worker passes on together, and the seconds that it holds them."""
 _HOLD = 0.05
 _QUEUE = 8
 """Bundles that wait to be written: when the disk is full, there must still be room for these."""
@@ -40,13 +37,23 @@ class _Worker(threading.Thread):
     """Asks one model."""
 
     def __init__(
-        self, name: str, model: Model, feed: Feed, gate: Gate, budget: Budget, answers: Queue[object]
+        self,
+        name: str,
+        model: Model,
+        feed: Feed,
+        gate: Gate,
+        budget: Budget,
+        answers: Queue[object],
+        writer: Writer,
     ) -> None:
         super().__init__(name=f"quaver-{name}", daemon=True)
         self.model_name, self._model = name, model
         self._feed, self._gate, self._budget, self._answers = feed, gate, budget, answers
-        self._held: list[Answered] = []
+        self._writer = writer
+        self._held: list[Kept] = []
         self._holding = threading.Lock()
+        self.in_flight = 0
+        """Calls that the model has drawn and not answered."""
 
     def run(self) -> None:
         end: BaseException | None = None
@@ -61,18 +68,26 @@ class _Worker(threading.Thread):
 
     def _ask(self) -> None:
         """One round of requests."""
-        since, size = time.monotonic(), 0
-        for answered in self._model.answer(iter(self._gate)):
-            self._budget.settle(*answered)
+        since, size, weight = time.monotonic(), 0, 0
+        for answered in self._model.answer(self._drawn()):
+            kept = self._writer.keep(self.model_name, answered)
+            request, responses = kept.answered
+            self._budget.settle(request, responses)
+            self.in_flight -= len(request.calls)
             with self._holding:
-                self._held.append(answered)
-            now, size = time.monotonic(), size + len(answered[1])
-            if size >= _BUNDLE or now - since > _HOLD:
+                self._held.append(kept)
+            now, size, weight = time.monotonic(), size + len(responses), weight + kept.weight
+            if size >= _BUNDLE or weight >= _BUNDLE_BYTES or now - since > _HOLD:
                 self._answers.put(self.hand_over())
-                since, size = now, 0
+                since, size, weight = now, 0, 0
         self._answers.put(self.hand_over())
 
-    def hand_over(self) -> tuple[str, list[Answered]]:
+    def _drawn(self) -> Iterator[Request]:
+        for request in self._gate:
+            self.in_flight += len(request.calls)
+            yield request
+
+    def hand_over(self) -> tuple[str, list[Kept]]:
         """The model's name and what it answered since the last time; from any thread."""
         with self._holding:
             held, self._held = self._held, []
@@ -115,11 +130,12 @@ def collect(
         name: store.register(name, models[name].identity(), models[name].provenance()) for name in requests
     }
     store.reserve()
+    spill = store.spill()
     feeds = {name: Feed(requests[name], following) for name in requests}
     gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
-    writer = _Writer(store, progress, sources, feeds, budget, watch, journal)
+    writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal)
     failures = dict(progress.given_up)
-    with _interrupts(budget):
+    with _interrupts(budget), closing(spill):
         asked = list(gates)
         while asked:  # again where the budget turned a request away that has room now
             workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
@@ -142,13 +158,13 @@ def collect(
 
 def _ask(
     asked: Sequence[tuple[str, Model, Feed, Gate]],
-    writer: _Writer,
+    writer: Writer,
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
     """Let some models answer what the budget has room for; what fails is added to ``failures``."""
     answers: Queue[object] = Queue(maxsize=_QUEUE)
-    workers = [_Worker(*one, budget, answers) for one in asked]
+    workers = [_Worker(*one, budget, answers, writer) for one in asked]
     for worker in workers:
         worker.start()
     try:
@@ -190,7 +206,7 @@ def _interrupts(budget: Budget) -> Iterator[None]:
 def _listen(
     answers: Queue[object],
     workers: Sequence[_Worker],
-    writer: _Writer,
+    writer: Writer,
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
@@ -216,76 +232,10 @@ def _listen(
             for worker in workers:  # a slow one may hold an answer while it works on the next
                 writer.take(*worker.hand_over())
             try:
-                writer.flush()
+                writer.flush(sum(worker.in_flight for worker in workers))
             except QuaverError as error:  # the answers stay with the writer for a last try
                 failures.setdefault("", error)
                 budget.stop("interrupted")
                 writer.wait()
         if writer.full:
             budget.stop("interrupted")
-
-
-class _Writer:
-    """Gathers answers and writes them in groups."""
-
-    def __init__(
-        self,
-        store: Store,
-        progress: Progress,
-        sources: Mapping[str, int],
-        feeds: Mapping[str, Feed],
-        budget: Budget,
-        watch: Callable[[Progress], None],
-        journal: Journal,
-    ) -> None:
-        self._store, self._progress, self._sources, self._feeds = store, progress, sources, feeds
-        self._budget, self._watch, self._journal = budget, watch, journal
-        self._group: list[tuple[Answered, str]] = []
-        self._size = 0
-        self._took = 0.0
-        self.wait()
-
-    @property
-    def full(self) -> bool:
-        return self._store.full is not None
-
-    def take(self, model: str, answered: list[Answered]) -> None:
-        if answered:
-            self._group += [(one, model) for one in answered]
-            self._size += sum(len(responses) for _, responses in answered)
-
-    def give_up(self, model: str, error: Exception) -> None:
-        self._progress.given_up[model] = error
-        self._journal.given_up(model, error)
-
-    def is_due(self) -> bool:
-        return self._size >= _GROUP or time.monotonic() >= self.due
-
-    def wait(self) -> None:
-        self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
-
-    def flush(self) -> None:
-        if self._group:
-            began = time.monotonic()
-            self._store.write([(one, self._sources[model]) for one, model in self._group])
-            self._took = time.monotonic() - began
-            stored, self._group, self._size = self._group, [], 0
-            for answered, model in stored:
-                self._feeds[model].stored(*answered)
-            group = [answered for answered, _ in stored]
-            self._count(group)
-            self._journal.stored(group, self._progress)
-        self.wait()
-        self._watch(self._progress)
-
-    def _count(self, group: Sequence[Answered]) -> None:
-        progress = self._progress
-        for request, responses in group:
-            progress.done += len(responses)
-            progress.by_condition[request.calls[0].condition] += len(responses)
-            for response in responses:
-                if response.finish == "error":
-                    progress.errors += 1
-                    progress.by_kind[kind_of(response.error)] += 1
-        spent = self._budget.spent
-        progress.tokens, progress.money = spent.tokens, spent.money

@@ -13,29 +13,32 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from quaver.collect.database import Database
+from quaver.collect.receipt import Receipt
+from quaver.collect.spill import Spill, SpillFile
 from quaver.collect.tables import (
     COLUMNS,
     INSERT,
     PLACE,
     WRITTEN,
     response_of,
-    row_of,
     written_prompt,
 )
-from quaver.models import Answered
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
-from quaver.secrets import Keys, without_keys
+from quaver.secrets import without_keys
 from quaver.terms import request_terms
 
 __all__ = ["Adopted", "Counts", "Store"]
 
 Stored = tuple[int, int, int, Response, Response | None]
+
+_SOURCE = "model, identity, provenance, reused"
 
 
 class Counts(NamedTuple):
@@ -113,30 +116,81 @@ class Store(Database):
             )
             return int(inserted.lastrowid or 0)
 
-    def write(self, answered: Sequence[tuple[Answered, int]]) -> None:
-        """Write requests with their responses, all or none, and wait until they are on the disk.
-
-        Args:
-            answered: Each with the number that ``register`` gave for its model.
+    def write(self, receipts: Sequence[Receipt]) -> None:
+        """Write responses, all or none, and wait until they are on the disk.
 
         Raises:
             StoreError: They could not be written. Where the disk is full they go into the space that
                 was set aside, and ``full`` says so.
         """
-        self._write_whatever_happens(lambda: self._insert(answered))
+        self._write_whatever_happens(lambda: self._insert(receipts, placed=True))
 
-    def _insert(self, answered: Sequence[tuple[Answered, int]]) -> None:
-        now, keys = time.time(), Keys()
-        rows, places, prompts = [], [], self._prompt_ids(request for (request, _), _ in answered)
-        for ((request, responses), source), prompt in zip(answered, prompts, strict=True):
-            first, asked = request.calls[0].repeat, request_terms(request)
-            for call, response in zip(request.calls, responses, strict=True):
-                seed = request.seed + call.repeat - first
-                rows.append((call.key, prompt, source, seed, now, asked, *row_of(response, keys)))
+    def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
+        rows, places, prompts = [], [], self._prompt_ids(one.messages for one in receipts)
+        terms = self._term_ids({one.terms for one in receipts})
+        for one, prompt in zip(receipts, prompts, strict=True):
+            first = one.calls[0].repeat
+            for call, row in zip(one.calls, one.rows, strict=True):
+                seed = one.seed + call.repeat - first
+                rows.append((call.key, prompt, one.source, seed, one.received, terms[one.terms], *row))
                 places.append(tuple(call))
-        self._write_terms(row[5] for row in rows)
-        self._db.executemany(INSERT, rows)
-        self._db.executemany(PLACE, places)
+        self._insert_many(INSERT, rows)
+        if placed:
+            self._insert_many(PLACE, places)
+
+    def spill(self) -> Spill:
+        """Where answers are kept until they are written; what a killed run left there is taken in first.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        self.take_in()
+        facts = {"study": self.noted("study"), "sources": self.rows(f"SELECT id, {_SOURCE} FROM sources")}
+        with self._translated():
+            return Spill(self._spilled, self._reserve, facts)
+
+    @property
+    def _spilled(self) -> Path:
+        return self._path.with_suffix(".spill")
+
+    def take_in(self) -> int:
+        """Write down what a run that was killed had been answered and had not written.
+
+        Returns:
+            How many responses were not stored already.
+
+        Raises:
+            StoreError: They could not be written.
+        """
+        with self._translated():
+            left = SpillFile(self._spilled)
+            new = [one for one in left.receipts() if self._lacks(one)]
+            if new:
+                known = {number: self.register(*facts) for number, facts in left.sources.items()}
+                placed = self.noted("study") == left.study
+                new = [one._replace(source=known[one.source]) for one in new]
+                self._write_whatever_happens(lambda: self._take_in(new, placed=placed))
+            self._spilled.unlink(missing_ok=True)
+        return sum(len(one.calls) for one in new)
+
+    def _take_in(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
+        self._insert(receipts, placed=placed)
+        if not placed:  # the study has changed since: its calls find their answers by key
+            self._db.execute("DELETE FROM meta WHERE name = 'study'")
+
+    def waiting(self) -> int:
+        """How many responses of a run that was killed the next run will take in."""
+        with self._translated():
+            return sum(len(one.calls) for one in SpillFile(self._spilled).receipts() if self._lacks(one))
+
+    def _lacks(self, one: Receipt) -> bool:
+        """Whether something of a receipt would be new to the store."""
+        known = self.answered([call.key for call in one.calls])
+        finish = COLUMNS.split(", ").index("finish")
+        return any(
+            call.key not in known or (known[call.key].finish == "error" != row[finish])
+            for call, row in zip(one.calls, one.rows, strict=True)
+        )
 
     def adopt(self, adopted: Sequence[Adopted]) -> None:
         """Write responses that were asked for elsewhere, all or none.
@@ -145,30 +199,33 @@ class Store(Database):
             StoreError: They could not be written.
         """
         with self._translated(), self._transaction():
-            prompts = self._prompt_ids(one.request for one in adopted)
-            terms = [request_terms(one.request) for one in adopted]
+            prompts = self._prompt_ids(written_prompt(one.request.prompt.messages) for one in adopted)
+            asked = [request_terms(one.request) for one in adopted]
+            terms = self._term_ids(set(asked))
             rows = [
-                (one.call.key, prompt, one.source, one.seed, one.received, asked, *one.row)
-                for one, prompt, asked in zip(adopted, prompts, terms, strict=True)
+                (one.call.key, prompt, one.source, one.seed, one.received, terms[under], *one.row)
+                for one, prompt, under in zip(adopted, prompts, asked, strict=True)
             ]
-            self._write_terms(terms)
-            self._db.executemany(INSERT, rows)
-            self._db.executemany(PLACE, [tuple(one.call) for one in adopted])
+            self._insert_many(INSERT, rows)
+            self._insert_many(PLACE, [tuple(one.call) for one in adopted])
 
-    def _write_terms(self, terms: Iterable[str]) -> None:
-        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in set(terms)])
+    def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
+        """Write terms down where they are new; their numbers."""
+        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
+        find = "SELECT id FROM terms WHERE asked = ?"
+        return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
 
-    def _prompt_ids(self, requests: Iterable[Request]) -> list[int]:
+    def _prompt_ids(self, prompts: Iterable[str]) -> list[int]:
         """Write the prompts down; requests of the same prompt come one after the other and share it."""
         last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
         ids, rows, last = [], [], None
-        for request in requests:
-            if request.prompt.messages is not last:
-                last = request.prompt.messages
+        for messages in prompts:
+            if messages != last:
+                last = messages
                 last_id += 1
-                rows.append((last_id, written_prompt(last)))
+                rows.append((last_id, messages))
             ids.append(last_id)
-        self._db.executemany("INSERT INTO prompts VALUES (?, ?)", rows)
+        self._insert_many("INSERT INTO prompts VALUES {rows}", rows)
         return ids
 
     # ---------------------------------------------------------------- the study's calls
@@ -203,7 +260,7 @@ class Store(Database):
                 ),
             )
             self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
-            self._db.executemany(PLACE, calls)
+            self._insert_many(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
     def set_aside(self, rows: Sequence[int]) -> None:

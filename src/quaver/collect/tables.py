@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from json.encoder import encode_basestring
 from typing import Any
 
 from quaver.collect.tallies import REFILL, TALLIES, WRITTEN
@@ -87,7 +88,7 @@ COLUMNS = (
 )
 INSERT = f"""
 INSERT INTO responses (key, prompt, source, seed, received, terms, {COLUMNS})
-VALUES (?, ?, ?, ?, ?, (SELECT id FROM terms WHERE asked = ?), {", ".join("?" * len(COLUMNS.split(", ")))})
+VALUES {{rows}}
 ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
     seed = excluded.seed, received = excluded.received, terms = excluded.terms,
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
@@ -96,17 +97,17 @@ WHERE responses.finish = 'error' AND excluded.finish != 'error'
 PLACE = """
 INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
 SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key = c.parent)
-FROM (SELECT ? AS key, ? AS condition, ? AS item, ? AS repeat, ? AS parent) c
-JOIN responses r ON r.key = c.key
+FROM (SELECT column1 AS key, column2 AS condition, column3 AS item, column4 AS repeat, column5 AS parent
+      FROM (VALUES {rows})) c
+CROSS JOIN responses r ON r.key = c.key
 """
-"""A call's place; its values stand in a call's order, as Python 3.14 asks for."""
-
-_DUMPS = json.JSONEncoder(ensure_ascii=False).encode
+"""Calls' places; a row's values stand in a call's order."""
 
 
 def written_prompt(messages: Sequence[Message]) -> str:
     """A prompt's messages as JSON: a list of role and content."""
-    return _clean(_DUMPS(messages))
+    said = (f'["{role}", {encode_basestring(content)}]' for role, content in messages)
+    return _clean(f"[{', '.join(said)}]")
 
 
 def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:

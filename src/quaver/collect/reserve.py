@@ -1,0 +1,119 @@
+"""Disk space set aside beside a store, and given up when the disk is full: what was answered finds room."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["Reserve", "is_full"]
+
+_LEAST = 16 * 2**20
+"""Bytes that are set aside before anything is known of the answers' weight."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_ROOM = 2**20
+"""A disk without room for so many bytes is full when SQLite speaks of an I/O error."""
+
+
+class Reserve:
+    """A file that takes up space until it is needed. Its methods may be called from any thread.
+
+    Args:
+        path: The store's; the reserve lies beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_suffix(".reserve")
+        self._changing = threading.Lock()
+        self._size = 0
+        self.spent = False
+        """Whether the disk was full: the reserve was given up, or could not grow as it had to."""
+
+    def begin(self) -> None:
+        """Set space aside for a run.
+
+        Raises:
+            OSError: There is no room for it.
+        """
+        self.spent = False
+        self.cover(_LEAST)
+
+    def cover(self, wanted: int) -> None:
+        """Set aside at least so many bytes.
+
+        Raises:
+            OSError: There is no room for them; what was set aside before still is.
+        """
+        with self._changing:
+            if self.spent or wanted <= self._size:
+                return
+            size = wanted + wanted // 2 if self._size else wanted  # so that it grows seldom
+            try:
+                with self._path.open("ab") as file:
+                    _allocate(file.fileno(), self._size, size - self._size)
+            except OSError:
+                self.spent = self._size > 0
+                with suppress(OSError):
+                    os.truncate(self._path, self._size)
+                raise
+            self._size = size
+
+    def give_up(self) -> bool:
+        """Let go of the space, since the disk is full; whether there was any."""
+        with self._changing:
+            self.spent = True
+            had, self._size = self._size, 0
+            if had:
+                self._path.unlink(missing_ok=True)
+            return had > 0
+
+    def close(self) -> None:
+        """Remove the file, where this process made it: one that only looks must leave it."""
+        with self._changing:
+            if self._size:
+                with suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+                self._size = 0
+
+
+def _allocate(file: int, start: int, length: int) -> None:
+    """Take up blocks of the disk for good."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, start, length)
+        return
+    block = os.urandom(2**20)  # zeros may be stored as nothing
+    for _ in range(0, length, len(block)):
+        os.write(file, block)
+
+
+def is_full(error: Exception, folder: Path) -> bool:
+    """Whether an error says that a disk is full, in one of the ways in which systems and SQLite say so.
+
+    Args:
+        error: What was raised.
+        folder: Where something was being written.
+    """
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        code = {"full": sqlite3.SQLITE_FULL, "disk I/O": sqlite3.SQLITE_IOERR}.get(
+            next((word for word in ("full", "disk I/O") if word in str(error)), ""), 0
+        )
+    primary = code & 0xFF
+    return primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and not _has_room(folder))
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether a small file can be written there. The free space that a system reports knows no quota."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            _allocate(file.fileno(), 0, _NO_ROOM)
+    except OSError as error:
+        return error.errno not in _FULL
+    return True

@@ -1,0 +1,155 @@
+"""The one writer of a run: answers are kept at once, gathered, and written in groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from quaver.collect.budget import Budget
+from quaver.collect.feed import Feed
+from quaver.collect.journal import Journal
+from quaver.collect.progress import Progress, kind_of
+from quaver.collect.receipt import Receipt, receipt
+from quaver.collect.spill import Spill
+from quaver.collect.store import Store
+from quaver.models import Answered
+from quaver.records import Response
+from quaver.secrets import Keys
+
+__all__ = ["Kept", "Writer"]
+
+_GROUP, _GROUP_BYTES = 500, 2**20
+"""Responses, and their bytes, that are written together."""
+_SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
+"""Seconds between two writes, at least and at most; times as long as the last one took, in between. To
+write each answer alone would cost more than to ask."""
+_TAKES, _TOUCHES = 2.5, 6 * 2**10
+"""What an answer takes of a full disk: its bytes in the spill and in the database's journal, and the pages
+that its row touches besides."""
+
+
+class Kept(NamedTuple):
+    """An answer that a kill does not lose any more.
+
+    Attributes:
+        answered: The request and its responses.
+        receipt: The same as it is stored.
+        weight: Bytes.
+    """
+
+    answered: Answered
+    receipt: Receipt
+    weight: int
+
+
+class Writer:
+    """Gathers answers and writes them in groups.
+
+    Args:
+        store: Where they go.
+        spill: Where they are kept until then.
+        progress: Kept up to date.
+        sources: The number of each model in the store.
+        feeds: Told what is stored, by model.
+        budget: Says what was spent.
+        watch: Called after every group.
+        journal: Told what happens.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        spill: Spill,
+        progress: Progress,
+        sources: Mapping[str, int],
+        feeds: Mapping[str, Feed],
+        budget: Budget,
+        watch: Callable[[Progress], None],
+        journal: Journal,
+    ) -> None:
+        self._store, self._spill = store, spill
+        self._progress, self._sources, self._feeds = progress, sources, feeds
+        self._budget, self._watch, self._journal = budget, watch, journal
+        self._keys = Keys()
+        self._group: list[tuple[Kept, str]] = []
+        self._size = self._weight = 0
+        self._took = 0.0
+        self.wait()
+
+    @property
+    def full(self) -> bool:
+        """Whether the disk is full, and nothing more should be asked."""
+        return self._store.full is not None
+
+    def keep(self, model: str, answered: Answered) -> Kept:
+        """Keep an answer as soon as it is there; from any thread.
+
+        An answer that cannot be put down at all becomes an error, which can be asked again.
+        """
+        try:
+            made = receipt(answered, self._sources[model], self._keys)
+            return Kept(answered, made, self._spill.add(made))
+        except (ValueError, TypeError) as error:
+            request, _ = answered
+            why = f"the answer cannot be stored: {type(error).__name__}: {error}"[:500]
+            answered = request, [Response("", finish="error", error=why) for _ in request.calls]
+            made = receipt(answered, self._sources[model], self._keys)
+            return Kept(answered, made, self._spill.add(made))
+
+    def take(self, model: str, kept: Sequence[Kept]) -> None:
+        """Take in answers to be written with the next group."""
+        for one in kept:
+            self._group.append((one, model))
+            self._size += len(one.answered[1])
+            self._weight += one.weight
+
+    def give_up(self, model: str, error: Exception) -> None:
+        """A model is of no use any more."""
+        self._progress.given_up[model] = error
+        self._journal.given_up(model, error)
+
+    def is_due(self) -> bool:
+        """Whether a group is to be written now."""
+        return self._size >= _GROUP or self._weight >= _GROUP_BYTES or time.monotonic() >= self.due
+
+    def wait(self) -> None:
+        """Until a group is due again."""
+        self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
+
+    def flush(self, in_flight: int = 0) -> None:
+        """Write the group.
+
+        Args:
+            in_flight: Calls that are still to be answered, for which room is set aside.
+
+        Raises:
+            StoreError: It could not be written; it stays for another try, and in the spill.
+        """
+        if self._group:
+            began = time.monotonic()
+            self._store.write([kept.receipt for kept, _ in self._group])
+            self._spill.forget(kept.receipt for kept, _ in self._group)
+            self._took = time.monotonic() - began
+            stored, self._group, self._size, self._weight = self._group, [], 0, 0
+            for kept, model in stored:
+                self._feeds[model].stored(*kept.answered)
+            group = [kept.answered for kept, _ in stored]
+            self._count(group)
+            self._journal.stored(group, self._progress)
+            takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
+            self._store.reserve_at_least(int(takes))
+        self.wait()
+        self._watch(self._progress)
+
+    def _count(self, group: Sequence[Answered]) -> None:
+        progress = self._progress
+        for request, responses in group:
+            progress.done += len(responses)
+            progress.by_condition[request.calls[0].condition] += len(responses)
+            for response in responses:
+                if response.finish == "error":
+                    progress.errors += 1
+                    progress.by_kind[kind_of(response.error)] += 1
+        spent = self._budget.spent
+        progress.tokens, progress.money = spent.tokens, spent.money
