@@ -17,10 +17,12 @@ from quaver.collect.misasked import misasked
 from quaver.collect.sole_writer import sole_writer
 from quaver.collect.store import Store
 from quaver.concluding import Conclusions
+from quaver.design import keys
 from quaver.design.experiment import Experiment, resolve
 from quaver.design.lock_file import fingerprint, lock_document
 from quaver.design.paraphrase import ToAsk
 from quaver.design.plan import Plan
+from quaver.design.rekeying import rekeyed
 from quaver.design.spec import StudySpec
 from quaver.design.study_file import Source
 from quaver.errors import ModelError, StoreError
@@ -230,22 +232,50 @@ class Resolved:
                 "nothing has been collected for this study yet", where=str(self.folder), fix="quaver run"
             )
         with self.files.store() as store:
-            if not store.placed(self.fingerprint):
+            if not self._is_placed(store):
                 with sole_writer(self.folder):
                     self.place(store)
             yield store
 
     def place(self, store: Store) -> None:
         """See to it that the store's calls are those of the study as it stands."""
-        if store.placed(self.fingerprint):
+        if self._is_placed(store):
             return
+        self._rekey(store)
         counts = store.counts()
         calls: Iterator[Call] = iter(())
         if counts.answered + counts.unplaced:
             calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
         ids = [item.id for item in self.experiment.items]
         store.place(self.fingerprint, self.experiment.conditions, ids, calls)
+        store.note("recipe", str(keys.RECIPE))
         self.note_misasked(store)
+
+    def _is_placed(self, store: Store) -> bool:
+        return store.placed(self.fingerprint) and store.recipe == keys.RECIPE
+
+    def _rekey(self, store: Store) -> None:
+        """Put answers that were stored by another recipe under the keys of today's.
+
+        Raises:
+            StoreError: This version does not know that recipe.
+        """
+        kept = store.recipe
+        counts = store.counts()
+        if kept == keys.RECIPE or not counts.answered + counts.unplaced:
+            return
+        if kept not in keys.RECIPES or kept > keys.RECIPE:
+            stored = counts.answered + counts.unplaced
+            raise StoreError(
+                "the answers have keys that this version of Quaver cannot make",
+                where=str(self.folder),
+                expected=f"keys by recipe {', '.join(map(str, keys.RECIPES))}",
+                found=f"recipe {kept}; all {stored:,} stored answers would be asked again",
+                fix="use the version of Quaver that stored them, or a newer one",
+            )
+        old = Plan(self.experiment, self.plan.identities, self.plan.most_logprobs, recipe=kept)
+        pairs = (pair for model in self.served for pair in rekeyed(old, self.plan, model, store.answered))
+        store.rekey(pairs, keys.RECIPE)
 
     def misasked(self, store: Store) -> int:
         """How many answers of the study were asked under other terms than their keys say.

@@ -61,6 +61,7 @@ class Standing:
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
         misasked: Answers that were asked without the JSON schema that they should follow.
+        left_behind: Answers of earlier designs that kept the keys of an older recipe.
         discarded: Replies that could not be used; the tokens that they took are among the others.
         waiting: Answers of a run that was killed, which the next run takes in.
     """
@@ -82,6 +83,7 @@ class Standing:
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
     misasked: int = 0
+    left_behind: int = 0
     discarded: int = 0
     waiting: int = 0
 
@@ -93,6 +95,11 @@ class Standing:
             told.append(
                 f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
                 "they should follow; `quaver run --retry-unconstrained` asks again, and keeps the old ones"
+            )
+        if self.left_behind:
+            told.append(
+                f"{self.left_behind:,} answers fit no call of the study as it is and kept the keys of an "
+                "older Quaver; a study file that wants them again would ask them again"
             )
         return told
 
@@ -183,6 +190,7 @@ def standing(
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
         misasked=misasked,
+        left_behind=int((store.noted("left_behind") if store else None) or 0),
         discarded=sum(one.discarded for one in entries),
         waiting=store.waiting() if store and process is None else 0,
     )

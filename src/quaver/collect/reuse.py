@@ -44,11 +44,12 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
         How many answers came from each.
 
     Raises:
-        StoreError: A folder holds no study's answers.
+        StoreError: A folder holds no study's answers, or they have keys of another version.
     """
     taken: Counter[str] = Counter()
     with ExitStack() as stack:
         others = {name: stack.enter_context(Elsewhere(folder)) for name, folder in folders.items()}
+        _check_recipes(others, store)
         sources: dict[tuple[str, int, str], int] = {}
         unread = iter(requests)
         while chunk := list(islice(unread, _CHUNK)):
@@ -58,6 +59,23 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
                 store.adopt(adopted)
                 taken[name] += len(adopted)
     return +taken  # without those that gave none
+
+
+def _check_recipes(others: Mapping[str, Elsewhere], store: Store) -> None:
+    """See to it that the same call has the same key there.
+
+    Raises:
+        StoreError: Another study's keys are made by another recipe.
+    """
+    for name, other in others.items():
+        if other.recipe != store.recipe:
+            raise StoreError(
+                "the answers of another study have keys of another version of Quaver",
+                where=name,
+                expected=f"keys by recipe {store.recipe}",
+                found=f"recipe {other.recipe}; none of its answers would be found",
+                fix="bring it up to date with `quaver status` on that study, or update Quaver",
+            )
 
 
 def _adopted(
@@ -107,6 +125,8 @@ class Elsewhere:
             self._db = self._opened("mode=ro")
             known = {row[1] for row in self._db.execute("PRAGMA table_info(responses)")}
             self._knows_terms = "terms" in known
+            recipe = self._db.execute("SELECT value FROM meta WHERE name = 'recipe'").fetchone()
+            self.recipe = int(recipe[0]) if recipe else 1
             if not {"key", "text", "finish"} <= known:
                 raise sqlite3.DatabaseError("no responses are stored in it")
         except sqlite3.Error as error:

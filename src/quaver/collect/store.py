@@ -263,6 +263,34 @@ class Store(Database):
             self._insert_many(PLACE, calls)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
+    @property
+    def recipe(self) -> int:
+        """The number of the recipe by which its keys were made; the first one was not noted."""
+        return int(self.noted("recipe") or 1)
+
+    def rekey(self, keys: Iterable[tuple[bytes, bytes]], recipe: int) -> int:
+        """Put answers under the keys of another recipe, all or none.
+
+        Args:
+            keys: The old key and the new one of each call that may be answered.
+            recipe: The number of the new recipe.
+
+        Returns:
+            How many answers fit none of the old keys, and keep theirs.
+        """
+        with self._translated(), self._transaction():
+            before = self._db.total_changes
+            sql = "UPDATE responses SET key = ? WHERE key = ?"
+            self._db.executemany(sql, ((new, old) for old, new in keys))
+            changed = self._db.total_changes - before
+            left = (
+                int(self._db.execute("SELECT count(*) FROM responses WHERE length(key) = 16").fetchone()[0])
+                - changed
+            )
+            facts = {"recipe": recipe, "left_behind": left}
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+        return left
+
     def set_aside(self, rows: Sequence[int]) -> None:
         """Have the calls of some answers, and of the follow-ups that quote these, asked again.
 

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from importlib.metadata import version
 from typing import Any
 
+from quaver.design import keys
 from quaver.design.experiment import Experiment
 from quaver.design.follow_ups import FollowUp
 from quaver.design.prompts import messages_of
@@ -43,7 +44,7 @@ def lock_document(
         A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
         the first item), ``variants`` (each with its prompt for the first item), ``notes`` (on how the
         variants were chosen), ``decodings``, ``follow_ups`` (what each says after an answer),
-        ``conditions``, ``calls``, ``models``, ``evaluators`` and ``versions``.
+        ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators`` and ``versions``.
     """
     first = experiment.items[0]
     variants = []
@@ -67,6 +68,7 @@ def lock_document(
         "follow_ups": {name: _asked(one) for name, one in experiment.follow_ups.items()},
         "conditions": [asdict(condition) for condition in experiment.conditions],
         "calls": experiment.calls,
+        "keys": {"recipe": keys.RECIPE},
         "models": {name: dict(facts) for name, facts in models.items()},
         "evaluators": dict(rules),
         "versions": {name: version(name) for name in _LIBRARIES},

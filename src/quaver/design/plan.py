@@ -102,7 +102,7 @@ class Plan:
         self.experiment = experiment
         self.identities = identities
         self.recipe = keys.RECIPE if recipe is None else recipe
-        self._most_logprobs = most_logprobs
+        self.most_logprobs = most_logprobs
         self._orders: dict[Hashable, list[int]] = {}
         self._writers = [PromptWriter(variant, experiment.labels) for variant in experiment.variants]
 
@@ -299,7 +299,7 @@ class Plan:
         decoding = self.experiment.decoding(condition)
         if not condition.follow_up:
             return decoding
-        most = self._most_logprobs.get(condition.model, 0)
+        most = self.most_logprobs.get(condition.model, 0)
         return replace(decoding, name=condition.follow_up, logprobs=min(decoding.logprobs, most))
 
     def _all_requests(self, model: str) -> Iterator[Request]:
