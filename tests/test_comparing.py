@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,67 @@ def test_two_functions_and_a_bound_on_the_terminal(
     assert "nearest: accuracy" in done.stdout
     done = typed("compare", "a", "b", "--function", "older=functions:same")
     assert (done.returncode, "unknown model 'older'" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("by", ["wording", "variant", "model", "evaluator"])
+def test_the_original_is_what_the_others_are_compared_with(tmp_path: Path, by: str) -> None:
+    # Prompts are asked in the order of their beginnings: "About" and "a" come before the original.
+    text = STUDY.replace("{name: fake,", "{name: zeta,") + (
+        "  - {name: alpha, use: function}\n"
+        "variants:\n  - {use: wordings, texts: {about: About this. Positive?, any: A positive one?}}\n"
+        "evaluators: [label_match, exact]\n"
+    )
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(text)
+    one = quaver.Study.open(tmp_path, functions={"zeta": right, "alpha": right})
+    one.run()
+    first = {
+        "wording": "original",
+        "variant": "wording=original",
+        "model": "zeta",
+        "evaluator": "label_match",
+    }
+    assert compare(one, by=by, measures=["accuracy"]).before == f"{by} {first[by]}"
+
+
+def test_no_label_is_told_from_a_label_called_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = STUDY.replace("labels: [positive, negative]", "labels: [positive, None, none of them]").replace(
+        "  gold: truth\n", ""
+    )
+    (tmp_path / "functions.py").write_text(
+        "def told(text, prompt):\n"
+        "    return 'positive' if 'Is' in prompt else 'None' if '1' in text else '-'\n"
+    )
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def quaver_here(*command: str) -> str:
+        given = (*command, "--function", "fake=functions:told")
+        done = here(tmp_path, *given, monkeypatch=monkeypatch, capsys=capsys)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for name, asked in (("first", "Is this"), ("second", "This")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "items.csv").write_text("id,text\ni0,thing 0\ni1,thing 1\n")
+        (folder / "study.yaml").write_text(f"name: {name}\n{text.replace('Is this', asked)}")
+        quaver_here("run", name)
+    stdout = quaver_here("compare", "first", "second")
+    told = {line.split()[0]: line.split("  ") for line in stdout.splitlines() if line.startswith("i")}
+    assert [cell.strip() for cell in told["i0"] if cell.strip()] == ["i0", "positive", "no label"]
+    assert [cell.strip() for cell in told["i1"] if cell.strip()] == ["i1", "positive", "None"]
+    flips = json.loads(quaver_here("compare", "first", "second", "--json"))["flips"]
+    assert {one["item"]: one["after"] for one in flips} == {"i0": None, "i1": "None"}
+
+
+def test_no_label_may_have_the_name_of_no_label(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY.replace("[positive, negative]", "[positive, No label]"))
+    with pytest.raises(QuaverError, match="'no label' is what answers without a label are called"):
+        quaver.Study.open(tmp_path, functions={"fake": right})
+    frame = pl.DataFrame({"item": [1, 2], "label": ["no label", None]})
+    with pytest.raises(MeasureError, match="a label called 'no label'"):
+        quaver.label_shares(frame, missing="category")
+    assert len(quaver.label_shares(frame)) == 1

@@ -19,6 +19,7 @@ from quaver.levels import short
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.conclusions import ESTIMATED, VERDICTS
 from quaver.measure.multiple import adjusted
+from quaver.measure.originals import ORIGINAL
 from quaver.measure.paired import paired_differences
 from quaver.notebook import html_table
 from quaver.plugins import Measurement
@@ -135,7 +136,8 @@ def compare(
         before: One side.
         after: The other; without it, ``by`` is needed.
         by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared.
-        reference: The level that the others are compared with; the first, if left out.
+        reference: The level that the others are compared with; if left out the original, else the first in
+            the study's own order.
         measures: Their names; those of the studies' files, if left out.
         fail_if: Bounds that fail where a difference's whole interval is beyond them: ``accuracy < -0.02``.
             However many differences they are about, together they fail by chance at most as often as one
@@ -220,7 +222,7 @@ def _within(
         )
     if by not in columns:
         raise UnknownName("column", by, columns, where="--by")
-    levels = frame[by].drop_nulls().unique(maintain_order=True).to_list()
+    levels = _in_design_order(study, frame, by)
     if reference is not None and reference not in levels:
         raise UnknownName(f"level of {by}", reference, levels, where="--reference")
     first = reference or (levels[0] if levels else "")
@@ -252,6 +254,29 @@ def _within(
         left_out=tuple(dict.fromkeys(told)),
         judgements=_judged(bounds, found, differences, resampling),
     )
+
+
+def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
+    """A column's levels: the original first, then as the study names them, not as they were asked."""
+    experiment = study.experiment
+    named: dict[str, Sequence[str | None]] = {
+        "model": [one.model for one in experiment.conditions],
+        "decoding": [one.decoding for one in experiment.conditions],
+        "variant": [one.id for one in experiment.variants],
+        "evaluator": [one.title for one in study.spec.evaluators],
+    }
+    there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
+    known = named.get(by, [one.factors.get(by) for one in experiment.variants])
+    levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
+    levels += [level for level in there if level not in levels]
+    if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
+        alone = frame.group_by(by).agg(pl.col(ORIGINAL).fill_null(value=False).all())
+        originals = alone.filter(pl.col(ORIGINAL) & pl.col(by).is_not_null())[by].to_list()
+    else:
+        originals = [ORIGINAL]
+    if len(originals) == 1 and originals[0] in levels:
+        levels.sort(key=lambda level: level != originals[0])
+    return levels
 
 
 def _called(study: Study, other: Study) -> str:
@@ -311,7 +336,7 @@ def _changes(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], i
         names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
         if names not in found:
             found[names] = _counted_changes(sides, names)
-        return found[names].get(tuple(str(cell.get(name)) for name in names), 0)
+        return found[names].get(tuple(cell.get(name, "") for name in names), 0)
 
     return changed
 
@@ -324,7 +349,9 @@ def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], i
     ]
     both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
     moved = both.filter(pl.col("labels") != pl.col("labels_after"))
-    return {tuple(map(str, row[:-1])): row[-1] for row in moved.group_by(list(by)).len().iter_rows()}
+    counted = moved.group_by(list(by)).len().iter_rows()
+    # A factor that does not apply has no level, which is "" in a cell.
+    return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
 
 
 def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Callable[[], list[Estimate]]:

@@ -15,6 +15,7 @@ import polars as pl
 
 __all__ = [
     "ANNOTATION_COLUMNS",
+    "NO_LABEL",
     "UNFOLLOWED",
     "Call",
     "Condition",
@@ -40,6 +41,9 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """What became of an answer: the first of these that applies."""
+
+NO_LABEL: Final = "no label"
+"""What answers without a label are called where labels are shown or counted; no label may have this name."""
 
 
 # ---------------------------------------------------------------------------- design

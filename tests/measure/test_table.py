@@ -2,9 +2,8 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError, UnknownName
-from quaver.measure.cell import MISSING
 from quaver.measure.table import cells, frame_of
-from quaver.records import Label, LabelSet
+from quaver.records import NO_LABEL, Label, LabelSet
 
 FRAME = pl.DataFrame(
     {
@@ -27,7 +26,7 @@ def test_codes_and_what_is_missing():
 
 def test_missing_as_a_category_leaves_what_was_not_asked():
     (cell,) = cells(FRAME, raters=("repeat",), missing="category")
-    assert cell.labels == ("10", "a", "b", MISSING)
+    assert cell.labels == ("10", "a", "b", NO_LABEL)
     assert cell.codes[:, 0].tolist() == [[2, 1], [3, 0], [1, -1]]
 
 

@@ -48,7 +48,7 @@ def test_within_parts():
 
 @pytest.mark.parametrize(
     ("options", "where"),
-    [({"kind": "sorted"}, "view"), ({"kind": "balanced", "across": "temperature"}, "across")],
+    [({"kind": "sorted"}, "kind"), ({"kind": "balanced", "across": "temperature"}, "across")],
 )
 def test_bad_input(options, where):
     with pytest.raises(MeasureError) as caught:

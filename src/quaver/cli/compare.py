@@ -10,12 +10,15 @@ import typer
 
 from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
 from quaver.levels import short
+from quaver.records import NO_LABEL
 
 if TYPE_CHECKING:
     from quaver.comparing import Comparison
     from quaver.records import Estimate
 
 _MOST_FLIPS = 20
+_ABSENT = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}
+"""What stands for a null, by column; a label may be called None."""
 
 
 def command(
@@ -27,7 +30,8 @@ def command(
         str | None, typer.Option(help="Compare this column's levels in one study: model, variant, a factor.")
     ] = None,
     reference: Annotated[
-        str | None, typer.Option(help="The level that others are compared with; the first, if left out.")
+        str | None,
+        typer.Option(help="The level that others are compared with; the original or first, if left out."),
     ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="A measure; the studies' own by default. May be repeated.")
@@ -123,11 +127,15 @@ def _show_flips(found: Comparison, most: int) -> None:
     )
     if not most:
         return
+    has_gold = ["gold"] * (flips["gold"].null_count() < flips.height)
     varying = [
-        c for c in flips.columns if c in ("item", "before", "after", "gold") or flips[c].n_unique() > 1
+        c for c in flips.columns if c in ("item", "before", "after", *has_gold) or flips[c].n_unique() > 1
     ]
     rows: list[tuple[Any, ...]] = [
-        tuple(short(str(value)) if value is not None else "none" for value in row)
+        tuple(
+            _ABSENT.get(name, "") if value is None else short(str(value))
+            for name, value in zip(varying, row, strict=True)
+        )
         for row in flips.select(varying).head(most).iter_rows()
     ]
     screen.print(table(varying, rows))

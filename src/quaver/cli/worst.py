@@ -18,6 +18,7 @@ from quaver.cli.screen import (
     table,
 )
 from quaver.levels import short
+from quaver.records import NO_LABEL
 
 if TYPE_CHECKING:
     from quaver.worst_items import Worst
@@ -88,7 +89,7 @@ def _answers(answers: pl.DataFrame) -> object:
     counted = answers.group_by(*told, "variant", "label", "status", "output", maintain_order=True).len()
     rows = []
     for row in counted.iter_rows(named=True):
-        why = "valid, no label" if row["status"] == "valid" else row["status"]
+        why = f"{NO_LABEL} ({row['status'].replace('_', ' ')})" if row["status"] != "no_label" else NO_LABEL
         label = row["label"] if row["label"] is not None else why
         output = "" if row["output"] is None else _short(row["output"], _LONG) or "(empty)"
         rows.append((*(row[name] for name in told), short(row["variant"]), row["len"], label, output))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.encode import encode, ordered
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
@@ -20,6 +21,7 @@ from quaver.seeds import derive
 __all__ = ["baseline"]
 
 
+@guarded
 def baseline(
     annotations: Any,
     kind: Literal["noisy", "random"],
@@ -54,8 +56,6 @@ def baseline(
     frame = frame_of(annotations)
     if label not in frame.columns:
         raise UnknownColumn(label, frame.columns, where="label")
-    if kind not in ("noisy", "random"):
-        raise MeasureError("unknown baseline", where="kind", expected="noisy or random", found=repr(kind))
     if not 0 <= share <= 1:
         raise MeasureError("not a share", where="share", expected="from 0 to 1", found=repr(share))
     codes, values = encode(frame[label], label)

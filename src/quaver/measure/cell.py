@@ -12,10 +12,7 @@ from quaver.errors import MeasureError
 from quaver.measure.bootstrap import Units
 from quaver.measure.encode import Codes, Encoded
 
-__all__ = ["MISSING", "UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts", "never_labelled"]
-
-MISSING = "no label"
-"""The name of the further label that ``missing="category"`` makes."""
+__all__ = ["UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts", "never_labelled"]
 
 UNDECIDED = "valid, without a label"
 """The kind of the answers that did as they were asked and prefer no label: tied scores."""
@@ -30,7 +27,7 @@ class Cell:
     Attributes:
         where: The cell: the value of each column in ``by``.
         codes: Label codes, shape (items, strata, raters); -1 where there is none.
-        labels: The label of each code. With ``missing="category"`` the last is `MISSING`.
+        labels: The label of each code. With ``missing="category"`` the last is `NO_LABEL`.
         items: The items' ids, sorted.
         strata: What each stratum is, by column.
         raters: The raters' names, sorted.

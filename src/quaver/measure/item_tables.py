@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from quaver.errors import MeasureError
 from quaver.measure import Frame, guarded
 from quaver.measure.pairs import Pairs
 from quaver.measure.roles import Columns
@@ -102,10 +103,14 @@ def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
     Returns:
         Rows of that table, the most sensitive first; items that nothing moves are left out.
 
+    Raises:
+        MeasureError: It is another table, annotations for instance.
+
     >>> items = pl.DataFrame({"item": ["a", "b", "c"], "sensitivity": [0.0, 0.4, 0.9]})
     >>> most_sensitive(items, n=1)["item"].to_list()
     ['c']
     """
+    _check(items, "sensitivity")
     return _first(items.filter(pl.col("sensitivity") > 0), "sensitivity", n, descending=True)
 
 
@@ -121,12 +126,28 @@ def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) ->
     Returns:
         Rows of that table, the least consistent first.
 
+    Raises:
+        MeasureError: It is another table, annotations for instance.
+
     >>> columns = {"item": ["a", "b"], "sensitivity": [0.9, 0.8], "consistency": [0.6, 0.2]}
     >>> least_consistent(pl.DataFrame(columns))["item"].to_list()
     ['b', 'a']
     """
+    _check(items, "sensitivity", "consistency")
     moved = items.filter((pl.col("sensitivity") > above) & pl.col("consistency").is_not_null())
     return _first(moved, "consistency", n, descending=False)
+
+
+def _check(items: pl.DataFrame, *needed: str) -> None:
+    for name in ("item", *needed):
+        if name not in items.columns:
+            raise MeasureError(
+                "this table does not say how sensitive each item is",
+                where="items",
+                expected="what item_stability gives",
+                found=f"columns {', '.join(items.columns[:8])}{', …' * (len(items.columns) > 8)}",
+                fix="give item_stability(annotations, by=[…]) the annotations of one evaluator first",
+            )
 
 
 def _first(items: pl.DataFrame, column: str, n: int, *, descending: bool) -> pl.DataFrame:

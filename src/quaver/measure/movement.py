@@ -15,11 +15,10 @@ import polars as pl
 
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Floats
-from quaver.measure.cell import MISSING
 from quaver.measure.one_thread import one_thread
-from quaver.measure.roles import UnknownColumn
+from quaver.measure.roles import ColumnReader, UnknownColumn
 from quaver.measure.table import frame_of
-from quaver.records import Estimate, LabelSet
+from quaver.records import NO_LABEL, Estimate, LabelSet
 
 __all__ = ["adjusted_tau", "label_movement"]
 
@@ -68,7 +67,7 @@ def label_movement(
         The estimates; none where there are no annotations.
 
     Raises:
-        MeasureError: A column is missing.
+        MeasureError: A column is missing, or the annotations are of several evaluators.
 
     Two items, each asked in two formats; both are a by letters, and one of them by names:
 
@@ -85,10 +84,11 @@ def label_movement(
     given = frame_of(annotations)
     if given.is_empty():
         return []
+    ColumnReader(given, {}).one_evaluator(())
     known = list(labels.codes)
     frame = _text(given, factors, known)
     factors = {**factors, "gold": _gold(frame, known)}
-    names = [*known, MISSING]
+    names = [*known, NO_LABEL]
     found: list[Estimate] = []
     for factor, levels in factors.items():
         if len(levels) > 1:
@@ -113,7 +113,7 @@ def _text(frame: pl.DataFrame, factors: Mapping[str, Sequence[str]], known: Sequ
     wanted = ["item", *factors, *(["gold"] if "gold" in frame.columns else [])]
     return frame.select(
         *(pl.col(column).cast(pl.String) for column in dict.fromkeys(wanted)),
-        pl.when(label.is_in(known)).then(label).otherwise(pl.lit(MISSING)).alias("label"),
+        pl.when(label.is_in(known)).then(label).otherwise(pl.lit(NO_LABEL)).alias("label"),
     )
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from quaver.arguments import shown
 from quaver.errors import MeasureError, UnknownName
-from quaver.measure.cell import MISSING, UNDECIDED, Ints
+from quaver.measure.cell import UNDECIDED, Ints
 from quaver.measure.encode import Codes, Encoded, combine, encode, ordered
-from quaver.records import LabelSet
+from quaver.records import NO_LABEL, LabelSet
 
 __all__ = ["ColumnReader", "Columns", "UnknownColumn"]
 
@@ -117,7 +117,7 @@ class ColumnReader:
         """Why a row has no label: its status, or what can be told without one; -1 where it has one."""
         empty = self.empty
         kinds = np.where(empty, 0, 1).astype(np.int64)
-        values = [MISSING, "not in the label set", UNDECIDED]
+        values = [NO_LABEL, "not in the label set", UNDECIDED]
         for name in self.of("status"):
             status = encode(self._frame[name], name)
             valid = np.array([value == "valid" for value in status.values] + [False])[status.codes]

@@ -14,10 +14,10 @@ import polars as pl
 
 from quaver.arguments import shown
 from quaver.errors import MeasureError
-from quaver.measure.cell import MISSING, Arrangement, Cell, Ints
+from quaver.measure.cell import Arrangement, Cell, Ints
 from quaver.measure.encode import Codes, combine, encode
 from quaver.measure.roles import ColumnReader, Columns
-from quaver.records import LabelSet
+from quaver.records import NO_LABEL, LabelSet
 
 __all__ = ["Missing", "cells", "checked", "frame_of"]
 
@@ -117,8 +117,15 @@ def cells(
     status = reader.status(label)
     cluster = None if group is None else encode(reader.column(group, "group"), group).codes
     if missing == "category":
+        if NO_LABEL in names:
+            raise MeasureError(
+                f"a label called {NO_LABEL!r}, which is what answers without a label are called",
+                where="annotations['label']",
+                expected="another name for it, where missing='category'",
+                found=NO_LABEL,
+            )
         label = np.where(label < 0, len(names), label).astype(np.int32)
-        names = (*names, MISSING)
+        names = (*names, NO_LABEL)
     columns_of = Arrangement(
         items=items,
         names=[" | ".join(value.values()) for value in items.values],

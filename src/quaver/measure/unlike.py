@@ -18,11 +18,11 @@ import polars as pl
 
 from quaver.measure import Frame, guarded
 from quaver.measure.bootstrap import Resampling, Units, bootstrap
-from quaver.measure.cell import MISSING
 from quaver.measure.intervals import Claim, estimate, mean_within
 from quaver.measure.means import differing, ratio
+from quaver.measure.roles import ColumnReader
 from quaver.measure.table import frame_of
-from quaver.records import Estimate, Unlike
+from quaver.records import NO_LABEL, Estimate, Unlike
 
 __all__ = ["unlike_answers", "unlike_shares"]
 
@@ -41,24 +41,29 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
     Returns:
         None where there are no annotations, or these columns are missing.
 
+    Raises:
+        MeasureError: The annotations are of several evaluators.
+
     Two of three wordings agree about the item; the third is unlike them:
 
     >>> found = unlike_answers({"item": [1, 1, 1], "variant": ["v", "w", "x"], "label": ["a", "a", "b"]})
     >>> found.variants.select("variant", "share").rows()
     [('x', 1.0), ('v', 0.0), ('w', 0.0)]
     """
-    counted = _counted(frame_of(annotations))
+    frame = frame_of(annotations)
+    ColumnReader(frame, {}).one_evaluator(())
+    counted = _counted(frame)
     if counted.is_empty():
         return None
     by_item = counted.group_by(*_KEYS, "label").agg(pl.col("len").sum())
-    unlike_it = (pl.col("label") != pl.col("mode")) | (pl.col("label") == MISSING)
+    unlike_it = (pl.col("label") != pl.col("mode")) | (pl.col("label") == NO_LABEL)
     joined = counted.join(_commonest(by_item, _KEYS), on=_KEYS, nulls_equal=True).with_columns(
         other=pl.when(unlike_it).then(pl.col("len")).otherwise(0)
     )
     items, variants, models = (_rates(joined, name) for name in ("item", "variant", "model"))
     whole = by_item.group_by("item", "label").agg(pl.col("len").sum())
     told = counted.group_by("item").agg(
-        pl.col("gold").first(), unlabelled=pl.col("len").filter(pl.col("label") == MISSING).sum()
+        pl.col("gold").first(), unlabelled=pl.col("len").filter(pl.col("label") == NO_LABEL).sum()
     )
     items = items.join(_commonest(whole, ("item",)), on="item", maintain_order="left")
     items = items.join(told, on="item", maintain_order="left")
@@ -158,14 +163,14 @@ def _shares(found: Unlike, frame: pl.DataFrame, name: str, resampling: Resamplin
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:
-    """The annotations counted, as text; `MISSING` where there is no label."""
+    """The annotations counted, as text; `NO_LABEL` where there is no label."""
     if frame.is_empty() or not {"item", "label", "variant"} <= set(frame.columns):
         return pl.DataFrame()
     wanted = ("model", "decoding", "variant", "item", "gold", "label")
     there = [name for name in wanted if name in frame.columns]
     text = frame.group_by(there).len().with_columns(pl.col(name).cast(pl.String) for name in there)
     gone = [pl.lit(None, pl.String).alias(name) for name in wanted if name not in there]
-    return text.with_columns(*gone, pl.col("label").fill_null(MISSING))
+    return text.with_columns(*gone, pl.col("label").fill_null(NO_LABEL))
 
 
 def _held(frame: pl.DataFrame) -> float | None:
@@ -179,7 +184,7 @@ def _held(frame: pl.DataFrame) -> float | None:
 
 def _commonest(counted: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The commonest label of each part, the first by name of several; no label only where all have none."""
-    last = pl.col("label") == MISSING
+    last = pl.col("label") == NO_LABEL
     ordered = counted.sort([*keys, last, -pl.col("len").cast(pl.Int64), "label"])
     return ordered.group_by(keys, maintain_order=True).first().select(*keys, mode="label")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from quaver.errors import MeasureError
+from quaver.measure import guarded
 from quaver.measure.encode import combine, encode
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
@@ -23,6 +23,7 @@ many for each level of a column as the level with the fewest has, by a seeded dr
 the items that have one at every level (and in every condition)."""
 
 
+@guarded
 def view(
     annotations: Any,
     kind: View,
@@ -70,10 +71,6 @@ def view(
     valid = _valid(frame, label, labels)
     if kind == "filtered":
         return frame.filter(pl.Series(valid))
-    if kind not in ("balanced", "matched"):
-        raise MeasureError(
-            "unknown view", where="view", expected="original, filtered, balanced or matched", found=repr(kind)
-        )
     rows = np.flatnonzero(valid)
     kept = frame[rows]
     part = _codes(kept, within)

@@ -10,11 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from quaver.records import Estimate
+from quaver.records import NO_LABEL, Estimate
 
 __all__ = ["NO_LABEL", "Results", "varying"]
 
-NO_LABEL = "no label"
 """How an answer without a label appears among label shares."""
 
 

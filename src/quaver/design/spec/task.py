@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from quaver.design.spec.part import Name, Part, PlacedError
-from quaver.records import Label, LabelSet, Level
+from quaver.records import NO_LABEL, Label, LabelSet, Level
 
 __all__ = ["LabelSpec", "TaskSpec"]
 
@@ -59,6 +59,11 @@ class TaskSpec(Part):
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
         seen: set[str] = set()
         for index, label in enumerate(labels):
+            if NO_LABEL in (label.code.casefold(), label.name.casefold()):
+                raise PlacedError(
+                    f"{NO_LABEL!r} is what answers without a label are called; give the label another name",
+                    index,
+                )
             if label.code in seen:
                 raise PlacedError(f"the label code {label.code!r} is given twice", index)
             seen.add(label.code)

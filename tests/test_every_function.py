@@ -1,0 +1,121 @@
+"""Every public function that takes annotations, given those of a study with several models and evaluators."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import polars as pl
+import pytest
+
+import quaver
+from quaver.errors import QuaverError
+from quaver.records import Estimate
+from quaver.study import Study
+
+TAKING = ("annotations", "items", "frame")
+NEEDED: dict[str, dict[str, Any]] = {
+    "baseline": {"kind": "random"},
+    "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
+    "consistency_matrix": {"of": "positive"},
+    "distributions": {"of": "sensitivity"},
+    "label_movement": {"factors": {"wording": ["original", "short"]}},
+    "mixed_logit": {"formula": "original ~ model"},
+    "view": {"kind": "filtered"},
+}
+"""Arguments without a default."""
+
+OF_SEVERAL = {
+    "baseline",
+    "evaluator_flips",
+    "mixed_logit",
+    "readiness",
+    "recovered_share",
+    "view",
+}
+"""Functions that tell evaluators apart themselves, or change the frame alone."""
+
+OF_ANOTHER_TABLE = {
+    "agreement": "unknown column 'rater'",
+    "least_consistent": "item_stability",
+    "most_sensitive": "item_stability",
+}
+"""Functions that take another table, and what their error says."""
+
+NAMES = [
+    name
+    for name in quaver.__all__
+    if inspect.isfunction(given := getattr(quaver, name))
+    and next(iter(inspect.signature(given).parameters), "") in TAKING
+]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    home = tmp_path_factory.mktemp("every")
+    rows = [f"i{n},text {n},{'positive' if n % 3 else 'negative'},{'ab'[n % 2]}" for n in range(9)]
+    (home / "items.csv").write_text("\n".join(["id,text,truth,party", *rows]) + "\n", encoding="utf-8")
+    given = {
+        "task": {"labels": ["positive", "negative"]},
+        "items": {
+            "source": str(home / "items.csv"),
+            "id": "id",
+            "text": "{{ text }}",
+            "gold": "truth",
+            "groups": ["party"],
+        },
+        "prompt": {"instruction": "Is this positive or negative?"},
+        "variants": [{"use": "wordings", "texts": {"short": "Positive or negative?"}}],
+        "repeats": 2,
+        "models": [{"name": name, "use": "function"} for name in ("one", "two")],
+        "evaluators": ["first_label", "label_match", "exact"],
+    }
+
+    def one(text: str, prompt: str) -> str:
+        n = int(text.split()[1])
+        return "hm" if n == 5 else "positive" if n % 3 or "Is" not in prompt else "negative"
+
+    def two(text: str, prompt: str) -> str:
+        return "Positive" if "Is" in prompt else "negative, not positive, or positive"
+
+    opened = Study.open(given, folder=home / "study", functions={"one": one, "two": two})
+    opened.run()
+    return opened
+
+
+def called(name: str, study: Study, frame: pl.DataFrame, **more: Any) -> Any:
+    needed = NEEDED.get(name, {})
+    if name == "label_movement":
+        needed = needed | {"labels": study.experiment.labels}
+    return getattr(quaver, name)(frame, **needed, **more)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: Study) -> None:
+    frame = study.annotations()
+    if name in OF_ANOTHER_TABLE:
+        with pytest.raises(QuaverError, match=OF_ANOTHER_TABLE[name]):
+            called(name, study, frame)
+        return
+    if name not in OF_SEVERAL:
+        with pytest.raises(QuaverError, match="annotations of several evaluators"):
+            called(name, study, frame)
+    else:
+        called(name, study, frame)
+    first = frame.filter(pl.col("evaluator") == "first_label")
+    alone = called(name, study, first)
+    assert alone is not None
+    if "by" in inspect.signature(getattr(quaver, name)).parameters and name not in OF_SEVERAL:
+        apart = called(name, study, frame, by=["evaluator"])
+        if isinstance(apart, list) and isinstance(alone, list):
+            # What is measured of each evaluator is what is measured of its annotations alone.
+            own = [one for one in apart if one.cell.get("evaluator") == "first_label"]
+            assert [value(one) for one in own] == [value(one) for one in alone]
+
+
+def value(one: Estimate) -> tuple[str, float | None]:
+    return one.measure, one.value
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(NAMES) > 40

@@ -1,0 +1,98 @@
+"""docs/r.md: its code counts every answer once, in R where that is there, and by the same steps in polars."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from quaver.study import Study
+
+PAGE = Path(__file__).parents[1] / "docs" / "r.md"
+LABELS = ["NA", "01", "T"]
+"""Labels that R takes for something else where it is not told otherwise."""
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report's tables of a study with two models and three evaluators."""
+    home = tmp_path_factory.mktemp("r")
+    rows = [f"i{n},text {n},{LABELS[n % 3]}" for n in range(6)]
+    (home / "items.csv").write_text("\n".join(["id,text,truth", *rows]) + "\n", encoding="utf-8")
+    study = {
+        "task": {"labels": LABELS},
+        "items": {"source": str(home / "items.csv"), "id": "id", "text": "{{ text }}", "gold": "truth"},
+        "prompt": {"instruction": "Which is it?"},
+        "variants": [{"use": "wordings", "texts": {"curt": "Which?"}}],
+        "models": [{"name": name, "use": "function"} for name in ("one", "two")],
+        "evaluators": ["first_label", "label_match", "exact"],
+        "measures": [{"use": "inter_pss"}],
+    }
+
+    def one(text: str, prompt: str) -> str:
+        n = int(text.split()[1])
+        return "hm" if n == 5 else LABELS[n % 3]
+
+    def two(text: str, prompt: str) -> str:
+        return one(text, prompt) if "is it" in prompt else "T"
+
+    opened = Study.open(study, folder=home / "study", functions={"one": one, "two": two})
+    opened.run()
+    return opened.report().parent
+
+
+# Six answers a variant and model: NA, 01, T, NA, 01, and one without a label; "two" says T when curt.
+COUNTED = {
+    ("wording=curt", "01"): 2,
+    ("wording=curt", "NA"): 2,
+    ("wording=curt", "T"): 7,
+    ("wording=curt", "no label"): 1,
+    ("wording=original", "01"): 4,
+    ("wording=original", "NA"): 4,
+    ("wording=original", "T"): 2,
+    ("wording=original", "no label"): 2,
+}
+
+
+def code() -> str:
+    return "\n".join(
+        re.findall(r"^```r\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    )
+
+
+def test_each_answer_is_counted_once(tables: Path) -> None:
+    said = code()
+    assert 'subset(annotations, evaluator == "first_label")' in said
+    strings = {"label": pl.String, "gold": pl.String}
+    frame = pl.read_csv(tables / "tables" / "annotations.csv", schema_overrides=strings, null_values=[""])
+    once = frame.filter(evaluator="first_label").with_columns(pl.col("label").fill_null("no label"))
+    counted = once.group_by("variant", "label").agg(pl.col("annotations").sum()).rows()
+    assert {(variant, label): n for variant, label, n in counted} == COUNTED
+    assert frame["annotations"].sum() == 3 * sum(COUNTED.values())
+
+
+def test_the_scores_that_are_shown_are_told_apart(tables: Path) -> None:
+    shown = re.search(r"scores\[, c\((.*?)\)\]", code())
+    assert shown is not None
+    columns = re.findall(r'"(\w+)"', shown[1])
+    frame = pl.read_csv(tables / "tables" / "estimates.csv", infer_schema_length=None)
+    scores = frame.filter(measure="inter_pss", evaluator="first_label").drop_nulls("value").select(columns)
+    assert scores.height == 2
+    assert scores.select("model", "decoding").is_unique().all()
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_r_gets_the_same_counts(tables: Path) -> None:
+    lines = code().replace("xtabs(", "found <- xtabs(")
+    show = 'write.table(as.data.frame(found), sep = ",", quote = FALSE, row.names = FALSE)\n'
+    done = subprocess.run(
+        ["Rscript", "-e", lines + show], cwd=tables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.partition("variant,label,Freq\n")[2].splitlines()
+    found = {tuple(row.split(",")[:2]): int(row.split(",")[2]) for row in rows}
+    assert found == COUNTED
