@@ -13,7 +13,7 @@ ROOT = Path(quaver.__file__).parent
 STAGES = {"design", "collect", "score", "measure", "report"}
 SHARED = [
     *("arguments", "cells", "errors", "label_cells", "records", "registry"),
-    *("secrets", "seeds", "shown", "spreadsheet"),
+    *("secrets", "seeds", "shown", "spreadsheet", "terms"),
 ]
 MAY = {("models/stored_answers.py", "collect")}
 """Recorded answers are read from a study's store."""

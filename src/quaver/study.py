@@ -506,8 +506,11 @@ class Study:
         """Where the report, its figures and its tables go."""
         return self.folder
 
-    def report(self) -> Path:
+    def report(self, folder: str | Path | None = None) -> Path:
         """Write ``report.html``, ``estimates.csv``, ``figures/`` and ``tables/``.
+
+        Args:
+            folder: Where to; the study's own folder if left out.
 
         Returns:
             The report's path.
@@ -525,7 +528,7 @@ class Study:
             stored = self._files.responses.exists()
             store = opened.enter_context(self._resolved.answers()) if stored else None
             path = write_report(
-                self.results,
+                self.results if folder is None else Path(folder),
                 lock=self.lock() | {"collection": self._collection()},
                 annotations=frame,
                 estimates=self.estimates(),
