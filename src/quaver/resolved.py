@@ -233,12 +233,8 @@ class Resolved:
             )
         with self.files.store() as store:
             if not self._is_placed(store):
-                if store.read_only:
-                    store.work_on_copy()
+                with sole_writer(self.folder):
                     self.place(store)
-                else:
-                    with sole_writer(self.folder):
-                        self.place(store)
             yield store
 
     def place(self, store: Store) -> None:

@@ -397,7 +397,7 @@ class Store(Database):
         quoting += " LEFT JOIN responses p ON p.id = c.parent"
         rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
         # A connection of its own: whoever writes the frame draws from another thread.
-        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
+        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
             rows = reader.execute((quoting if _quotes(reader) else plain) + rest)
             while part := list(islice(rows, chunk)):
                 yield [_stored(row, 3 + len(columns)) for row in part]
@@ -446,9 +446,7 @@ class Store(Database):
         return f"{last} {errors}"
 
     def note(self, name: str, value: str) -> None:
-        """Keep a short text under a name; not where nothing may be written."""
-        if self.read_only and not self.on_copy:
-            return
+        """Keep a short text under a name."""
         with self._translated():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
