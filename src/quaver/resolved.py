@@ -233,8 +233,12 @@ class Resolved:
             )
         with self.files.store() as store:
             if not self._is_placed(store):
-                with sole_writer(self.folder):
+                if store.read_only:
+                    store.work_on_copy()
                     self.place(store)
+                else:
+                    with sole_writer(self.folder):
+                        self.place(store)
             yield store
 
     def place(self, store: Store) -> None:

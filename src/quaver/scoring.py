@@ -47,7 +47,8 @@ def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.Data
         of=_readable(study, study.plugins.follow_ups(evaluators)),
     )
     with study.answers() as store:
-        frame = annotate(store.read(), annotator, study.files.annotations).collect()
+        path = None if store.read_only else study.files.annotations
+        frame = annotate(store.read(), annotator, path).collect()
         store.note("annotations", _mark(study, store))
     return frame
 

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from quaver.collect.budget import written
 from quaver.collect.ledger import Entry
+from quaver.collect.taking import taken
 from quaver.design import embeddings
 from quaver.design.edits import Edit
 from quaver.design.keeping import NoWork
@@ -123,7 +124,7 @@ class KeptWordings:
         """Ask, and note what it took at once: it is spent, whatever becomes of the answers."""
         self._afford(request)
         engine.prepare(len(request.calls))
-        found = [response for _, responses in engine.answer([request]) for response in responses]
+        found = [response for _, responses in taken(engine, [request]) for response in responses]
         spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
         entry = next((one for one in spent if one["model"] == request.model and one["asked"] == asked), None)
         if entry is None:

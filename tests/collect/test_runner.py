@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from asyncio import CancelledError
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +44,9 @@ def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
     sizes: list[int] = []
     write = Store.write
 
-    def counted(self: Store, receipts: Any) -> None:
+    def counted(self: Store, receipts: Any) -> Any:
         sizes.append(sum(len(one.rows) for one in receipts))
-        write(self, receipts)
+        return write(self, receipts)
 
     monkeypatch.setattr(Store, "write", counted)
     store = opened(tmp_path, items=3000)
@@ -150,20 +152,52 @@ def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path: Path) 
     assert caught.value.fix in (told.format("a, b"), told.format("b, a"))
 
 
-@pytest.mark.parametrize("stop", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError])
-def test_whatever_a_model_raises_what_it_answered_is_stored(
-    tmp_path: Path, stop: type[BaseException]
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError, CancelledError])
+def test_whatever_a_model_raises_is_the_response_of_that_call(
+    tmp_path: Path, raised: type[BaseException]
 ) -> None:
     store = opened(tmp_path, items=20)
 
-    def stops(asked: Request, call: Call) -> Response:
-        if call.item == 10:
-            raise stop
+    def raises(asked: Request, call: Call) -> Response:
+        if call.item in (10, 11):
+            raise raised("odd")
         return echo(asked, call)
 
-    with pytest.raises(stop):
-        run(store, fake(stops), map(request, range(20)), total=20)
-    assert len(answers(store)) == 10
+    outcome = run(store, fake(raises), map(request, range(20)), total=20)
+    assert (outcome.ended, outcome.done, outcome.errors) == ("finished", 20, 2)
+    found = answers(store)
+    assert [item for (_, item, _), one in found.items() if one.finish == "error"] == [10, 11]
+    assert found[0, 10, 0].error == f"{raised.__name__}: odd"
+
+
+def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where something gets past the check of what a model hands over."""
+    monkeypatch.setattr("quaver.collect.taking.sound", lambda response: response)
+    odd: list[dict[str, Any]] = [
+        {"served_model": {"a": 1}}, {"fingerprint": ["x"]}, {"prompt_tokens": 10**30}, {"text": None},
+        {"thinking": "\ud83d"}, {"raw": {(1, 2): 3}}, {"error": 5}, {"latency": object()}, {"text": 5},
+    ]  # fmt: skip
+    store = opened(tmp_path, items=300, repeats=2)
+
+    def answer(asked: Request, call: Call) -> Response:
+        good = echo(asked, call)
+        at = call.item - 100
+        return replace(good, **odd[at]) if 0 <= at < len(odd) and call.repeat else good
+
+    requests = [request(item, (0, 1)) for item in range(300)]
+    outcome = run(store, fake(answer), requests, total=600)
+    found = answers(store)
+    assert (outcome.done, len(found)) == (600, 600)
+    wrong = {place: one.error for place, one in found.items() if one.finish == "error"}
+    assert outcome.errors == len(wrong) == len(odd) - 1, "half a character is written as its escape"
+    assert all(
+        repeat == 1 and (error or "").startswith("the answer cannot be")
+        for (_, _, repeat), error in wrong.items()
+    )
+    for place, one in found.items():
+        assert place in wrong or one.text == f"{place[1]}.{place[2]}"
 
 
 def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> None:

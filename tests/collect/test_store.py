@@ -94,7 +94,7 @@ def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
     assert store.counts() == Counts(answered=2, errors=1, unplaced=0)
 
 
-def test_requests_are_written_all_or_none(tmp_path: Path) -> None:
+def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path: Path) -> None:
     store = opened(tmp_path, items=3, repeats=2)
     source = store.register("m", "fake", {})
     good = (request(0, (0, 1)), [Response("a"), Response("b")])
@@ -102,12 +102,16 @@ def test_requests_are_written_all_or_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 responses to 2 calls"):
         store.write([receipt(one, source) for one in (good, short)])
     assert answers(store) == {}
-    unwritable = receipt(good, source)._replace(rows=[({},) * 13, ({},) * 13])
-    with pytest.raises(sqlite3.Error):
-        store.write([receipt(good, source), unwritable])
-    assert answers(store) == {}
-    store.write([receipt(good, source)])
-    assert len(answers(store)) == 2
+    other = receipt((request(1, (0, 1)), [Response("c"), Response("d")]), source)
+    errors = store.write([receipt(good, source), other._replace(rows=[({},) * 13, other.rows[1]])])
+    (error,) = errors.values()
+    assert error.error is not None
+    assert error.error.startswith("the answer cannot be stored: ")
+    found = answers(store)
+    assert {place: one.text for place, one in found.items()} == {
+        (0, 0, 0): "a", (0, 0, 1): "b", (0, 1, 0): "", (0, 1, 1): "d",
+    }  # fmt: skip
+    assert found[0, 1, 0] == error
 
 
 def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def make() -> Callable[..., Study]:
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return make_study(items=24)
+    return make_study()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.readable import open_to_read
 from quaver.errors import StoreError
 
 __all__ = ["copy_store", "copy_store_without"]
@@ -22,7 +23,7 @@ def copy_store(source: Path, target: Path) -> None:
         StoreError: It cannot be read or written.
     """
     try:
-        with closing(sqlite3.connect(source)) as db:
+        with closing(open_to_read(source)) as db:
             db.execute("VACUUM INTO ?", (str(target),))
         with closing(sqlite3.connect(target, isolation_level=None)) as db:
             # Says of the study's folder how fresh its frame is; and its place changes with every scoring.

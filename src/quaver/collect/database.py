@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from quaver.collect.readable import copied, may_write, read_only_uri
 from quaver.collect.reserve import Reserve, is_full
 from quaver.collect.tables import CHANGES, SCHEMA, VERSION
+from quaver.collect.troubles import what_to_do
 from quaver.errors import StoreError
 
-__all__ = ["Database"]
+__all__ = ["UNFIT", "Database"]
+
+UNFIT: Final = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What is raised where a value does not go into a row: the file itself is as good as before."""
 
 _ROWS = 50
 """Rows that are inserted with one statement; SQLite may know no more than 999 values."""
@@ -26,20 +42,56 @@ class Database:
     Args:
         path: The file; made where it is missing.
 
+    Attributes:
+        read_only: Whether the file may not be written: what is to be changed is changed in a copy, if at all.
+
     Raises:
-        StoreError: It is no store, or one of a newer Quaver, or cannot be written.
+        StoreError: It is no store, or one of a newer Quaver, or cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._reserve = Reserve(path)
         self._reading = threading.Lock()
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self.read_only = path.is_file() and not may_write(path)
         with self._translated():
-            self._db = sqlite3.connect(path, isolation_level=None)
-            self._db.execute("PRAGMA busy_timeout = 10000")
-            self._bring_up_to_date()
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._look_up = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._uri = path.absolute().as_uri()
+            if self.read_only:
+                self._uri = read_only_uri(path) or self._copied()
+            self._open()
+
+    def _open(self) -> None:
+        self._db = self._connect()
+        self._db.execute("PRAGMA busy_timeout = 10000")
+        if self.read_only and self._copy is None and 0 < self._version() < VERSION:
+            self._db.close()
+            self._uri = self._copied()
+            self._db = self._connect()
+        self._bring_up_to_date()
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._look_up = self._connect(check_same_thread=False)
+
+    def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
+        return sqlite3.connect(self._uri, uri=True, isolation_level=None, check_same_thread=check_same_thread)
+
+    def _copied(self) -> str:
+        self._copy = copied(self._path)
+        return (Path(self._copy.name) / self._path.name).as_uri()
+
+    @property
+    def on_copy(self) -> bool:
+        """Whether it is a copy of a file that may not be written."""
+        return self._copy is not None
+
+    def work_on_copy(self) -> None:
+        """Go on with a copy of a file that may not be written; the copy goes when it is closed."""
+        with self._translated():
+            if self._copy is None:
+                self._look_up.close()
+                self._db.close()
+                self._uri = self._copied()
+                self._open()
 
     def _bring_up_to_date(self) -> None:
         """Make the tables, or those that an older Quaver made into today's."""
@@ -70,6 +122,8 @@ class Database:
         self._look_up.close()
         self._db.close()
         self._reserve.close()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     @property
     def full(self) -> StoreError | None:
@@ -115,7 +169,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
-        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
+        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             yield reader
 
     def _write_whatever_happens(self, write: Callable[[], None]) -> None:
@@ -159,9 +213,7 @@ class Database:
             raise self._error(error) from error
 
     def _error(self, error: Exception) -> StoreError:
-        fix = "free some space and run again" if is_full(error, self._path.parent) else None
-        if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
-            fix = "move the file away; it is not a store of responses"
+        fix = "free some space and run again" if is_full(error, self._path.parent) else what_to_do(error)
         return StoreError(
             "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
         )

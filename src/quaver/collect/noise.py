@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from quaver.collect.taking import taken
 from quaver.models import Model
 from quaver.records import Call, Decoding, Message, Prompt, Request, Response
 
@@ -121,7 +122,7 @@ def _ask(model: Model, requests: Sequence[Request]) -> list[Response]:
     """Responses in the order of the requests, whatever order the model answers in."""
     copies = [replace(request) for request in requests]  # the same request may be asked twice
     places = {id(request): index for index, request in enumerate(copies)}
-    answers = sorted(model.answer(iter(copies)), key=lambda answered: places[id(answered[0])])
+    answers = sorted(taken(model, copies), key=lambda answered: places[id(answered[0])])
     return [response for _, responses in answers for response in responses]
 
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from quaver.collect.misasked import REST
+from quaver.collect.readable import open_to_read
 from quaver.collect.store import Adopted, Store
 from quaver.collect.tables import COLUMNS
 from quaver.errors import StoreError
@@ -122,7 +123,7 @@ class Elsewhere:
                 fix="name the folder of a study that has been run, or take it out of `reuse`",
             )
         try:
-            self._db = self._opened("mode=ro")
+            self._db = open_to_read(self._path)
             known = {row[1] for row in self._db.execute("PRAGMA table_info(responses)")}
             self._knows_terms = "terms" in known
             recipe = self._db.execute("SELECT value FROM meta WHERE name = 'recipe'").fetchone()
@@ -142,19 +143,6 @@ class Elsewhere:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db.close()
-
-    def _opened(self, how: str) -> sqlite3.Connection:
-        db = sqlite3.connect(f"{self._path.resolve().as_uri()}?{how}", uri=True)
-        try:
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except (
-            sqlite3.OperationalError
-        ):  # its folder may not be written, not even for reading beside a writer
-            db.close()
-            if "immutable" in how:
-                raise
-            return self._opened("immutable=1")
-        return db
 
     def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
         """Whether an answer was asked for as a request asks, as far as the other study knows.

@@ -19,6 +19,7 @@ from quaver.collect.feed import Feed, Following
 from quaver.collect.journal import Journal
 from quaver.collect.progress import Outcome, Progress
 from quaver.collect.store import Store
+from quaver.collect.taking import taken
 from quaver.collect.writer import Kept, Writer
 from quaver.errors import ModelError, QuaverError
 from quaver.models import Model
@@ -69,7 +70,7 @@ class _Worker(threading.Thread):
     def _ask(self) -> None:
         """One round of requests."""
         since, size, weight = time.monotonic(), 0, 0
-        for answered in self._model.answer(self._drawn()):
+        for answered in taken(self._model, self._drawn()):
             kept = self._writer.keep(self.model_name, answered)
             request, responses = kept.answered
             self._budget.settle(request, responses)

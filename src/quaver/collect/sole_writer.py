@@ -9,6 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from quaver.collect.troubles import what_to_do
 from quaver.errors import StoreError
 
 __all__ = ["sole_writer", "who_collects", "writing"]
@@ -21,7 +22,9 @@ def sole_writer(folder: Path) -> Iterator[None]:
     Raises:
         StoreError: Another process holds it; its pid is named.
     """
-    lock, pid = FileLock(folder / ".run.lock"), folder / ".run.pid"
+    # A file in the place of a real lock would outlive a killed process.
+    lock = FileLock(folder / ".run.lock", fallback_to_soft=False)
+    pid = folder / ".run.pid"
     try:
         lock.acquire(blocking=False)
     except Timeout:
@@ -32,6 +35,13 @@ def sole_writer(folder: Path) -> Iterator[None]:
             found=f"process {holder}",
             fix="wait for it, or end it; what it collected is stored",
         ) from None
+    except OSError as error:
+        raise StoreError(
+            "the study's folder cannot be held for this run alone",
+            where=str(folder),
+            found=error.strerror or str(error),
+            fix=what_to_do(error) or "see whether the folder may be written, and whose it is",
+        ) from error
     try:
         with writing(folder):
             pid.write_text(str(os.getpid()))

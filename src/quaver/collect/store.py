@@ -13,13 +13,14 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quaver.collect.database import Database
+from quaver.boundary import told
+from quaver.collect.database import UNFIT, Database
 from quaver.collect.receipt import Receipt
 from quaver.collect.spill import Spill, SpillFile
 from quaver.collect.tables import (
@@ -28,6 +29,7 @@ from quaver.collect.tables import (
     PLACE,
     WRITTEN,
     response_of,
+    row_of,
     written_prompt,
 )
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
@@ -116,14 +118,42 @@ class Store(Database):
             )
             return int(inserted.lastrowid or 0)
 
-    def write(self, receipts: Sequence[Receipt]) -> None:
+    def write(self, receipts: Sequence[Receipt]) -> dict[bytes, Response]:
         """Write responses, all or none, and wait until they are on the disk.
+
+        Returns:
+            By key, the errors that were written in the place of responses that no row takes.
 
         Raises:
             StoreError: They could not be written. Where the disk is full they go into the space that
                 was set aside, and ``full`` says so.
         """
-        self._write_whatever_happens(lambda: self._insert(receipts, placed=True))
+        return self._write_fitting(receipts, lambda some: self._insert(some, placed=True))
+
+    def _write_fitting(
+        self, receipts: Sequence[Receipt], write: Callable[[Sequence[Receipt]], None]
+    ) -> dict[bytes, Response]:
+        try:
+            self._write_whatever_happens(lambda: write(receipts))
+        except UNFIT:  # row by row: one that does not fit must not take the others with it
+            errors: dict[bytes, Response] = {}
+            fitting = [self._fitted(one, errors) for one in receipts]
+            self._write_whatever_happens(lambda: write(fitting))
+            return errors
+        return {}
+
+    def _fitted(self, one: Receipt, errors: dict[bytes, Response]) -> Receipt:
+        """A receipt with an error in the place of each row that SQLite does not take."""
+        rows = []
+        for call, row in zip(one.calls, one.rows, strict=True):
+            try:
+                self._db.execute(f"SELECT {','.join('?' * len(row))}", row)
+                rows.append(row)
+            except UNFIT as error:
+                why = f"the answer cannot be stored: {told(error)}"
+                errors[call.key] = Response("", finish="error", error=why)
+                rows.append(row_of(errors[call.key]))
+        return one._replace(rows=rows)
 
     def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
         rows, places, prompts = [], [], self._prompt_ids(one.messages for one in receipts)
@@ -169,7 +199,7 @@ class Store(Database):
                 known = {number: self.register(*facts) for number, facts in left.sources.items()}
                 placed = self.noted("study") == left.study
                 new = [one._replace(source=known[one.source]) for one in new]
-                self._write_whatever_happens(lambda: self._take_in(new, placed=placed))
+                self._write_fitting(new, lambda some: self._take_in(some, placed=placed))
             self._spilled.unlink(missing_ok=True)
         return sum(len(one.calls) for one in new)
 
@@ -397,7 +427,7 @@ class Store(Database):
         quoting += " LEFT JOIN responses p ON p.id = c.parent"
         rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
         # A connection of its own: whoever writes the frame draws from another thread.
-        with self._translated(), closing(sqlite3.connect(self._path, check_same_thread=False)) as reader:
+        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             rows = reader.execute((quoting if _quotes(reader) else plain) + rest)
             while part := list(islice(rows, chunk)):
                 yield [_stored(row, 3 + len(columns)) for row in part]
@@ -446,7 +476,9 @@ class Store(Database):
         return f"{last} {errors}"
 
     def note(self, name: str, value: str) -> None:
-        """Keep a short text under a name."""
+        """Keep a short text under a name; not where nothing may be written."""
+        if self.read_only and not self.on_copy:
+            return
         with self._translated():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 

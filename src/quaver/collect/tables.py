@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from json.encoder import encode_basestring
 from typing import Any
 
+from quaver.boundary import sound_tokens, utf8
 from quaver.collect.tallies import REFILL, TALLIES, WRITTEN
-from quaver.records import Message, Response, Token
+from quaver.records import Message, Response
 from quaver.secrets import Keys, without_keys
 
 __all__ = [
@@ -107,7 +108,7 @@ CROSS JOIN responses r ON r.key = c.key
 def written_prompt(messages: Sequence[Message]) -> str:
     """A prompt's messages as JSON: a list of role and content."""
     said = (f'["{role}", {encode_basestring(content)}]' for role, content in messages)
-    return _clean(f"[{', '.join(said)}]")
+    return utf8(f"[{', '.join(said)}]")
 
 
 def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
@@ -127,10 +128,10 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
         raw, thinking = raw and own.out_of(raw), thinking and own.out_of(thinking)
         served, fingerprint = served and own.out_of(served), fingerprint and own.out_of(fingerprint)
     return (
-        _clean(text),
+        utf8(text),
         response.finish,
-        response.error and _clean(without_keys(response.error)),
-        thinking and _clean(thinking),
+        response.error and utf8(without_keys(response.error)),
+        thinking and utf8(thinking),
         tokens,
         response.prompt_tokens,
         response.cached_tokens,
@@ -143,11 +144,6 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
     )
 
 
-def _clean(text: str) -> str:
-    """SQLite holds UTF-8: a lone surrogate, which that cannot be, becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
-
-
 def response_of(row: Sequence[Any]) -> Response:
     """The response in the values of ``COLUMNS``."""
     text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw, *served = row
@@ -156,9 +152,7 @@ def response_of(row: Sequence[Any]) -> Response:
         finish=finish,
         error=error,
         thinking=thinking,
-        tokens=tuple(Token(t, p, tuple((a, b) for a, b in top)) for t, p, top in json.loads(tokens))
-        if tokens
-        else (),
+        tokens=sound_tokens(json.loads(tokens)) if tokens else (),
         prompt_tokens=prompt,
         cached_tokens=cached,
         completion_tokens=completion,

@@ -16,8 +16,9 @@ TOKENS_A_CHARACTER = 1 / 3
 _SPEECHLESS = "(trim(r.text) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
 _UNCOUNTED = "r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error'"
 
-WRITTEN = """coalesce(r.completion_tokens, json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
-    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1))"""
+WRITTEN = """coalesce(r.completion_tokens, CASE WHEN json_valid(r.raw) THEN
+    json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
+    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1) END)"""
 """The tokens that a response took to write: its share, where a server counts what it drew together."""
 
 SUMS = {

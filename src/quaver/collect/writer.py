@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from quaver.boundary import told
 from quaver.collect.budget import Budget
+from quaver.collect.database import UNFIT
 from quaver.collect.feed import Feed
 from quaver.collect.journal import Journal
 from quaver.collect.progress import Progress, kind_of
-from quaver.collect.receipt import Receipt, receipt
+from quaver.collect.receipt import Receipt, line_of, receipt
 from quaver.collect.spill import Spill
 from quaver.collect.store import Store
+from quaver.collect.tables import row_of
 from quaver.models import Answered
 from quaver.records import Response
 from quaver.secrets import Keys
@@ -85,17 +88,23 @@ class Writer:
     def keep(self, model: str, answered: Answered) -> Kept:
         """Keep an answer as soon as it is there; from any thread.
 
-        An answer that cannot be put down at all becomes an error, which can be asked again.
+        A response that cannot be put down at all becomes an error, which can be asked again.
         """
         try:
             made = receipt(answered, self._sources[model], self._keys)
             return Kept(answered, made, self._spill.add(made))
-        except (ValueError, TypeError) as error:
-            request, _ = answered
-            why = f"the answer cannot be stored: {type(error).__name__}: {error}"[:500]
-            answered = request, [Response("", finish="error", error=why) for _ in request.calls]
+        except UNFIT:
+            request, responses = answered
+            answered = request, [self._fitting(one) for one in responses]
             made = receipt(answered, self._sources[model], self._keys)
             return Kept(answered, made, self._spill.add(made))
+
+    def _fitting(self, response: Response) -> Response:
+        try:
+            line_of(row_of(response, self._keys))
+        except UNFIT as error:
+            return Response("", finish="error", error=f"the answer cannot be stored: {told(error)}")
+        return response
 
     def take(self, model: str, kept: Sequence[Kept]) -> None:
         """Take in answers to be written with the next group."""
@@ -128,13 +137,13 @@ class Writer:
         """
         if self._group:
             began = time.monotonic()
-            self._store.write([kept.receipt for kept, _ in self._group])
+            unfit = self._store.write([kept.receipt for kept, _ in self._group])
             self._spill.forget(kept.receipt for kept, _ in self._group)
             self._took = time.monotonic() - began
             stored, self._group, self._size, self._weight = self._group, [], 0, 0
-            for kept, model in stored:
-                self._feeds[model].stored(*kept.answered)
-            group = [kept.answered for kept, _ in stored]
+            group = [_as_stored(kept.answered, unfit) for kept, _ in stored]
+            for answered, (_, model) in zip(group, stored, strict=True):
+                self._feeds[model].stored(*answered)
             self._count(group)
             self._journal.stored(group, self._progress)
             takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
@@ -153,3 +162,11 @@ class Writer:
                     progress.by_kind[kind_of(response.error)] += 1
         spent = self._budget.spent
         progress.tokens, progress.money = spent.tokens, spent.money
+
+
+def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:
+    """An answer with the errors that are stored in the place of some responses."""
+    request, responses = answered
+    if not unfit:
+        return answered
+    return request, [unfit.get(call.key, one) for call, one in zip(request.calls, responses, strict=True)]

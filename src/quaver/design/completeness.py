@@ -10,7 +10,7 @@ from quaver.design.templates import names_in, render
 from quaver.errors import SpecError
 from quaver.records import LabelSet
 
-__all__ = ["missing_in"]
+__all__ = ["filled", "missing_in"]
 
 _COLUMN = re.compile(r"\bitem\s*(?:\.\s*(\w+)|\[\s*['\"](.+?)['\"]\s*\])")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -34,7 +34,7 @@ def missing_in(concise: str, standard: str, labels: LabelSet, answers: Mapping[s
         What is missing, in words; empty where nothing is.
     """
     found = [f"the placeholder {name}" for name in _placeholders(standard) - _placeholders(concise)]
-    short, long = _filled(concise, labels, answers), _filled(standard, labels, answers)
+    short, long = filled(concise, labels, answers), filled(standard, labels, answers)
     for label in labels.labels:
         for name in dict.fromkeys([answers[label.code], label.name]):
             if _names(long, name) and not _names(short, name):
@@ -55,8 +55,14 @@ def _placeholders(template: str) -> set[str]:
     return (set(names_in(template)) - {"labels", "answers", "item"}) | columns
 
 
-def _filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
-    """The text, with nothing in the place of what only an item has; as it is written where that fails."""
+def filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
+    """A template's text, with nothing in the place of what only an item has; as written where that fails.
+
+    Args:
+        template: Of an instruction, say.
+        labels: The label set.
+        answers: What is written for each label, by code.
+    """
     values: dict[str, Any] = dict.fromkeys(names_in(template), "")
     values |= {
         "item": _Nothing(),

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quaver import registry
+from quaver.cells import text_of
 from quaver.design.options import options_of
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.study_file import Source, bind
 from quaver.design.tables import FORMATS, Row, read_rows
 from quaver.errors import ItemError, SpecError, UnknownName, nearest
+from quaver.label_cells import LabelCells
 from quaver.records import Item
 from quaver.seeds import derive
 
@@ -95,8 +97,8 @@ def _identified(
     items: list[Item] = []
     first_at: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
-        identity = str(number) if id_column is None else _cell(row, id_column)
         where = _place(row, number, source)
+        identity = str(number) if id_column is None else text_of(row.get(id_column), f"{where}: {id_column}")
         if not identity:
             raise ItemError(
                 "this row has no id",
@@ -113,14 +115,9 @@ def _identified(
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
         first_at[identity] = where
-        items.append(Item(identity, row, None, {group: _cell(row, group) for group in groups}))
+        own = {group: text_of(row.get(group), f"{where}: {group}") for group in groups}
+        items.append(Item(identity, row, None, own))
     return items
-
-
-def _cell(row: Mapping[str, Any], column: str) -> str:
-    """A cell as text; what is missing is empty, as in CSV."""
-    value = row.get(column)
-    return "" if value is None else str(value).strip()
 
 
 def _place(row: Mapping[str, Any], number: int, source: Source) -> str:
@@ -137,17 +134,19 @@ def _with_gold(
     for value, code in gold.map.items():
         if code not in codes:
             raise UnknownName("label", code, codes, where=source.where("items", "gold", "map", value))
+    cells = LabelCells(codes, gold.map)
     labelled = []
     for number, item in enumerate(items, start=1):
-        text = _cell(item.fields, gold.column)
+        text = text_of(item.fields.get(gold.column), f"{_place(item.fields, number, source)}: {gold.column}")
         if not text:
             labelled.append(item)
             continue
-        label = gold.map.get(text, text)
-        if label not in codes and options.options:  # the option itself may be the gold label
+        read = cells.read(text)
+        label = read.label if read else None
+        if label is None and options.options:  # the option itself may be the gold label
             own = options_of(item, options)
-            label = codes[own.index(text)] if own.count(text) == 1 else label
-        if label not in codes:
+            label = codes[own.index(text)] if own.count(text) == 1 else None
+        if label is None:
             known = [*gold.map, *codes]
             guess = nearest(text, known)
             raise ItemError(

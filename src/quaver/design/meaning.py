@@ -1,8 +1,8 @@
 """Whether a wording still asks for the same: measured, not assumed.
 
 Similarity is that of sentence embeddings (`quaver.design.embeddings`) or, without these, of the letters:
-a lexical measure, which says so. Neither notices a negation. Beside it: whether labels, numbers and
-placeholders survived, and how the length changed. Wordings are flagged, never dropped.
+a lexical measure, which says so. Neither notices a negation. Beside it: whether labels, numbers, placeholders
+and the words that explain labels survived, and how the length changed. Wordings are flagged, never dropped.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from quaver.design import embeddings
+from quaver.design.paraphrase.class_words import lost_class_words
 from quaver.design.paraphrase.protected import label_names, lost
 from quaver.design.spec import MeaningSpec
 from quaver.design.variants import ORIGINAL, LevelOfFactor
@@ -86,7 +87,10 @@ def checked(
     names = label_names(labels, prompt.answers)
     found = []
     for level, text, similarity in zip(levels, texts, similarities, strict=True):
-        meaning = _meaning(prompt.instruction, text, names, similarity)
+        gone = lost(prompt.instruction, text, names)
+        if words := lost_class_words(prompt.instruction, text, prompt.postfix, labels, prompt.answers):
+            gone["class words"] = words
+        meaning = _meaning(prompt.instruction, text, gone, similarity)
         flags = _flags(meaning, threshold)
         told = {"by": method, "threshold": threshold, **meaning, "flags": flags}
         found.append(
@@ -99,10 +103,12 @@ def checked(
     return found
 
 
-def _meaning(original: str, text: str, names: list[str], similarity: float) -> dict[str, Any]:
+def _meaning(
+    original: str, text: str, gone: Mapping[str, Sequence[str]], similarity: float
+) -> dict[str, Any]:
     return {
         "similarity": round(similarity, 4),
-        "lost": lost(original, text, names),
+        "lost": gone,
         "length": round(_ratio(len(text), len(original)), 3),
         "words": round(_ratio(_words(text), _words(original)), 3),
     }

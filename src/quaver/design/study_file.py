@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
-from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
-from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 from typing_extensions import is_typeddict
 
 from quaver.arguments import fitting, model_of, place_of, shown
+from quaver.design.label_spelling import with_labels_alike
 from quaver.design.spec import StudySpec
+from quaver.design.yaml_file import read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 from quaver.secrets import Keys, is_key_shaped, name_keys, texts_in
 
 __all__ = ["Source", "bind", "read_part", "read_study"]
 
 PartT = TypeVar("PartT", bound=BaseModel)
-_PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-"""How JSON escapes what lies beyond 16 bits, an emoji say; YAML reads the halves as two broken characters."""
-
-_MOST_PARTS = 1_000_000
-"""Keys and values of a study file, those that aliases repeat counted each time."""
 
 
 class Source:
@@ -105,10 +96,10 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
         SpecError: The file is missing, is not UTF-8 or not YAML, or holds what it may not.
     """
     if isinstance(study, Mapping):
-        source = Source(None, study)
+        source = Source(None, with_labels_alike(study))
     else:
         path = Path(study)
-        source = Source(path, _parse(path))
+        source = Source(path, with_labels_alike(read_yaml(path)))
     if not isinstance(source._document, Mapping):
         raise SpecError(
             "this is not a study",
@@ -164,105 +155,6 @@ def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: 
         return kind.model_validate(dict(given))
     except ValidationError as error:
         raise _translated(error, kind, source, given, loc) from None
-
-
-def _parse(path: Path) -> Any:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise SpecError(
-            "there is no such study file",
-            where=str(path),
-            expected="a YAML file",
-            found="nothing",
-            fix="`quaver init` writes one to start from",
-        ) from None
-    except IsADirectoryError:
-        raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise SpecError(
-            "the study file is not UTF-8",
-            where=f"{path.name}:{line}",
-            expected="UTF-8 text",
-            found=f"byte {error.object[error.start]:#04x}",
-            fix="save it as UTF-8",
-        ) from None
-    yaml = YAML(typ="rt")
-    yaml.Constructor = _Constructor
-    try:
-        with warnings.catch_warnings():  # an anchor may be used again for another part
-            warnings.simplefilter("ignore", ReusedAnchorWarning)
-            return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path.name}:{mark.line + 1}" if mark else path.name
-        if isinstance(error, _Aliases):
-            problem, fix = str(error.problem), "write it out instead of using an alias (*)"
-            raise SpecError(problem, where=where, fix=fix) from None
-        if isinstance(error, DuplicateKeyError):
-            problem = str(error.problem).partition(" with value")[0].removeprefix("found duplicate ")
-            raise SpecError(f"the {problem} is given twice", where=where, fix="remove one of them") from None
-        raise SpecError(
-            f"this is not YAML: {error.problem or error.context}",
-            where=where,
-            fix="quote texts that hold a colon or start with a sign; indent with spaces",
-        ) from None
-    # The reader trips over a part merged into itself, a list as a key, a date of no calendar.
-    except Exception as error:
-        raise SpecError(
-            "this cannot be read as YAML",
-            where=path.name,
-            found=f"{type(error).__name__}: {str(error)[:200]}",
-            fix="look at anchors (&), aliases (*), merges (<<), tags (!) and what stands as a key",
-        ) from None
-
-
-class _Aliases(MarkedYAMLError):
-    """Aliases make a part contain itself, or a short file into a huge study."""
-
-
-def _check_size(document: Node) -> None:
-    """Refuse what aliases must not do, before anything is made of the document."""
-    sizes: dict[Node, int] = {}
-    within: set[Node] = set()
-
-    def size(node: Node) -> int:
-        if isinstance(node, ScalarNode):
-            return 1
-        if node in within:
-            raise _Aliases(problem="a part of the study contains itself", problem_mark=node.start_mark)
-        if node not in sizes:
-            within.add(node)
-            parts = (
-                node.value if isinstance(node, SequenceNode) else [one for pair in node.value for one in pair]
-            )
-            sizes[node] = 1 + sum(map(size, parts))
-            within.remove(node)
-        return sizes[node]
-
-    if size(document) > _MOST_PARTS:
-        problem = f"aliases make this more than {_MOST_PARTS:,} keys and values"
-        raise _Aliases(problem=problem, problem_mark=document.start_mark)
-
-
-class _Constructor(RoundTripConstructor):
-    """Reads ``007`` as the text that it is: a code, not the number 7. Aliases stay within bounds."""
-
-    def get_single_data(self) -> Any:
-        node = self.composer.get_single_node()
-        if node is None:
-            return None
-        _check_size(node)
-        return self.construct_document(node)
-
-    def construct_yaml_int(self, node: Any) -> Any:
-        written = str(node.value)
-        is_code = len(written) > 1 and written[0] == "0" and written.isdigit()
-        return written if is_code else super().construct_yaml_int(node)
-
-
-_Constructor.add_constructor("tag:yaml.org,2002:int", _Constructor.construct_yaml_int)
 
 
 def bind(

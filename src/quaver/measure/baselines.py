@@ -12,7 +12,7 @@ import polars as pl
 
 from quaver.errors import MeasureError
 from quaver.measure import guarded
-from quaver.measure.encode import encode, ordered
+from quaver.measure.encode import encode_labels, ordered
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
 from quaver.records import LabelSet
@@ -58,7 +58,7 @@ def baseline(
         raise UnknownColumn(label, frame.columns, where="label")
     if not 0 <= share <= 1:
         raise MeasureError("not a share", where="share", expected="from 0 to 1", found=repr(share))
-    codes, values = encode(frame[label], label)
+    codes, values = encode_labels(frame[label], label)
     names = labels.codes if labels else tuple(ordered(values))
     given = np.flatnonzero(codes >= 0)
     if len(names) < 2:

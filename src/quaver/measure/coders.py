@@ -10,11 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from quaver.cells import composed
 from quaver.errors import MeasureError
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Resampling
 from quaver.measure.cell import Cell, label_counts
-from quaver.measure.encode import encode
+from quaver.measure.encode import encode_labels
 from quaver.measure.intervals import Claim, undefined
 from quaver.measure.roles import Columns, UnknownColumn
 from quaver.measure.shares import ASKING
@@ -88,16 +89,20 @@ def coder_agreement(
         if name not in frame.columns and name != "gold":
             raise UnknownColumn(name, frame.columns, where="coders")
     found: list[Estimate] = []
-    given = {name: encode(frame[name], name) for name in names if name in frame.columns}
+    given = {name: encode_labels(frame[name], name) for name in names if name in frame.columns}
     # Without a label set, the labels are those that anybody used.
     known = {value for column in given.values() for value in column.values}
     for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
-        codes = list(dict.fromkeys([*cell.labels, *(() if labels else sorted(known))]))
-        place = {code: index for index, code in enumerate(codes)}
+        # Of two ways to write an accent the answers' counts.
+        codes = list(
+            {composed(code): code for code in (*(() if labels else sorted(known)), *cell.labels)}.values()
+        )
+        codes = [*cell.labels, *(code for code in codes if code not in cell.labels)]
+        place = {composed(code): index for index, code in enumerate(codes)}
         marks = {}
         for name in names:
             values = given[name].values if name in given else ()
-            table = np.array([place.get(value, -1) for value in values] + [-1])
+            table = np.array([place.get(composed(value), -1) for value in values] + [-1])
             row = table[given[name].codes] if name in given else np.full(frame.height, -1)
             marks[name] = _by_item(cell, row, name)
         found += _Coders(cell, tuple(codes), marks, labels, level, resampling).estimates()

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from quaver.cells import composed
 from quaver.errors import MeasureError
 
-__all__ = ["Codes", "Encoded", "combine", "encode", "ordered"]
+__all__ = ["Codes", "Encoded", "combine", "encode", "encode_labels", "ordered"]
 
 Ints = NDArray[np.int64]
 
@@ -74,6 +75,23 @@ def encode(column: pl.Series, name: str) -> Encoded:
     if not isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         column = column.cast(pl.String).cast(pl.Categorical)
     return _categories(column)
+
+
+def encode_labels(column: pl.Series, name: str) -> Encoded:
+    """The same of a column of labels: one whose accents are written in two ways is one label.
+
+    >>> encode_labels(pl.Series(["\u00e9", "e\u0301", "b"]), "label").codes
+    array([1, 1, 0])
+    """
+    found = encode(column, name)
+    first: dict[str, str] = {}
+    for value in found.values:
+        first.setdefault(composed(value), value)
+    if len(first) == len(found.values):
+        return found
+    place = {value: at for at, value in enumerate(first.values())}
+    table = np.array([place[first[composed(value)]] for value in found.values] + [-1], np.int64)
+    return Encoded(table[found.codes], tuple(place))
 
 
 def _numbers(column: pl.Series) -> Encoded:

@@ -10,9 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.arguments import shown
+from quaver.cells import composed
 from quaver.errors import MeasureError, UnknownName
 from quaver.measure.cell import UNDECIDED, Ints
-from quaver.measure.encode import Codes, Encoded, combine, encode, ordered
+from quaver.measure.encode import Codes, Encoded, combine, encode, encode_labels, ordered
 from quaver.records import NO_LABEL, LabelSet
 
 __all__ = ["ColumnReader", "Columns", "UnknownColumn"]
@@ -98,12 +99,13 @@ class ColumnReader:
     ) -> tuple[tuple[str, ...], NDArray[np.int32], Ints | None]:
         """The labels' names, each row's code among them, and each row's gold code."""
         name = self.needed("label")[0]
-        given = encode(self._frame[name], name)
+        given = encode_labels(self._frame[name], name)
         self.empty = given.codes < 0
-        true = [encode(self._frame[name], name) for name in self.of("gold")] if gold else []
-        truths = {value for column in true for value in column.values}
-        names = label_set.codes if label_set else tuple(ordered({*given.values, *truths}))
-        if strange := sorted(truths - set(names)):
+        true = [encode_labels(self._frame[name], name) for name in self.of("gold")] if gold else []
+        truths = {composed(value): value for column in true for value in column.values}
+        found = {**truths, **{composed(value): value for value in given.values}}
+        names = label_set.codes if label_set else tuple(ordered(found.values()))
+        if strange := sorted(truths.keys() - set(map(composed, names))):
             raise MeasureError(
                 "a gold label that is not in the label set",
                 where="annotations['gold']",
@@ -130,6 +132,6 @@ class ColumnReader:
 
 
 def _recode(column: Encoded, names: Sequence[str]) -> Ints:
-    place = {name: code for code, name in enumerate(names)}
-    table = np.array([place.get(value, -1) for value in column.values] + [-1], np.int64)
+    place = {composed(name): code for code, name in enumerate(names)}
+    table = np.array([place.get(composed(value), -1) for value in column.values] + [-1], np.int64)
     return table[column.codes]

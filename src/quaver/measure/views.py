@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from quaver.measure import guarded
-from quaver.measure.encode import combine, encode
+from quaver.measure.encode import combine, encode, encode_labels
 from quaver.measure.roles import UnknownColumn
 from quaver.measure.table import frame_of
 from quaver.records import LabelSet
@@ -90,7 +90,7 @@ def _others(frame: pl.DataFrame, named: Sequence[str]) -> list[str]:
 
 
 def _valid(frame: pl.DataFrame, label: str, labels: LabelSet | Sequence[str] | None) -> np.ndarray[Any, Any]:
-    codes, values = encode(frame[label], label)
+    codes, values = encode_labels(frame[label], label)
     names = labels.codes if isinstance(labels, LabelSet) else labels
     allowed = np.array([names is None or value in names for value in values] + [False])
     return np.asarray(allowed[codes])

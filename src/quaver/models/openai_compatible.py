@@ -28,6 +28,7 @@ from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.options import (
     check_repeatable,
     checked_body,
+    checked_key,
     checked_name,
     checked_url,
     checked_variable,
@@ -288,7 +289,7 @@ class OpenAICompatible:
                 expected=f"the environment variable {self._key}",
                 fix=f"export {self._key}=…; a study file never holds a key",
             )
-        return secret
+        return checked_key(secret, self._key, self._kind.base_url)
 
 
 def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> Preset:

@@ -22,6 +22,9 @@ __all__ = ["Pace", "Sent"]
 _IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
 """Calls turned away one after another from which all wait; where many a second are sent, seconds of them."""
 
+_LONGEST_HOLD = 60.0
+"""Seconds that all calls wait for what a header says: then one is sent to see whether it holds."""
+
 
 class Sent(NamedTuple):
     """A call on its way.
@@ -179,6 +182,6 @@ class Pace:
 
     def _heed(self, limits: Limits, tokens: int) -> None:
         if limits.requests is not None and limits.requests < 1 and limits.requests_reset:
-            self.hold(limits.requests_reset)
+            self.hold(min(limits.requests_reset, _LONGEST_HOLD))
         if limits.tokens is not None and limits.tokens < tokens and limits.tokens_reset:
-            self.hold(limits.tokens_reset)
+            self.hold(min(limits.tokens_reset, _LONGEST_HOLD))

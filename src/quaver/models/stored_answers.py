@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.readable import open_to_read
 from quaver.collect.tables import COLUMNS, response_of, written_prompt
 from quaver.errors import Unavailable, UnknownName
 from quaver.records import Condition, Decoding, Request, Response
@@ -137,12 +138,7 @@ class StoredAnswers:
     @property
     def _db(self) -> sqlite3.Connection:
         if self._open_db is None:
-            uri = self._path.resolve().as_uri()
-            db = sqlite3.connect(f"{uri}?mode=ro", uri=True, check_same_thread=False)
-            try:
-                db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:  # a folder that may not be written, not even beside a writer
-                db = sqlite3.connect(f"{uri}?immutable=1", uri=True, check_same_thread=False)
+            db = open_to_read(self._path, check_same_thread=False)
             db.create_function("digest", 1, _digest, deterministic=True)
             self._open_db = db
         return self._open_db

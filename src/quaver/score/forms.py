@@ -38,6 +38,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from quaver.cells import composed
 from quaver.records import LabelSet, Variant
 from quaver.score.answer import Answer, fold, plain
 from quaver.score.finder import BEFORE, Finder, letter_patterns, word_pattern
@@ -100,6 +101,7 @@ class Forms:
         Args:
             text: Without anything around the form.
         """
+        text = composed(text)  # what JSON escapes is not composed with the answer
         if len(text) > self._longest:
             return ()
         text = fold(text)

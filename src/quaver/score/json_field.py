@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from quaver.cells import composed
 from quaver.records import LabelSet, Reading, Variant
 from quaver.score import Answer, Reader
 from quaver.score.answer import fold
@@ -50,7 +51,7 @@ class JsonField:
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
         forms = forms_of(labels, variant)
-        field = fold((self._field or variant.label_field or "label").strip())
+        field = fold(composed(self._field or variant.label_field or "label").strip())
 
         def read(answer: Answer) -> Reading:
             start = answer.text.find("{")
@@ -77,7 +78,7 @@ def _values(text: str, start: int, field: str) -> Iterator[str]:
         if wanted:
             yield value
         colon = _COLON.match(text, part.end())
-        wanted = colon is not None and not wanted and fold(value) == field
+        wanted = colon is not None and not wanted and fold(composed(value)) == field
 
 
 def _text(part: re.Match[str]) -> str:

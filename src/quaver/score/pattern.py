@@ -7,6 +7,7 @@ from typing import Literal
 
 import polars as pl
 
+from quaver.cells import composed
 from quaver.errors import SpecError
 from quaver.records import LabelSet, Reading, Variant
 from quaver.score import Answer
@@ -32,6 +33,7 @@ class Pattern:
     """
 
     def __init__(self, *, pattern: str, place: Literal["first", "last"] = "first") -> None:
+        pattern = composed(pattern)  # as answers are, before they are read
         before = r"\A(?s:.*)" if place == "last" else ""
         self._pattern = f"{before}({pattern})"
         try:

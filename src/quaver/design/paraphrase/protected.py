@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from quaver.records import LabelSet
 
-__all__ = ["escaped", "label_names", "lost", "placeholders", "protected", "segments"]
+__all__ = ["escaped", "label_names", "lost", "named", "placeholders", "protected", "segments"]
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
@@ -64,7 +64,7 @@ def lost(original: str, wording: str, names: list[str]) -> dict[str, list[str]]:
     """
     found = {
         "placeholders": [one for one in _placed(original) if one not in _placed(wording)],
-        "labels": [one for one in _named(original, names) if one not in _named(wording, names)],
+        "labels": [one for one in named(original, names) if one not in named(wording, names)],
         "numbers": [one for one in _numbers(original) if one not in _numbers(wording)],
     }
     return {kind: some for kind, some in found.items() if some}
@@ -74,7 +74,8 @@ def _placed(text: str) -> list[str]:
     return list(dict.fromkeys(re.sub(r"\s+", " ", one) for one in placeholders(text)))
 
 
-def _named(text: str, names: list[str]) -> list[str]:
+def named(text: str, names: list[str]) -> list[str]:
+    """Those of some labels' names that stand in a template, placeholders apart."""
     pattern = _names_pattern(names)
     bare = _PLACEHOLDER.sub(" ", text)
     found = pattern.findall(bare) if pattern else []

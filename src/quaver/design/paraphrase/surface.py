@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from quaver.design.paraphrase import Draft, Wording, Work, check_count
+from quaver.design.paraphrase.class_words import explained_words
 from quaver.design.paraphrase.protected import label_names, protected, segments
 from quaver.design.paraphrase.surface_edits import EDITS, Edit
 from quaver.design.variants import Ground
@@ -71,7 +72,9 @@ class Surface:
             SpecError: The instruction allows of fewer.
         """
         text = ground.prompt.instruction
-        names = label_names(ground.labels, ground.prompt.answers)
+        prompt = ground.prompt
+        names = label_names(ground.labels, prompt.answers)
+        names += explained_words(text, prompt.postfix, ground.labels, prompt.answers)
         places = _places(text, self._kinds, names)
         for strength in self._strengths:
             self._fill(strength, text, places, ground.seed, draft)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from quaver.cells import composed
 from quaver.design.spec.part import Name, Part, PlacedError
 from quaver.records import NO_LABEL, Label, LabelSet, Level
 
@@ -57,16 +58,21 @@ class TaskSpec(Part):
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: tuple[LabelSpec, ...]) -> tuple[LabelSpec, ...]:
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for index, label in enumerate(labels):
             if NO_LABEL in (label.code.casefold(), label.name.casefold()):
                 raise PlacedError(
                     f"{NO_LABEL!r} is what answers without a label are called; give the label another name",
                     index,
                 )
-            if label.code in seen:
+            other = seen.setdefault(composed(label.code), label.code)
+            if other != label.code:
+                raise PlacedError(
+                    f"the label code {label.code!r} is given twice, with its accents written in two ways",
+                    index,
+                )
+            if label.code in [one.code for one in labels[:index]]:
                 raise PlacedError(f"the label code {label.code!r} is given twice", index)
-            seen.add(label.code)
         return labels
 
     def label_set(self) -> LabelSet:

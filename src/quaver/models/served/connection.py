@@ -7,15 +7,17 @@ import json
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
-from httpx2 import URL, RequestError, Timeout
+from httpx2 import URL, Timeout
 from httpx2 import Limits as Connections
 from httpx2 import Request as HttpRequest
 from httpx2 import Response as HttpResponse
 
 from quaver.models.served.faults import Address, Passing, read_failure
 from quaver.models.served.limits import Limits, read_limits
+from quaver.models.served.unreached import lost
 from quaver.records import Response
 from quaver.secrets import Keys
 
@@ -47,6 +49,7 @@ class Connection:
 
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
         self._address, self._key, self._timeout = address, key, timeout
+        self._host = urlsplit(address.url).netloc
         self._secret = Keys.of(key)
         self._made: dict[str, tuple[URL, list[tuple[bytes, bytes]], dict[str, Any]]] = {}
         whole = Timeout(None, connect=_CONNECT)
@@ -122,12 +125,8 @@ class Connection:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
         except openai.APIStatusError as error:
             reply = error.response
-        except openai.APIConnectionError as error:
-            raise _lost(error.__cause__ or error) from None
-        except RequestError as error:
-            raise _lost(error) from None
-        except (openai.OpenAIError, OSError, ValueError) as error:
-            raise Passing(f"{type(error).__name__}: {error}"[:300]) from None
+        except Exception as error:  # the SDK's, its transport's, the transport's own transport's
+            raise lost(error, self._host) from None
         if reply.is_success:
             return reply
         content = self._redacted(reply.content)
@@ -141,15 +140,11 @@ class Connection:
         return self._secret.out_of_bytes(content)
 
 
-def _lost(error: BaseException) -> Passing:
-    """The fault where no reply came."""
-    kind = type(error).__name__
-    return Passing(f"{kind}: {error}".rstrip(": ")[:300], unreached="Connect" in kind)
-
-
 def _limits(raw: list[tuple[bytes, bytes]]) -> Limits | None:
     """The limits in headers; most replies have none, and looking is dear."""
     told = {
-        name.lower().decode(): value.decode() for name, value in raw if name[:11].lower() == b"x-ratelimit"
+        name.lower().decode("latin-1"): value.decode("latin-1")
+        for name, value in raw
+        if name[:11].lower() == b"x-ratelimit"
     }
     return read_limits(told) if told else None

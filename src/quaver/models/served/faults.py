@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quaver.boundary import shown
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.limits import retry_after
 from quaver.records import Response
@@ -34,6 +35,7 @@ class Passing(Exception):
         unreached: Nothing answers at its address.
         wait: Seconds for which it wants to be left alone.
         status: Of the reply; 0 where none came, or one that was no error.
+        fix: What to do should it not pass; empty where that is not known.
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class Passing(Exception):
         unreached: bool = False,
         wait: float | None = None,
         status: int = 0,
+        fix: str = "",
     ) -> None:
         super().__init__(reason)
         self.reason, self.limited, self.busy, self.unreached = reason, limited, busy, unreached
-        self.wait, self.status = wait, status
+        self.wait, self.status, self.fix = wait, status, fix
 
 
 class Refused(ModelError):
@@ -73,16 +76,15 @@ class Address:
     has_key: bool = False
     start: str = ""
 
-    def silent(self, found: str) -> Unavailable:
+    def silent(self, fault: Passing) -> Unavailable:
         """The error where nothing, or nothing of use, answers there."""
         start = self.start.replace("MODEL", self.model)
+        fix = f"start it ({start}), or correct `base_url:`" if start else ""
         return Unavailable(
             "the server does not answer",
             where=self.url,
-            found=found,
-            fix=f"start it ({start}), or correct `base_url:`"
-            if start
-            else "check `base_url:` and the network; run again, and it goes on from there",
+            found=fault.reason,
+            fix=fault.fix or fix or "see what its own log says; run again, and it goes on from there",
         )
 
     def page(self) -> Unavailable:
@@ -122,7 +124,7 @@ def read_failure(
         return Response("", finish="content_filter", error=f"content filter: {message or told}"[:500])
     if status == 429 and not codes & _SPENT:
         return Passing(told, limited=True, wait=retry_after(headers), status=status)
-    if status >= 500 or status in _PASSING:
+    if status >= 500 or status < 200 or status in _PASSING:
         return Passing(told, busy=status in (503, 529), wait=retry_after(headers), status=status)
     if 300 <= status < 400:
         return _sends_elsewhere(status, headers.get("location", ""), address)
@@ -188,7 +190,7 @@ def _error(content: bytes) -> dict[str, Any]:
     """The error object in a reply, whatever the server's way of wrapping one."""
     try:
         reply = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"message": content[:200].decode("utf-8", "replace")}
     if isinstance(reply, list) and reply:
         reply = reply[0]
@@ -200,4 +202,4 @@ def _error(content: bytes) -> dict[str, Any]:
 
 def _message(error: Mapping[str, Any]) -> str:
     found = error.get("message") or error.get("detail") or ""
-    return " ".join(str(found).split())[:300]
+    return shown(" ".join(str(found).split())[:300])

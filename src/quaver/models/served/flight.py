@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
+from quaver.boundary import failed
 from quaver.errors import ModelError, RateLimited
 from quaver.models import Answered
 from quaver.models.pace import Pace, Sent
@@ -247,7 +248,11 @@ class Flight:
         except ModelError as error:
             self._pace.failed(sent, busy=False)
             self._give_up(error)
-        except BaseException:  # it was cancelled, or is at fault itself
+        except Exception as error:  # it came back, and nobody knows what with
+            self._pace.failed(sent, busy=False)
+            part.responses = [failed(error)] * part.n
+            self._complete(part)
+        except BaseException:  # it was cancelled
             self._pace.failed(sent, busy=False)
             raise
         else:
@@ -308,7 +313,7 @@ class Flight:
 
     def _hopeless(self, fault: Passing) -> ModelError:
         if not fault.limited:
-            return self._address.silent(fault.reason)
+            return self._address.silent(fault)
         return RateLimited(
             "the server goes on asking to be called less often",
             where=self._address.url,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -12,8 +13,8 @@ __all__ = ["Limits", "read_limits", "retry_after"]
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_EPOCH = 10**9
-"""A number of seconds that is larger is a point in time."""
+_EPOCH = 10.0**9
+"""A number of seconds that is larger is a point in time; no pause is longer."""
 
 
 class Limits(NamedTuple):
@@ -40,7 +41,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
-        return milliseconds / 1000
+        return min(milliseconds / 1000, _EPOCH)
     given = headers.get("retry-after")
     if not given:
         return None
@@ -77,9 +78,10 @@ def _first(headers: Mapping[str, str], *names: str) -> str | None:
 
 def _number(text: str | None) -> float | None:
     try:
-        return None if text is None else max(0.0, float(text))
+        number = math.nan if text is None else float(text)
     except ValueError:
         return None
+    return max(0.0, number) if math.isfinite(number) else None
 
 
 def _seconds(text: str | None) -> float | None:
@@ -87,7 +89,8 @@ def _seconds(text: str | None) -> float | None:
     number = _number(text)
     if text is None or number is None:
         parts = _DURATION.findall(text or "")
-        return sum(float(count) * _SECONDS[unit] for count, unit in parts) if parts else None
+        number = sum(float(count) * _SECONDS[unit] for count, unit in parts)
+        return min(number, _EPOCH) if parts else None
     if number > _EPOCH * 1000:
         number /= 1000
-    return max(0.0, number - time.time()) if number > _EPOCH else number
+    return min(max(0.0, number - time.time()), _EPOCH) if number > _EPOCH else number

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from quaver.errors import SpecError
+from quaver.errors import ModelError, SpecError
 from quaver.models.presets import PRESETS
 from quaver.secrets import Keys, looks_like_key, name_keys, texts_in, without_keys
 
-__all__ = ["check_repeatable", "checked_body", "checked_name", "checked_url", "checked_variable", "is_here"]
+__all__ = [
+    "check_repeatable",
+    "checked_body",
+    "checked_key",
+    "checked_name",
+    "checked_url",
+    "checked_variable",
+    "is_here",
+]
 
 _KEYS = re.compile(
     r"(x|proxy|client|ocpapim|aws)*"
@@ -111,6 +120,25 @@ def checked_variable(name: str | None) -> str:
         )
     name_keys({"key": name})
     return name
+
+
+def checked_key(secret: str, variable: str, url: str) -> str:
+    """A key, if it can be sent as a header.
+
+    Raises:
+        ModelError: It cannot.
+    """
+    at, odd = next(((at, one) for at, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
+    if not odd:
+        return secret
+    named = unicodedata.name(odd, "a control character").lower()
+    raise ModelError(
+        f"the key in {variable} cannot be sent",
+        where=url,
+        expected="letters, digits and signs of ASCII, without white space",
+        found=f"U+{ord(odd):04X} ({named}) as character {at} of {len(secret)}",
+        fix=f"copy the key again and export {variable}=… anew; quotation marks around it must be straight",
+    )
 
 
 def checked_name(where: str, text: str) -> str:

@@ -161,7 +161,7 @@ class _Probe:
                 if not left and fault.status in _NO_LIST:
                     return
                 if (fault.unreached and left < 2) or not left:
-                    raise self._address.silent(fault.reason) from None
+                    raise self._address.silent(fault) from None
                 await asyncio.sleep(fault.wait if fault.wait is not None else 0.3)
             except (MissingKey, Unavailable):
                 raise

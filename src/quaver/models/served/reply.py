@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from quaver.boundary import count, sound, sound_tokens
 from quaver.models.served.body import LABEL
 from quaver.models.served.faults import Passing
 from quaver.records import Response, Token
 
 __all__ = ["read_reply"]
 
-_FAILED = frozenset(["error", "insufficient_system_resource", "abort"])
+_FAILED = ("error", "insufficient_system_resource", "abort")
 """Ends that are a fault of the server's, told in an answer."""
 
 
@@ -35,25 +36,29 @@ def read_reply(
     """
     reply = _parsed(content)
     choices = reply.get("choices")
-    if not isinstance(choices, list) or len(choices) < n or not all(map(_is_choice, choices)):
+    choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    choices = sorted(choices, key=lambda one: count(one.get("index")) or 0)[:n]
+    if len(choices) < n or not all(map(_is_choice, choices)):
         raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
-    usage = reply.get("usage") or {}
-    prompt, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
-    thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+    usage = _object(reply.get("usage"))
+    prompt, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+    cached = count(_object(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
     responses: list[Response] = []
-    for choice in sorted(choices, key=lambda choice: int(choice.get("index") or 0))[:n]:
+    for choice in choices:
         response = _response(choice, logprobs)
-        response = replace(
-            response,
-            text=response.text.removeprefix(begun),
-            prompt_tokens=prompt if not responses else prompt and 0,  # it was read, and is paid, once
-            cached_tokens=cached if not responses else cached and 0,
-            completion_tokens=written if n == 1 else None,
-            thinking_tokens=thought if n == 1 else None,
-            raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
-            served_model=reply.get("model"),
-            fingerprint=reply.get("system_fingerprint"),
+        response = sound(
+            replace(
+                response,
+                text=response.text.removeprefix(begun),
+                prompt_tokens=prompt if not responses else prompt and 0,  # it was read, and is paid, once
+                cached_tokens=cached if not responses else cached and 0,
+                completion_tokens=written if n == 1 else None,
+                thinking_tokens=thought if n == 1 else None,
+                raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
+                served_model=reply.get("model"),
+                fingerprint=reply.get("system_fingerprint"),
+            )
         )
         responses.append(_unwrapped(response, wrapped) if wrapped else response)
     return responses
@@ -64,7 +69,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
         raise Passing("the reply is empty")
     try:
         reply = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         begins = content[:60].decode("utf-8", "replace")
         raise Passing(f"the reply is not JSON: {begins!r}") from None
     if not isinstance(reply, dict):
@@ -76,20 +81,27 @@ def _parsed(content: bytes) -> dict[str, Any]:
     return reply
 
 
-def _is_choice(choice: object) -> bool:
-    if not isinstance(choice, dict):
-        return False
+def _object(value: object) -> Mapping[str, Any]:
+    """An object, or an empty one in the place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _is_choice(choice: Mapping[str, Any]) -> bool:
     if choice.get("finish_reason") in _FAILED:
         return False
-    return isinstance(choice.get("message"), dict) or isinstance(choice.get("text"), str)
+    message = choice.get("message")
+    if isinstance(message, dict):
+        return _spoken(message.get("content")) is not None
+    return isinstance(choice.get("text"), str)
 
 
 def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
-    message = choice.get("message") or {"content": choice.get("text")}
-    text, thinking = _spoken(message.get("content"))
-    thinking = message.get("reasoning_content") or message.get("reasoning") or thinking
-    if not text and message.get("refusal"):
-        text = str(message["refusal"])
+    message = _object(choice.get("message")) or {"content": choice.get("text")}
+    text, thinking = _spoken(message.get("content")) or ("", "")
+    for name in ("reasoning", "reasoning_content"):
+        thinking = "".join(_spoken(message.get(name)) or ()) or thinking
+    if not text and isinstance(message.get("refusal"), str):
+        text = message["refusal"]
     reason = choice.get("finish_reason")
     finish: Literal["stop", "length", "content_filter"] = "stop"
     error = None
@@ -101,51 +113,56 @@ def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
         text=text,
         finish=finish,
         error=error,
-        thinking=str(thinking) if thinking else None,
-        tokens=_tokens(choice.get("logprobs"), logprobs) if logprobs else (),
+        thinking=thinking or None,
+        tokens=_tokens(_object(choice.get("logprobs")), logprobs) if logprobs else (),
     )
 
 
-def _spoken(content: object) -> tuple[str, str]:
-    """The answer, and the thinking where a server sends both as parts of one list."""
+def _spoken(content: object) -> tuple[str, str] | None:
+    """The answer, and the thinking where both come as parts of one list; None where it is neither."""
     if isinstance(content, str) or content is None:
         return content or "", ""
     text, thinking = "", ""
     for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, dict) and part.get("type") == "thinking":
-            inner = part.get("thinking")
-            thinking += inner if isinstance(inner, str) else _spoken(inner)[0]
-        elif isinstance(part, dict):
-            text += str(part.get("text") or "")
+        if isinstance(part, str):
+            text += part
+        elif not isinstance(part, dict):
+            return None
+        elif part.get("type") == "thinking":
+            thinking += "".join(_spoken(part.get("thinking")) or ())
+        elif isinstance(part.get("text") or "", str):
+            text += part.get("text") or ""
         else:
-            text += str(part)
+            return None
     return text, thinking
 
 
-def _tokens(logprobs: object, most: int) -> tuple[Token, ...]:
+def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
     """Tokens from either form: a list of positions, or lists beside each other."""
-    if not isinstance(logprobs, dict):
-        return ()
     content = logprobs.get("content")
+    places: list[tuple[Any, Any, list[Any]]]
     if isinstance(content, list):
-        return tuple(
-            Token(
-                place["token"],
-                place["logprob"],
-                _likeliest(((top["token"], top["logprob"]) for top in place.get("top_logprobs") or ()), most),
-            )
-            for place in content
-        )
-    texts = logprobs.get("tokens") or []
-    tops = logprobs.get("top_logprobs") or [{}] * len(texts)
-    return tuple(
-        Token(text, logprob, _likeliest((top or {}).items(), most))
-        for text, logprob, top in zip(texts, logprobs.get("token_logprobs") or [], tops, strict=False)
-        if logprob is not None
-    )
+        given = [(_object(place), _list(_object(place).get("top_logprobs"))) for place in content]
+        places = [(*_pair(place), [_pair(_object(top)) for top in tops]) for place, tops in given]
+    else:
+        texts, values = _list(logprobs.get("tokens")), _list(logprobs.get("token_logprobs"))
+        tops = _list(logprobs.get("top_logprobs")) or [None] * len(texts)
+        if not len(texts) == len(values) == len(tops):
+            return ()
+        beside = zip(texts, values, tops, strict=True)
+        places = [(*pair, list(_object(top).items())) for *pair, top in beside if pair[1] is not None]
+    return tuple(token._replace(top=_likeliest(token.top, most)) for token in sound_tokens(places))
 
 
-def _likeliest(pairs: Any, most: int) -> tuple[tuple[str, float], ...]:
+def _pair(place: Mapping[str, Any]) -> tuple[Any, Any]:
+    return place.get("token"), place.get("logprob")
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _likeliest(pairs: Sequence[tuple[str, float]], most: int) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(pairs, key=lambda pair: -pair[1])[:most])
 
 
@@ -153,7 +170,7 @@ def _unwrapped(response: Response, choices: Sequence[str]) -> Response:
     """Take the label out of its JSON object, with the tokens that spell it."""
     try:
         label = json.loads(response.text)[LABEL]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return response
     if label not in choices:
         return response

@@ -1,0 +1,80 @@
+"""A store's file opened for reading, also where its folder may not be written.
+
+SQLite keeps a file beside the database to coordinate readers and writers, and cannot read without making it.
+In a folder that may not be written the database is therefore opened as one that nobody changes; where the
+journal beside it still holds answers, a copy is read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import Any
+
+__all__ = ["copied", "may_write", "open_to_read", "read_only_uri"]
+
+
+def may_write(path: Path) -> bool:
+    """Whether a store may be written; one that is missing, whether it may be made."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+
+
+def journal(path: Path) -> Path:
+    """Where SQLite keeps what is not in a database yet."""
+    return path.with_name(path.name + "-wal")
+
+
+def copied(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A copy of a database and of its journal, in a folder that is removed with the object."""
+    folder = tempfile.TemporaryDirectory(prefix="quaver-")
+    for file in (path, journal(path)):
+        if file.exists():
+            shutil.copyfile(file, Path(folder.name) / file.name)
+    return folder
+
+
+def read_only_uri(path: Path) -> str | None:
+    """The address of a database that nobody changes; None where its journal holds what it lacks."""
+    beside = journal(path)
+    if beside.exists() and beside.stat().st_size:
+        return None
+    return f"{path.resolve().as_uri()}?immutable=1"
+
+
+class _Reader(sqlite3.Connection):
+    """A connection that keeps the copy that it reads."""
+
+    copy: tempfile.TemporaryDirectory[str] | None = None
+
+
+def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
+    """A connection that only reads, to a store of another study.
+
+    Args:
+        path: The database.
+        **how: Further arguments of ``sqlite3.connect``.
+    """
+    if (db := _without_changing(f"{path.resolve().as_uri()}?mode=ro", **how)) is not None:
+        return db
+    if uri := read_only_uri(path):
+        return _Reader(uri, uri=True, **how)
+    copy = copied(path)
+    reader = _Reader(Path(copy.name) / path.name, **how)
+    reader.copy = copy
+    return reader
+
+
+def _without_changing(uri: str, **how: Any) -> sqlite3.Connection | None:
+    """A connection that can be read from; None where SQLite would have to make a file for that."""
+    db: sqlite3.Connection | None = None
+    try:
+        db = sqlite3.connect(uri, uri=True, **how)
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        if db is not None:
+            db.close()
+        return None
+    return db

@@ -1,0 +1,41 @@
+"""What the operating system and SQLite say when a store cannot be used, and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+__all__ = ["what_to_do"]
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO)
+
+_COPY = (
+    "this drive does not let files be locked, as some network drives do not: move the study's folder to a "
+    "local disk, and copy it back when the run is over"
+)
+_REPAIR = "`quaver repair STUDY` saves what can still be read; the next run asks for the rest"
+_NO_STORE = f"move the file away; it is not a store of responses (if it was one, {_REPAIR})"
+
+_BY_CODE = {
+    sqlite3.SQLITE_PROTOCOL: _COPY,
+    sqlite3.SQLITE_NOLFS: _COPY,
+    sqlite3.SQLITE_CORRUPT: _REPAIR,
+    sqlite3.SQLITE_NOTADB: _NO_STORE,
+}
+_LOCKING = {
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}
+
+
+def what_to_do(error: Exception) -> str | None:
+    """What to do about an error; None where there is no more to say than it says itself."""
+    if isinstance(error, OSError):
+        return _COPY if error.errno in _NO_LOCKS else None
+    code = getattr(error, "sqlite_errorcode", 0)
+    return _COPY if code in _LOCKING else _BY_CODE.get(code & 0xFF)

@@ -1,0 +1,76 @@
+"""Why nothing came back: the one fault among many that a client wraps alike, and what to do about it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+from quaver.boundary import shown
+from quaver.models.served.faults import Passing
+
+__all__ = ["lost"]
+
+_LONGEST = 300
+
+
+def lost(error: BaseException, host: str) -> Passing:
+    """The fault where no reply came.
+
+    Args:
+        error: What the client raised.
+        host: Whom it was to reach, with the port.
+    """
+    causes = list(_causes(error))
+    for kind, what, fix in _KINDS:
+        cause = next((one for one in causes if isinstance(one, kind)), None)
+        if cause is not None:
+            words = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
+            reason = what.format(host=host, words=words)
+            return Passing(shown(reason)[:_LONGEST], unreached=True, fix=fix)
+    # The client's own kinds are of little help (a connection that was cut is a ConnectTimeout to it).
+    last = next((one for one in causes if str(one)), error)
+    return Passing(shown(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
+
+
+_KINDS = (
+    (
+        socket.gaierror,
+        "no address is known for {host} (DNS): {words}",
+        "correct the name in `base_url:`, or see whether this machine is on the network that knows it",
+    ),
+    (
+        ssl.SSLCertVerificationError,
+        "the certificate of {host} is not trusted: {words}",
+        "name a file with its authority's certificate in the environment variable SSL_CERT_FILE, or correct "
+        "the name in `base_url:`",
+    ),
+    (
+        ssl.SSLError,
+        "no encrypted connection (TLS) to {host}: {words}",
+        "write `http://` in `base_url:` if the server is not encrypted; otherwise correct its port",
+    ),
+    (ConnectionRefusedError, "nothing listens at {host} (connection refused)", ""),
+)
+"""Kinds of causes, what each means, and what to do; empty where the server is to be started."""
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What led to an error, itself last."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    found: list[BaseException] = []
+    while left:
+        one = left.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            found.append(one)
+            left += [one.__context__, getattr(one, "os_error", None), one.__cause__]
+    return reversed(found)
+
+
+def _is_connecting(causes: list[BaseException]) -> bool:
+    """Whether no connection was made."""
+    return any(
+        "Connector" in type(one).__name__ or "ConnectionTimeout" in type(one).__name__ for one in causes
+    )
