@@ -12,6 +12,7 @@ __all__ = ["safe_cell", "write_csv"]
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 """What starts a formula, in the programs that skip white space and those that know wide signs too."""
+_BEGUN, _WHOLE = re.compile(_FORMULA), re.compile(_NUMBER.strip("^$"))
 
 
 def safe_cell(value: object) -> str:
@@ -21,7 +22,7 @@ def safe_cell(value: object) -> str:
     ("'=1+1", '-0.25', '')
     """
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
-    if re.match(_FORMULA, text) and not re.fullmatch(_NUMBER.strip("^$"), text):
+    if _BEGUN.match(text) and not _WHOLE.fullmatch(text):
         return "'" + text
     return text
 

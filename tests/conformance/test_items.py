@@ -41,9 +41,7 @@ def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.
 
 
 def test_voters_without_statsmodels_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
+    monkeypatch.setattr("quaver.design.anes96.find_spec", lambda name: None)
     with pytest.raises(ItemError, match="not installed") as caught:
         rows()
     assert caught.value.fix == "pip install 'quaver[demo]'"

@@ -13,7 +13,7 @@ from quaver.records import Estimate
 from quaver.report import Results, figures, finding_picture
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
 from quaver.report.charts.shares import label_share_chart, shares_shown
-from quaver.report.charts.svg import inline_svg
+from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import fitted, text_width
 
 
@@ -65,7 +65,7 @@ def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
 
 
 def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
-    svg = inline_svg(label_share_chart(results), "one", 'say "<so>"')
+    svg = inline_svg(svg_text(label_share_chart(results)), "one", 'say "<so>"')
     root = ET.fromstring(svg)
     assert root.attrib["aria-label"] == 'say "<so>"'
     ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
@@ -120,3 +120,19 @@ def test_of_hundreds_of_variants_the_most_unlike_levels_are_drawn_once_for_all_m
     assert len(levels) == 40
     assert "of 60 levels of wording the 20 lowest and the 20 highest" in shares[0].subtitle
     assert values(shares[0].draw(width=500)) >= {one.value for one in shares[0].estimates}
+
+
+def test_a_title_stands_above_a_picture_that_is_drawn_already(results: Results) -> None:
+    picture = svg_text(label_share_chart(results))
+    told = "Does <this> & that hold? " * 8
+    root = ET.fromstring(titled(picture, told, "", 720))
+    inner = ET.fromstring(picture)
+    lines = [one.text or "" for one in root.findall("{*}text")]
+    assert len(lines) > 1
+    assert " ".join(lines) == told.strip()
+    assert all(text_width(line, 14) <= 720 for line in lines)
+    high, below = float(root.attrib["height"]), float(inner.attrib["height"])
+    (moved,) = root.findall("{*}g")
+    assert moved.attrib["transform"].startswith("translate(10,")
+    assert max(float(one.attrib["y"]) for one in root.findall("{*}text")) < high - below
+    assert len(list(moved.iter())) == len(list(inner.iter()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 
 from quaver.errors import StoreError
 from quaver.records import Estimate
-from quaver.report import write_report
+from quaver.report import Results, figures, page, write_report
+from quaver.report.figure import Figure
 from quaver.report.numbers import printed
+from quaver.report.tables import Table
 
 WIDTHS = (390, 1280)
 
@@ -41,6 +44,40 @@ class Visit:
 @pytest.fixture(scope="module")
 def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
+
+
+def test_a_figure_is_drawn_once_for_each_width(
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[str, int]] = []
+
+    def counted(results: Results) -> list[Figure]:
+        def of(figure: Figure) -> Figure:
+            def draw(*, width: int, **how: Any) -> Any:
+                drawn.append((figure.name, width))
+                return figure.draw(width=width, **how)
+
+            return replace(figure, draw=draw)
+
+        return [of(figure) for figure in figures(results)]
+
+    monkeypatch.setattr(page, "figures", counted)
+    write_report(tmp_path, **study.inputs())
+    names = [one.name for one in figures(study.results())]
+    assert sorted(drawn) == sorted((name, width) for name in names for width in (344, 720))
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf")
+    }
+
+
+def test_a_table_is_looked_at_once_for_long_texts(
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    wordy = Table.wordy.fget
+    monkeypatch.setattr(Table, "wordy", property(lambda self: (looked.append(id(self)), wordy(self))[1]))
+    path = write_report(tmp_path, **study.inputs())
+    assert len(looked) == path.read_text(encoding="utf-8").count("<table")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

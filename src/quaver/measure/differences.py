@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from quaver.measure import Frame, compares, guarded
 from quaver.measure.bootstrap import Floats, Resampling, Units, bootstrap
@@ -194,9 +194,9 @@ def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict
     """
     if single and clusters is None:
         better, worse = int((apart > 0).sum()), int((apart < 0).sum())
-        tail = float(stats.binom.cdf(min(better, worse), better + worse, 0.5)) if better + worse else 1.0
+        tail = float(special.bdtr(min(better, worse), better + worse, 0.5)) if better + worse else 1.0
         return {"p": min(1.0, 2 * tail), "test": "exact McNemar", "better": better, "worse": worse}
     sums = apart if clusters is None else np.bincount(clusters, apart)
     square = float((sums**2).sum())
     chi2 = float(sums.sum() ** 2 / square) if square > 1e-15 else 0.0
-    return {"p": float(stats.chi2.sf(chi2, 1)), "test": "McNemar by unit", "chi2": chi2}
+    return {"p": float(special.chdtrc(1, chi2)), "test": "McNemar by unit", "chi2": chi2}

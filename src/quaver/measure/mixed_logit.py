@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from quaver.errors import MeasureError
 from quaver.measure import Frame, guarded
@@ -128,9 +128,9 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
         )
     model = _fit(y, of.matrix, groups.codes)
     value, se = _table(model)
-    z = float(stats.norm.ppf((1 + confidence) / 2))
+    z = float(special.ndtri((1 + confidence) / 2))
     coefficients = {
-        name: Coefficient(b, s, b / s, float(2 * stats.norm.sf(abs(b / s))), b - z * s, b + z * s)
+        name: Coefficient(b, s, b / s, float(2 * special.ndtr(-abs(b / s))), b - z * s, b + z * s)
         for name, b, s in zip(of.names, value.tolist(), se.tolist(), strict=True)
     }
     variance = float(np.asarray(model.get_cov_pars(std_err=False)).ravel()[0])
@@ -184,7 +184,7 @@ def likelihood_ratio(smaller: MixedLogit, larger: MixedLogit) -> dict[str, float
             found=f"{larger.parameters}: {larger.formula}",
         )
     chi2 = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood))
-    return {"chi2": chi2, "df": freedom, "p": float(stats.chi2.sf(chi2, freedom))}
+    return {"chi2": chi2, "df": freedom, "p": float(special.chdtrc(freedom, chi2))}
 
 
 def _rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, int]]:

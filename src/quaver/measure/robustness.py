@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from quaver.errors import UnknownName
 from quaver.measure import Frame, compares
@@ -267,12 +267,12 @@ def corrected_spread(
 
 def _noncentrality(x: float, freedom: int, share: float) -> float:
     """The noncentral χ²'s parameter at which ``x`` has ``share`` below it; 0 where none has so little."""
-    if stats.chi2.cdf(x, freedom) <= share:
+    if special.chdtr(freedom, x) <= share:
         return 0.0
     top = x + 10 * np.sqrt(x + freedom) + 10
-    while stats.ncx2.cdf(x, freedom, top) > share:
+    while special.chndtr(x, freedom, top) > share:
         top *= 2
-    return float(optimize.brentq(lambda at: stats.ncx2.cdf(x, freedom, at) - share, 1e-12, top))
+    return float(optimize.brentq(lambda at: special.chndtr(x, freedom, at) - share, 1e-12, top))
 
 
 def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resampling) -> Estimate:

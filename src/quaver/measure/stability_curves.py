@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from quaver.measure import Frame
 from quaver.measure.bootstrap import Floats, Resampling
@@ -225,7 +225,7 @@ def running_mean(scores: Sequence[float], confidence: float = 0.95) -> list[Runn
     >>> [round(x, 3) for x in running_mean([0.8, 0.6])[1]]  # 0.7 ± 1.96 · 0.1 / √2
     [0.7, 0.561, 0.839]
     """
-    z = float(stats.norm.ppf((1 + confidence) / 2))
+    z = float(special.ndtri((1 + confidence) / 2))
     found = []
     for k in range(1, len(scores) + 1):
         mean = float(np.mean(scores[:k]))

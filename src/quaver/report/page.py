@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import polars as pl
@@ -20,7 +20,7 @@ from quaver.errors import StoreError
 from quaver.records import Estimate, Unlike
 from quaver.report.behind import Behind
 from quaver.report.causes import Cause, causes
-from quaver.report.charts.svg import inline_svg, svg_text, unchecked
+from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimates_csv import write_estimates
 from quaver.report.figure import Figure
 from quaver.report.figures import figures
@@ -86,11 +86,14 @@ def write_report(
         behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in drawn}
         frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
         write_tables({**behind_figures, **tables}, frames, folder / "tables")
+        pictures = {figure.name: _pictures(figure) for figure in drawn}
         for figure in drawn:
-            _write_figure(figure, folder / "figures")
+            _write_figure(figure, pictures[figure.name].wide, folder / "figures")
         path = folder / "report.html"
         part = path.with_name("report.html.part")
-        part.write_text(_page(results, drawn, told, tables), encoding="utf-8", errors="backslashreplace")
+        part.write_text(
+            _page(results, drawn, pictures, told, tables), encoding="utf-8", errors="backslashreplace"
+        )
         part.replace(path)
     except OSError as error:
         raise StoreError(
@@ -136,9 +139,20 @@ def finding_picture(
     return f"{title} {first.alternative}"
 
 
-def _write_figure(figure: Figure, folder: Path) -> None:
+class _Pictures(NamedTuple):
+    """A figure as SVG, without its title: for a screen and for a phone."""
+
+    wide: str
+    narrow: str
+
+
+def _pictures(figure: Figure) -> _Pictures:
     with unchecked():
-        svg = svg_text(figure.draw(width=_WIDE, title=figure.title, subtitle=figure.subtitle))
+        return _Pictures(*(svg_text(figure.draw(width=width)) for width in (_WIDE, _NARROW)))
+
+
+def _write_figure(figure: Figure, picture: str, folder: Path) -> None:
+    svg = titled(picture, figure.title, figure.subtitle, _WIDE)
     (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
     (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
     (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
@@ -147,6 +161,7 @@ def _write_figure(figure: Figure, folder: Path) -> None:
 def _page(
     results: Results,
     drawn: Sequence[Figure],
+    pictures: Mapping[str, _Pictures],
     told: Sequence[Cause],
     tables: Mapping[str, Table],
 ) -> str:
@@ -163,7 +178,7 @@ def _page(
         results=results,
         lock=results.lock,
         finding=finding(results),
-        figures=_by_section(drawn, results),
+        figures=_by_section(drawn, pictures),
         tables=tables,
         causes=told,
         flips_warnings=_warnings([one for one in results.audit if one.measure == "evaluator_flips"]),
@@ -188,7 +203,9 @@ def _further(results: Results) -> list[Estimate]:
     return [one for one in results.audit if (one.measure, *one.cell.items()) not in asked]
 
 
-def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_section(
+    drawn: Sequence[Figure], pictures: Mapping[str, _Pictures]
+) -> dict[str, dict[str, dict[str, Any]]]:
     sections: dict[str, dict[str, dict[str, Any]]] = {
         name: {}
         for name in (
@@ -206,7 +223,7 @@ def _by_section(drawn: Sequence[Figure], results: Results) -> dict[str, dict[str
         )
     }
     for figure in drawn:
-        sections[figure.section][figure.name] = _shown(figure, results)
+        sections[figure.section][figure.name] = _shown(figure, pictures[figure.name])
     return sections
 
 
@@ -214,16 +231,11 @@ def _figure_table(figure: Figure) -> Table:
     return figure.table or estimates_table(figure.estimates)
 
 
-def _shown(figure: Figure, results: Results) -> dict[str, Any]:
-    with unchecked():
-        pictures = [
-            inline_svg(figure.draw(width=width), f"{figure.name}-{width}", figure.alternative)
-            for width in (_WIDE, _NARROW)
-        ]
+def _shown(figure: Figure, pictures: _Pictures) -> dict[str, Any]:
     return {
         "figure": figure,
-        "wide": pictures[0],
-        "narrow": pictures[1],
+        "wide": inline_svg(pictures.wide, f"{figure.name}-{_WIDE}", figure.alternative),
+        "narrow": inline_svg(pictures.narrow, f"{figure.name}-{_NARROW}", figure.alternative),
         "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
         "warnings": _warnings(figure.estimates),
     }

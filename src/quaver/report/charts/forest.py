@@ -19,6 +19,7 @@ from quaver.report.charts.theme import (
     Chart,
     finished,
     fitted,
+    fixed,
     inline,
     options,
     text_width,
@@ -248,7 +249,7 @@ def _panel(
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
         # Kept within the panel, or it would push the heading up.
-        inside = {"y": alt.value(1), "y2": alt.value(lines.count * step - 1)}
+        inside = {"y": fixed("Y", 1), "y2": fixed("Y2", lines.count * step - 1)}
         lined = Chart(inline([{"value": r.value} for r in known]))
         layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
     if any("first" in row for row in rows):

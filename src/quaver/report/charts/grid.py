@@ -16,6 +16,7 @@ from quaver.report.charts.theme import (
     Chart,
     finished,
     fitted,
+    fixed,
     inline,
     options,
     panel_heading,
@@ -166,5 +167,5 @@ def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
     return (
         Chart(inline(rows))
         .mark_text(align="left", fontSize=11, color=INK)
-        .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
+        .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
     )

@@ -17,6 +17,7 @@ from quaver.report.charts.theme import (
     PAPER,
     Chart,
     finished,
+    fixed,
     inline,
     options,
     panel_heading,
@@ -85,7 +86,7 @@ def _panel(one: Estimate, name: str, width: float) -> Any:
     middle = Chart(inline([{"low": one.value}])).mark_rule(color=INK, strokeWidth=1.2)
     return alt.layer(
         drawn.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2("count:Q")),
-        middle.encode(x=x, y=alt.value(0), y2=alt.value(_HEIGHT)),
+        middle.encode(x=x, y=fixed("Y", 0), y2=fixed("Y2", _HEIGHT)),
     ).properties(
         width=width,
         height=_HEIGHT,

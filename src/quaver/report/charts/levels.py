@@ -16,6 +16,7 @@ from quaver.report.charts.theme import (
     Chart,
     finished,
     fitted,
+    fixed,
     inline,
     options,
     text_width,
@@ -69,7 +70,7 @@ def level_chart(
         .encode(x=alt.X("least:Q"), x2=alt.X2("most:Q"))
     )
     dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
-        color=alt.value(DATA[0]), fill=alt.Fill("fill:N", scale=None)
+        color=fixed("Color", DATA[0]), fill=alt.Fill("fill:N", scale=None)
     )
     texts = [
         base.transform_filter(f"datum.place == '{place}'")
@@ -81,7 +82,7 @@ def level_chart(
     headings = (
         Chart(inline(left_texts))
         .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
-        .encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
+        .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
         .properties(width=left, height=size["height"])
     )
     chart = alt.hconcat(

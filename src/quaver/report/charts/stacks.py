@@ -17,6 +17,7 @@ from quaver.report.charts.theme import (
     Chart,
     finished,
     fitted,
+    fixed,
     inline,
     options,
     text_width,
@@ -119,7 +120,7 @@ def draw(
     if at_end:
         text = Chart(inline([{"text": fitted(at_end, width - 20, 10.5)}]))
         end = text.mark_text(align="right", fontSize=10.5, color=SOFT)
-        end = end.encode(x=alt.value(width - 20), text=alt.Text("text:N"))
+        end = end.encode(x=fixed("X", width - 20), text=alt.Text("text:N"))
         blocks.append(end.properties(width=width - 20, height=12))
     return finished(alt.vconcat(*blocks, row, spacing=6), width=width, title=title, subtitle=subtitle)
 
@@ -147,7 +148,7 @@ def _boxes(
 
 def _column(texts: Sequence[tuple[str, bool]], y: Any, width: float, height: float, ink: str) -> Any:
     rows = [{"y": at, "text": fitted(text, width), "bold": bold} for at, (text, bold) in enumerate(texts)]
-    base = Chart(inline(rows)).encode(y=y, x=alt.value(0), text=alt.Text("text:N"))
+    base = Chart(inline(rows)).encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
     plain = base.transform_filter("!datum.bold").mark_text(align="left", fontSize=11, color=ink)
     bold = base.transform_filter("datum.bold").mark_text(
         align="left", fontSize=11, color=ink, fontWeight="bold"

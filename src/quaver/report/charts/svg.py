@@ -14,11 +14,24 @@ from typing import Any
 
 import vl_convert
 from altair.utils import schemapi
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from quaver.report.charts.theme import DATA, INK, PAPER, RULE, SOFT
+from quaver.report.charts.theme import (
+    BARE,
+    DATA,
+    FONT,
+    INK,
+    MARGIN,
+    PAPER,
+    RULE,
+    SOFT,
+    SUBTITLE,
+    TITLE,
+    text_width,
+    title_lines,
+)
 
-__all__ = ["inline_svg", "svg_text", "unchecked"]
+__all__ = ["inline_svg", "svg_text", "titled", "unchecked"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", RULE: "rule", PAPER: "paper"} | {
@@ -33,6 +46,7 @@ _KEPT = frozenset(
     )
 )
 _DRAWN = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath"})
+_VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _URL = re.compile(r"url\(#([\w-]+)\)")
 
 
@@ -50,18 +64,56 @@ def svg_text(chart: Any) -> str:
     return vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
 
 
-def inline_svg(chart: Any, name: str, alternative: str) -> Markup:
-    """Render a chart for the page.
+def titled(picture: str, title: str, subtitle: str, width: float) -> str:
+    """A picture with its title above it, which need not be drawn anew for that.
 
     Args:
-        chart: Any Altair chart.
+        picture: SVG, as `svg_text` gives it of a chart without a title.
+        title: What it shows.
+        subtitle: What the marks mean.
+        width: That the title's lines may have, in pixels.
+    """
+    lines, below = title_lines(title, subtitle, width)
+    rows: list[tuple[str, float, str]] = [(line, TITLE, f'fill="{INK}" font-weight="600"') for line in lines]
+    rows += [(line, SUBTITLE, f'fill="{SOFT}"') for line in below]
+    high, head = float(MARGIN), []
+    for line, size, look in rows:
+        at = f'x="{MARGIN}" y="{high + 0.8 * size:g}" font-family="{FONT}" font-size="{size}px"'
+        head.append(f"<text {at} {look}>{escape(line)}</text>")
+        high += size + 2
+    (wide, tall), rim = _size(picture), MARGIN - BARE
+    whole = max(wide + 2 * rim, 2 * MARGIN + max(text_width(line, size) for line, size, _ in rows))
+    box = f'width="{whole:g}" height="{high + tall + 2 * rim:g}"'
+    inside = f'<g transform="translate({rim},{high + rim:g})">{_inside(picture)}</g>'
+    view = f'viewBox="0 0 {whole:g} {high + tall + 2 * rim:g}"'
+    paper = f'<rect {box} fill="{PAPER}"/>'
+    return f'<svg xmlns="{_SVG}" version="1.1" {box} {view}>{paper}{"".join(head)}{inside}</svg>'
+
+
+def _inside(picture: str) -> str:
+    """All but the outermost element: a picture in a picture takes three times as long to make a PNG of."""
+    return picture[picture.index(">") + 1 : picture.rindex("</svg>")]
+
+
+def _size(picture: str) -> tuple[float, float]:
+    found = _VIEW.search(picture)
+    assert found is not None  # the renderer writes one
+    return float(found[1]), float(found[2])
+
+
+def inline_svg(picture: str, name: str, alternative: str) -> Markup:
+    """A picture for the page.
+
+    Args:
+        picture: SVG, as `svg_text` gives it.
         name: Unique in the page; ids inside start with it.
         alternative: What the picture shows, for those who do not see it.
     """
-    root = ET.fromstring(svg_text(chart))
+    root = ET.fromstring(picture)
     _clean(root, name)
-    width, height = root.attrib["viewBox"].split()[2:]
-    root.attrib.update({"role": "img", "aria-label": alternative, "width": width, "height": height})
+    width, height = _size(picture)
+    size = {"width": f"{width:g}", "height": f"{height:g}"}
+    root.attrib.update({"role": "img", "aria-label": alternative, **size})
     ET.register_namespace("", _SVG)
     return Markup(ET.tostring(root, encoding="unicode"))
 

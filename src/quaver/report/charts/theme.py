@@ -13,20 +13,26 @@ import altair as alt
 from quaver.report.plain_text import one_line, shortened
 
 __all__ = [
+    "BARE",
     "DATA",
     "FONT",
     "INK",
+    "MARGIN",
     "PAPER",
     "RULE",
     "SHAPES",
     "SOFT",
+    "SUBTITLE",
+    "TITLE",
     "Chart",
     "finished",
     "fitted",
+    "fixed",
     "inline",
     "options",
     "panel_heading",
     "text_width",
+    "title_lines",
     "wrapped",
 ]
 
@@ -37,6 +43,13 @@ PAPER: Final = "#fefefe"
 DATA: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6", "#6f6f6f")
 """Blue, vermilion, green, reddish purple, orange and sky blue (these two darkened for white paper), grey."""
 SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
+TITLE: Final = 14
+SUBTITLE: Final = 11.5
+"""Sizes of letters, in pixels."""
+MARGIN: Final = 14
+"""Around a chart with its title, and between the two."""
+BARE: Final = 4
+"""Around a chart without."""
 FONT: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
@@ -69,6 +82,14 @@ def options(**given: Any) -> Any:
     A dict, since Altair copies its own classes, with all of their eighty unset fields, for every layer.
     """
     return given
+
+
+def fixed(channel: str, value: float | str) -> Any:
+    """A place or a colour that is the same for all marks, of the channel's own class.
+
+    Of ``alt.value``, a dict, Altair finds the class anew each time, by hashing all that it has.
+    """
+    return getattr(alt, f"{channel}Value")(value)
 
 
 def text_width(text: str, size: float = 11) -> float:
@@ -124,6 +145,12 @@ def panel_heading(name: str, second: str, width: float, size: float = 12.5) -> A
     )
 
 
+def title_lines(title: str, subtitle: str, width: float) -> tuple[list[str], list[str]]:
+    """A title and what stands below it, in lines of a width, in pixels."""
+    below = wrapped(subtitle, _SURE * width, SUBTITLE) if subtitle else []
+    return wrapped(title, _SURE * width, TITLE), below
+
+
 def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> Any:
     """A chart with its title and the common settings.
 
@@ -134,21 +161,22 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
         subtitle: What the marks mean.
     """
     if title:
+        lines, below = title_lines(title, subtitle, width)
         chart = chart.properties(
             title=options(
-                text=wrapped(title, _SURE * width, 14),
-                subtitle=wrapped(subtitle, _SURE * width, 11.5) if subtitle else [],
+                text=lines,
+                subtitle=below,
                 anchor="start",
                 frame="bounds",
-                fontSize=14,
-                subtitleFontSize=11.5,
-                offset=14,
+                fontSize=TITLE,
+                subtitleFontSize=SUBTITLE,
+                offset=MARGIN,
             )
         )
     return chart.configure(
         font=FONT,
         background=PAPER,
-        padding=14 if title else 4,
+        padding=MARGIN if title else BARE,
         view=alt.ViewConfig(stroke=None),
         title=alt.TitleConfig(color=INK, subtitleColor=SOFT, fontWeight=600),
         axis=alt.AxisConfig(
