@@ -6,11 +6,14 @@ import re
 from functools import lru_cache
 
 from quaver.score.answer import fold
+from quaver.score.finder import word_pattern
 from quaver.score.forms import Forms
 
 __all__ = ["Choices", "choices_of"]
 
 _LEADING = r"[\W_]*"
+_ZEROS = re.compile(r"\A\.0+(?!\d)")
+_LOOK_BACK, _LOOK_AHEAD = 8, 24
 _LIST_NUMBER = r"(?:\d{1,3}[.)]\s[\W_]*)?"
 
 
@@ -23,7 +26,9 @@ class Choices:
 
     def __init__(self, forms: Forms) -> None:
         self.codes = {form: codes for form, codes in forms.answers.items() if len(form) == 1}
-        numbered = "" if any(form.isdigit() for form in self.codes) else _LIST_NUMBER
+        digits = [form for form in self.codes if form.isdigit()]
+        numbered = "" if digits else _LIST_NUMBER
+        self._number = re.compile("|".join(map(word_pattern, digits))) if digits else None
         self._leading = re.compile(_LEADING + numbered)
         written = "".join(re.escape(char) for form in self.codes for char in {form, form.upper()[:1]})
         blank = r"[^\w\n]*+(?:_[^\w\n]*+)*+"
@@ -37,17 +42,30 @@ class Choices:
         """
         line = text.lstrip().partition("\n")[0]
         first = line[:1]
+        at = 0
         if first.isalnum() or first not in self.codes:  # a sign may be a choice itself
             at = self._leading.match(line).end()  # type: ignore[union-attr]
             first = line[at : at + 1] or first
             if line[at + 1 : at + 2].isalpha() and first.islower():
                 return first, ()
+        if first.isdigit() and not self._is_number(line, at):
+            return first, ()
         return first, self.codes.get(fold(first), ())
 
     def lone_line(self, text: str) -> tuple[str, ...]:
         """The codes of the choice that has a line to itself, the last such line."""
-        found = self._lone.findall(text) if self._lone else None
+        found = [
+            match[1]
+            for match in (self._lone.finditer(text) if self._lone else ())
+            if not match[1].isdigit() or self._is_number(text, match.start(1))
+        ]
         return self.codes[fold(found[-1])] if found else ()
+
+    def _is_number(self, text: str, at: int) -> bool:
+        """Whether a digit is a number by itself, and a choice: not the first of 10, of 0.5 or of 1-5."""
+        start = max(0, at - _LOOK_BACK)
+        near = text[start : at + 1] + _ZEROS.sub("", text[at + 1 : at + _LOOK_AHEAD])
+        return self._number is not None and self._number.match(near, at - start) is not None
 
 
 @lru_cache(maxsize=256)

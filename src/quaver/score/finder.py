@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
-__all__ = ["BEFORE", "Finder", "letter_patterns", "word_pattern"]
+__all__ = ["BEFORE", "Finder", "is_negated", "letter_patterns", "word_pattern"]
 
 # Combining marks by block: a vowel sign belongs to its word, as a letter does.
 _MARKS = (
@@ -19,8 +20,8 @@ _MARKS = (
 _RIGHT_EDGE = rf"(?![^\W_]|[{_MARKS}]|'\w)"
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _NEGATIONS = (
-    *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than"),
-    *("instead of", "opposite of", "lack of", "far from", "no longer"),
+    *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than", "less", "hardly"),
+    *("instead of", "opposite of", "lack of", "far from", "no longer", "anything but"),
 )
 _BARE_NEGATIONS = ("不是", "并不", "并非", "没有", "不", "非")
 """Of a script without spaces: right before the form."""
@@ -32,6 +33,8 @@ _AFTER_CHOICE = "or|and|but|is|was|would|seems|looks|because|since|as"
 _BETWEEN = (
     "an|a|the|any|either|be|contain|have|express|show|really|very|quite|so|too|as|entirely|completely|overly"
     "|necessarily|clearly|particularly|at all|vote for|voting for|voted for|choose|pick|select"
+    "|call it|call this|say it is|say it's|say this is|describe it as|consider it|classify it as|label it as"
+    "|rate it"
 )
 
 
@@ -81,6 +84,16 @@ def _negation(folded: bool) -> str:
     return rf"(?=[{first}])(?:{spaced}|{'|'.join(_BARE_NEGATIONS)})"
 
 
+@cache
+def _before_negated() -> re.Pattern[str]:
+    return re.compile(rf"{_negation(folded=True)}\Z")
+
+
+def is_negated(folded: str, start: int) -> bool:
+    """Whether a negation stands right before a place in a text in lower case (rule 6)."""
+    return _before_negated().search(folded, max(0, start - BEFORE), start) is not None
+
+
 # What must not stand before a form is looked at behind it, where the form's length is known: a
 # pattern that begins with a letter is searched for by it.
 
@@ -96,10 +109,10 @@ def word_pattern(form: str) -> str:
     if _has_edge(form[-1]):
         pattern += _RIGHT_EDGE
     if form[0].isdigit():
-        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})(?<!\d/{written})(?<!out of {written})"
-        pattern += rf"(?<!\d to {written})"
+        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})(?<!\d [-–−] {written})(?<!\d to {written})"
+        pattern += rf"(?<!\d/{written})(?<!\d / {written})(?<!\d of {written})(?<!out of {written})"
     if form[-1].isdigit():
-        pattern += r"(?![.,]\d)(?!\s?%)(?![-–]\d)(?!\sto\s\d)"
+        pattern += r"(?![.,]\d)(?!\s?%|\sper\s?cent\b)(?! ?[-–−] ?\d)(?!\sto\s\d)"
     return pattern
 
 

@@ -16,7 +16,8 @@ class FirstCharacter:
 
     White space, punctuation and a list marker before it are passed over (a number is no list
     marker where digits are choices). A capital counts even where it begins a word ("Based on" is
-    B); a small letter only where it does not. Else the last line that is a choice alone
+    B); a small letter only where it does not, and a digit only where it is a number by itself (not the 1
+    of ``10``, ``1.5``, ``1%`` or ``1-5``). Else the last line that is a choice alone
     (punctuation apart). Else no label, with the first character as the reason.
 
     Choices are the variant's answers of one character; where it asks for none, no label is read.

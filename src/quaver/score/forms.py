@@ -13,19 +13,22 @@ The rules, for every evaluator that looks for labels in text:
    Khmer, Burmese) have no such edges. Where two forms begin at one place the longest is found, and
    what lies inside a form that was found is not found again: "very positive" is not "positive".
 4. A number is found as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
-   percentage, in a range (``1-5``, ``1 to 5``) or as a total (the 5 in ``4/5`` and ``4 out of 5``).
+   percentage, in a range (``1-5``, ``1 to 5``) or as a total (the 5 in ``4/5``, ``4 of 5`` and ``4 out of
+   5``).
 5. One letter is found where it is a capital, else only where it has a line to itself or is set off
    as a choice (``a)``, ``a:``, ``(a]``, ``"a"``). ``A`` that begins a sentence and is followed by a
    word in lower case is an article (but before or, and, but, is, was, would, seems, looks, because,
    since, as), and so is one right behind a quote and before a word; ``I`` followed by a word in
    lower case or an apostrophe is a pronoun.
 6. A form behind a negation is no mention of its label. Negations are not, n't, cannot, never,
-   neither, nor, non, no, without, than, instead of, opposite of, lack of, far from, no longer; up to
-   two of a, an, the, any, either, be, contain, have, express, show, really, very, quite, so, too,
-   as, entirely, completely, overly, necessarily, clearly, particularly, at all, vote for, voting for,
-   voted for, choose, pick, select may stand between, and what "or" and "nor" join to the form is
-   negated too. In Chinese they are 不是, 并不, 并非, 没有, 不, 非, right before the form. (A form that
-   begins with a negation, such as "not relevant", is found first.)
+   neither, nor, non, no, without, than, less, hardly, instead of, opposite of, lack of, far from,
+   no longer, anything but; up to two of a, an, the, any, either, be, contain, have, express, show,
+   really, very, quite, so, too, as, entirely, completely, overly, necessarily, clearly,
+   particularly, at all, vote for, voting for, voted for, choose, pick, select, call it, call this,
+   say it is, say it's, say this is, describe it as, consider it, classify it as, label it as, rate
+   it may stand between, and what "or" and "nor" join to the form is negated too. In Chinese they
+   are 不是, 并不, 并非, 没有, 不, 非, right before the form. (A form that begins with a negation, such as
+   "not relevant", is found first.)
 7. The first 10,000 places of an answer count.
 """
 

@@ -7,6 +7,7 @@ from itertools import islice
 
 from quaver.records import LabelSet, Reading, Variant
 from quaver.score import Answer, Reader
+from quaver.score.finder import is_negated
 from quaver.score.reading import ambiguous, no_label, valid
 
 __all__ = ["Integer"]
@@ -14,11 +15,12 @@ __all__ = ["Integer"]
 # It begins with a digit, by which the engine finds it fast; what stands before is looked at behind it.
 _NUMBER = re.compile(
     r"(?P<digits>\d(?<![\w.,].)(?:\d{0,2}+(?:,\d{3})++|\d*+))(?:\.0++)?"
-    r"(?![\w%]|[.,]\d|\s?%|[-–−]\d|\sto\s\d)"
+    r"(?![\w%]|[.,]\d|\s?%|\sper\s?cent| ?[-–−] ?\d|\sto\s\d)"
 )
 _SIGN = re.compile(r"(?<![\w.,])[+−-]\Z")
 # What a number may stand behind that makes it the end of a range or a total, not an answer.
-_NOT_BEFORE = re.compile(r"(?:\d[-–−]|/|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
+_NOT_BEFORE = re.compile(r"(?:\d ?[-–−] ?|/ ?|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
+_JOINED = re.compile(r"\s(?:or|nor)\s(?:an?\s)?")
 _LOOK_BACK = 8
 _MOST = 10_000
 
@@ -30,8 +32,8 @@ class Integer:
     a whole number. Numbers in the answer are whole numbers in digits, with or without a sign,
     thousands commas and a decimal part of zeros: ``3``, ``-1``, ``1,000``, ``4.0``; no percentages,
     other decimals, ends of ranges (``1-5``, ``1 to 5``) or totals (the 5 in ``4/5``, ``4 out of 5``,
-    ``4 of 5``, ``4 in 5``). Numbers that are no label's do not count. Two labels' numbers are ambiguous. The
-    first 10,000 numbers count.
+    ``4 of 5``, ``4 in 5``), nor numbers behind a negation (rule 6 of ``quaver.score.forms``). Numbers that
+    are no label's do not count. Two labels' numbers are ambiguous. The first 10,000 numbers count.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -40,11 +42,15 @@ class Integer:
 
         def read(answer: Answer) -> Reading:
             found: dict[int, None] = {}
+            denied = -1  # where the last negated number ends
             for match in islice(_NUMBER.finditer(answer.text), _MOST):
                 start = match.start()
                 sign = _SIGN.search(answer.text, max(0, start - 1), start)
                 start -= sign is not None
-                if not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
+                joined = denied >= 0 and _JOINED.fullmatch(answer.folded, denied, start)
+                if joined or is_negated(answer.folded, start):
+                    denied = match.end()
+                elif not _NOT_BEFORE.search(answer.folded, max(0, start - _LOOK_BACK), start):
                     found[_value(match, sign is not None and sign[0] != "+")] = None
             codes = {code for number in found for code in numbers.get(number, ())}
             if len(codes) == 1:
