@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import itertools
 import json
 import re
 import shutil
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from tests.studies import STUDY
 
 import quaver
-from quaver.archive import MANIFEST, pack
-from quaver.bundled import open_bundle
+from quaver import archive
+from quaver.archive import MANIFEST, extract, pack
+from quaver.bundled import FORM, open_bundle
 from quaver.bundling import bundle
 from quaver.comparing import compare
 from quaver.errors import QuaverError, StoreError
 from quaver.importing import import_annotations
+from quaver.records import Reading
+from quaver.score import Answer
+from quaver.score.first_label import FirstLabel
 from quaver.verifying import verify
 
 TEXTS = [
@@ -270,16 +278,15 @@ def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) 
         pack(tmp_path / "x.zip", {"a:b": path}, {})
 
 
-def test_links_bombs_and_doubles_are_refused(tmp_path: Path) -> None:
+def test_links_and_doubles_are_refused(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    for name, member, data in (("link", link, "/etc/passwd"), ("bomb", "bomb", bytes(2**26))):
-        path = tmp_path / f"{name}.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, "{}")
-            archive.writestr(member, data)
-        with pytest.raises(StoreError, match="refused"):
-            verify(path)
+    path = tmp_path / "link.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, "{}")
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(StoreError, match="refused"):
+        verify(path)
     path = tmp_path / "doubles.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MANIFEST, "{}")
@@ -287,6 +294,94 @@ def test_links_bombs_and_doubles_are_refused(tmp_path: Path) -> None:
             archive.writestr(MANIFEST, "{}")
     with pytest.raises(StoreError, match="no bundle"):
         verify(path)
+
+
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_ANYWAY", 2**20)
+    zeros, path = bytes(2**22), tmp_path / "bomb.zip"
+    digest = hashlib.sha256(zeros).hexdigest()
+    manifest = {"form": FORM, "files": {"bomb": digest}, "bytes": {"bomb": len(zeros)}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(MANIFEST, json.dumps(manifest))
+        bomb.writestr("bomb", zeros)
+    with pytest.raises(StoreError, match="grows to 4,194"):
+        verify(path)
+    # One that says of itself that it is small is written no further than that.
+    whole = path.read_bytes()
+    size = struct.pack("<I", len(zeros))
+    assert whole.count(size) == 2
+    path.write_bytes(whole.replace(size, struct.pack("<I", 1000)))
+    assert extract(path, tmp_path / "lying", FORM).changed == ("bomb",)
+    manifest["bytes"] = {"bomb": 1000}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(MANIFEST, json.dumps(manifest))
+        bomb.writestr("bomb", zeros[: 2**19])
+        bomb.writestr("beside", zeros[: 2**18])
+    opened = extract(path, tmp_path / "beside", FORM)
+    assert opened.changed == ("beside (not in the manifest)", "bomb")
+    written = [*(tmp_path / "lying").iterdir(), *(tmp_path / "beside").iterdir()]
+    assert sum(file.stat().st_size for file in written) <= 2000
+
+
+def test_what_has_no_room_is_not_begun(
+    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(StoreError, match="no room"):
+        verify(path)
+
+
+@pytest.mark.parametrize("anyway", [2**30, 2**16])
+def test_long_answers_that_repeat_themselves_are_packed(
+    anyway: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "_ANYWAY", anyway)  # what grows further is packed without compression
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    long = "positive, as I said before. " * 70_000
+    study = quaver.Study.open(tmp_path, functions={"fake": lambda text, prompt: long})
+    study.run()
+    path, digest = bundle(study, tmp_path / "s.zip")
+    store = (tmp_path / "responses.db").stat().st_size
+    assert store > 12 * len(long)
+    assert (path.stat().st_size > store) is (anyway < 2**20)
+    found = verify(path)
+    assert found.holds
+    assert found.digest == digest
+
+
+def test_what_does_not_verify_is_not_kept(
+    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    before = path.read_bytes()
+    calls = itertools.count()
+
+    def moody(*_: object) -> Callable[[Answer], Reading]:
+        label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two wordings
+        return lambda _: Reading(label, "valid")
+
+    monkeypatch.setattr(FirstLabel, "reader", moody)
+    with pytest.raises(StoreError, match="not kept"):
+        bundle(study, path)
+    assert path.read_bytes() == before  # the bundle that was there stays
+    with pytest.raises(StoreError, match="not kept"):
+        bundle(study, tmp_path / "other.zip")
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["s.zip"]
+
+
+def test_a_bundle_of_the_first_release_is_opened(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    with zipfile.ZipFile(path) as whole:
+        members = {name: whole.read(name) for name in whole.namelist()}
+    manifest = json.loads(members[MANIFEST])
+    assert manifest["bytes"] == {name: len(members[name]) for name in manifest["files"]}
+    del manifest["bytes"]
+    with zipfile.ZipFile(path, "w") as first:
+        for name, content in members.items():
+            first.writestr(name, json.dumps(manifest) if name == MANIFEST else content)
+    assert [one for one in verify(path).changed if "between its files" not in one] == []
 
 
 @pytest.mark.parametrize(

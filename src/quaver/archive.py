@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from quaver.errors import StoreError
 
@@ -30,9 +30,16 @@ _LONGEST_AGO = (1980, 1, 1, 0, 0, 0)
 _MEMBERS = 64
 _CHUNK = 2**20
 _MOST_BYTES = 8 * 2**30
+_ANYWAY = 2**30
+"""Bytes that any archive may grow to: answers that repeat themselves are packed a thousand to one."""
 _RATIO = 200
-"""Times that a member may be larger than it is in the archive, once it is larger than 16 MiB."""
+"""Times that a larger one may grow; one that would grow by more is written without compression."""
 _SMALL = 16 * 2**20
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, LookupError, OverflowError),
+)
+"""What reading a damaged archive raises."""
 _MARK = b"sha256:"
 
 
@@ -67,15 +74,26 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
                 expected='a name without \\ : * ? " < > | that begins with a letter or a digit',
                 fix="rename it, also in the study file",
             )
-    manifest = {**about, "files": {name: _digest(file) for name, file in sorted(files.items())}}
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    sizes = {name: file.stat().st_size for name, file in sorted(files.items())}
+    digests = {name: _digest(file) for name, file in sorted(files.items())}
+    text = json.dumps(
+        {**about, "files": digests, "bytes": sizes}, indent=1, ensure_ascii=False, sort_keys=True
+    )
+    manifest = (text + "\n").encode("utf-8", "backslashreplace")
+    total = sum(sizes.values()) + len(manifest)
+    if total > _MOST_BYTES or len(files) >= _MEMBERS or len(manifest) > _SMALL:
+        raise StoreError(
+            "this is too much for one bundle",
+            where=str(path),
+            expected=f"fewer than {_MEMBERS} files, of less than {_MOST_BYTES:,} bytes",
+            found=f"{len(files)} files of {total:,} bytes",
+        )
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(part, "w") as archive:
-            archive.writestr(_member(MANIFEST), text.encode("utf-8", "backslashreplace"), compresslevel=6)
-            for name, file in sorted(files.items()):
-                _put(archive, name, file)
+        _write(part, manifest, files, zipfile.ZIP_DEFLATED)
+        if total > _most(part.stat().st_size):
+            _write(part, manifest, files, zipfile.ZIP_STORED)
         digest = _sealed(part)
         part.replace(path)
     except OSError as error:
@@ -85,20 +103,28 @@ def pack(path: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str
     return digest
 
 
+def _most(size: int) -> int:
+    """Bytes that an archive of a size may grow to, when it is written and when it is read."""
+    return min(_MOST_BYTES, max(_ANYWAY, _RATIO * size))
+
+
+def _write(path: Path, manifest: bytes, files: Mapping[str, Path], how: int) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(_member(MANIFEST, how), manifest, compresslevel=6)
+        for name, file in sorted(files.items()):
+            with file.open("rb") as source, archive.open(_member(name, how), "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, _CHUNK)
+
+
 def is_archive(path: Path) -> bool:
     """Whether a file begins as archives do, whatever it is called."""
     with path.open("rb") as file:
         return file.read(4) == b"PK\3\4"
 
 
-def _put(archive: zipfile.ZipFile, name: str, file: Path) -> None:
-    with file.open("rb") as source, archive.open(_member(name), "w", force_zip64=True) as target:
-        shutil.copyfileobj(source, target, _CHUNK)
-
-
-def _member(name: str) -> zipfile.ZipInfo:
+def _member(name: str, how: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _LONGEST_AGO)
-    info.compress_type = zipfile.ZIP_DEFLATED
+    info.compress_type = how
     info.external_attr = 0o644 << 16
     info.create_system = 3
     return info
@@ -143,15 +169,15 @@ def extract(path: Path, folder: Path, form: str) -> Opened:
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check(path, members)
+            _check(path, members, folder)
             manifest = _manifest(path, archive, form)
-            changed = _extracted(archive, members, manifest["files"], folder)
+            changed = _extracted(archive, members, manifest, folder)
             comment = archive.comment
     except FileNotFoundError:
         raise StoreError(
             "there is no such bundle", where=str(path), fix="`quaver bundle` makes one"
         ) from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+    except _UNREADABLE as error:
         raise _no_bundle(path, str(error)) from None
     except OSError as error:
         raise StoreError("the bundle cannot be read", where=str(path), found=str(error)) from error
@@ -175,7 +201,8 @@ def _around(path: Path, folder: Path, manifest: Mapping[str, Any], comment: byte
     again = folder / f"{path.name}.again"
     files = {name: folder / name for name in manifest["files"]}
     try:
-        digest = pack(again, files, {name: value for name, value in manifest.items() if name != "files"})
+        about = {name: value for name, value in manifest.items() if name not in ("files", "bytes")}
+        digest = pack(again, files, about)
         whole, changed = again.read_bytes(), path.read_bytes()
         with zipfile.ZipFile(again) as archive:
             starts = [
@@ -199,11 +226,11 @@ def _no_bundle(path: Path, found: str) -> StoreError:
     )
 
 
-def _check(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuse names that lead elsewhere, links, and members that grow beyond measure.
+def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None:
+    """Refuse names that lead elsewhere, links, and an archive that grows beyond measure.
 
     Raises:
-        StoreError: There is one.
+        StoreError: There is one, or there is no room for what it holds.
     """
     names = [member.filename for member in members]
     if len(names) > _MEMBERS or len(set(names)) < len(names):
@@ -212,11 +239,21 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
         kind = stat.S_IFMT(member.external_attr >> 16)
         if not _plain(member.filename) or kind not in (0, stat.S_IFREG):
             raise _refused(path, f"a member that would be written elsewhere: {member.filename[:120]!r}")
-        if member.file_size > _SMALL and member.file_size > _RATIO * max(1, member.compress_size):
-            raise _refused(path, f"{member.filename} grows to {member.file_size:,} bytes")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
+            raise _no_bundle(path, f"{member.filename} is packed as Quaver packs nothing")
     total = sum(member.file_size for member in members)
-    if total > _MOST_BYTES:
-        raise _refused(path, f"{total:,} bytes in all")
+    if total > _most(path.stat().st_size):
+        raise _refused(path, f"it grows to {total:,} bytes")
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free
+    if total > free:
+        raise StoreError(
+            "there is no room for what the bundle holds",
+            where=str(folder),
+            expected=f"{total:,} free bytes",
+            found=f"{free:,}",
+            fix="free some space, or set TMPDIR to a folder on another disk",
+        )
 
 
 def _plain(name: str) -> bool:
@@ -227,7 +264,8 @@ def _refused(path: Path, found: str) -> StoreError:
     return StoreError(
         "this archive is refused",
         where=str(path),
-        expected="a bundle, which holds plain files of its own folder, of less than 8 GiB",
+        expected=f"a bundle, which holds plain files of its own folder, and grows to {_ANYWAY:,} bytes or to "
+        f"{_RATIO} times its size",
         found=found,
     )
 
@@ -236,32 +274,46 @@ def _manifest(path: Path, archive: zipfile.ZipFile, form: str) -> dict[str, Any]
     try:
         with archive.open(MANIFEST) as file:
             manifest = json.loads(file.read(_SMALL))
-    except (KeyError, ValueError, RecursionError):
+    except (*_UNREADABLE, RecursionError):
         raise _no_bundle(path, f"no {MANIFEST} that can be read") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
-    if not isinstance(files, dict) or manifest.get("form") != form:
+    sizes = manifest.get("bytes", {}) if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or not isinstance(sizes, dict) or manifest.get("form") != form:
         raise _no_bundle(path, f"a {MANIFEST} of another kind")
     return dict(manifest)
 
 
 def _extracted(
-    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], files: Mapping[str, str], folder: Path
+    archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], manifest: Mapping[str, Any], folder: Path
 ) -> list[str]:
     """The members that are changed, missing, or not in the manifest; the others are written."""
-    folder.mkdir(parents=True, exist_ok=True)
+    files, sizes = manifest["files"], manifest.get("bytes", {})  # the first release declared no sizes
     names = {member.filename for member in members} - {MANIFEST}
     changed = [f"{name} (missing)" for name in files if name not in names]
     changed += [f"{name} (not in the manifest)" for name in sorted(names - set(files))]
+    changed += [f"{name} (its size alone is in the manifest)" for name in sorted(set(sizes) - set(files))]
     for member in members:
         name = member.filename
         if name == MANIFEST or name not in files:
             continue
+        if sizes.get(name, member.file_size) != member.file_size:
+            changed.append(name)  # nothing is written that is not as large as it says
+            continue
         try:
             with archive.open(member) as source, (folder / name).open("wb") as target:
-                shutil.copyfileobj(source, target, _CHUNK)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+                _copy(source, target, member.file_size)
+        except _UNREADABLE:
             changed.append(name)
             continue
         if _digest(folder / name) != files[name]:
             changed.append(name)
     return changed
+
+
+def _copy(source: IO[bytes], target: IO[bytes], size: int) -> None:
+    """Copy a member that says how large it is, and no more than that."""
+    while size > 0 and (chunk := source.read(min(_CHUNK, size))):
+        target.write(chunk)
+        size -= len(chunk)
+    if size or source.read(1):
+        raise EOFError

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,20 +12,21 @@ from typing import Any
 import polars as pl
 
 from quaver.archive import Opened, extract
+from quaver.bundle_parts import frame_in, items_in, lock_in
 from quaver.collect.ledger import Entry
+from quaver.collect.sound import check_cells, check_places, make_sound
 from quaver.collect.store import Store
 from quaver.design.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.study_file import Source, read_study
 from quaver.errors import StoreError
 from quaver.models import Model
-from quaver.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.resolved import Resolved
 from quaver.standing import Standing, labelled
 from quaver.study import Study
 from quaver.wordings import entries_of
 
-__all__ = ["FORM", "BundledStudy", "open_bundle", "opened_bundle", "read_document"]
+__all__ = ["FORM", "BundledStudy", "open_bundle", "opened_bundle"]
 
 FORM = "quaver bundle 1"
 """What a bundle says that it is."""
@@ -39,20 +38,20 @@ class Packed(Resolved):
     def __init__(self, spec: StudySpec, source: Source, folder: Path, digest: str) -> None:
         super().__init__(spec, source, folder, {})
         self._digest = digest
-        self._document = read_document(folder / "study.lock.json")
+        self._lock = lock_in(folder)
+        self._is_sound = False
 
     @cached_property
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
-        lock = self._document
-        labels = [_record(Label, one) for one in lock["labels"]["labels"]]
+        lock, items = self._lock, items_in(self.folder)
         return Experiment(
-            labels=_record(LabelSet, {**lock["labels"], "labels": labels}),
-            items=[_record(Item, one) for one in read_document(self.folder / "items.json")],
-            variants=[_record(Variant, {**one, "examples": ()}) for one in lock["variants"]],
-            decodings={name: _record(Decoding, one) for name, one in lock["decodings"].items()},
-            conditions=[_record(Condition, one) for one in lock["conditions"]],
-            notes=lock.get("notes", ()),
+            labels=lock.labels,
+            items=items,
+            variants=lock.variants,
+            decodings=lock.decodings,
+            conditions=lock.conditions,
+            notes=lock.document.get("notes", ()),
             follow_ups=follow_ups_of(self.spec, self.source),
         )
 
@@ -64,7 +63,7 @@ class Packed(Resolved):
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
         """Identity and provenance of each model when it was packed."""
-        return dict(self._document["models"])
+        return dict(self._lock.document["models"])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -84,16 +83,25 @@ class Packed(Resolved):
                 where=str(self.folder),
                 fix="measure, report or compare it; that needs no answers",
             )
+        path = self.files.responses
+        if not self._is_sound:
+            make_sound(path)
         with self.files.store() as store:
+            if not self._is_sound:
+                check_cells(store, path)
+                check_places(
+                    store, path, self.experiment.conditions, [item.id for item in self.experiment.items]
+                )
+                self._is_sound = True
             yield store
 
     def spent_on_wordings(self) -> list[Entry]:
         """As the lock has it."""
-        return entries_of(self._document.get("wordings", {}).get("spent", ()))
+        return entries_of(self._lock.document.get("wordings", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""
-        return dict(self._document)
+        return dict(self._lock.document)
 
 
 class BundledStudy(Study):
@@ -118,7 +126,7 @@ class BundledStudy(Study):
 
     def annotations(self) -> pl.DataFrame:
         """The annotation frame as it was packed."""
-        return pl.read_parquet(self._files.annotations)
+        return frame_in(self.folder)
 
     def standing(self) -> Standing:
         """As it was packed."""
@@ -167,24 +175,6 @@ class BundledStudy(Study):
         self.run()
 
 
-def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    known = {one.name for one in fields(kind)}
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in known}
-    return kind(**given)
-
-
-def read_document(path: Path) -> Any:
-    """A JSON document of a bundle.
-
-    Raises:
-        StoreError: It is not there, or is none.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError("the bundle lacks a part", where=path.name, found=str(error)[:200]) from None
-
-
 def open_bundle(path: str | Path, folder: str | Path | None = None) -> BundledStudy:
     """Open a bundle as a study that can be measured, reported and compared.
 
@@ -214,7 +204,7 @@ def opened_bundle(path: Path, folder: str | Path | None = None) -> BundledStudy:
     if opened.changed:
         study = _shell(home, opened)
     else:
-        given = read_document(home / "study.lock.json")["study"]
+        given = lock_in(home).document["study"]
         if given.get("annotations"):
             given = {name: value for name, value in given.items() if name not in NOT_ASKED}
         study = BundledStudy(*read_study(given), home, path, opened)

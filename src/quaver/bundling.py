@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from quaver.records import Item
 from quaver.redaction import Texts
 from quaver.report.estimates_csv import write_estimates
 from quaver.study import Study
+from quaver.verifying import verify
 
 __all__ = ["bundle"]
 
@@ -41,8 +42,9 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
         The archive's path and digest.
 
     Raises:
-        StoreError: Nothing is stored yet, or the archive cannot be written.
-        QuaverError: An item's text would still stand in a file.
+        StoreError: Nothing is stored yet, the archive cannot be written, or what is computed anew from it is
+            not what it says.
+        QuaverError: An item's text, or a key, would still stand in a file.
     """
     folder = study.folder.resolve()
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
@@ -68,8 +70,34 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
         files = {file.name: file for file in folder.iterdir() if file.is_file()}
         check_outgoing(files.values(), own=True)
         about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": withheld}
-        digest = pack(target, files, about)
+        digest = _packed(target, files, about)
     return target, digest
+
+
+def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
+    """Pack, compute everything anew from the archive alone, and keep it where all of it holds.
+
+    Raises:
+        StoreError: It does not.
+    """
+    unverified = target.with_name(target.name + ".unverified")
+    try:
+        digest = pack(unverified, files, about)
+        found = verify(unverified)
+        if not found.holds:
+            raise StoreError(
+                "the bundle does not say what the study says, and is not kept",
+                where=str(target),
+                expected="annotations and estimates that are computed anew from it without a difference",
+                found="; ".join([*found.changed, *found.differing][:3]),
+                fix="an evaluator or measure of your own must give the same again, in any process",
+            )
+        unverified.replace(target)
+    except OSError as error:
+        raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error
+    finally:
+        unverified.unlink(missing_ok=True)
+    return digest
 
 
 def _whole(study: Study, folder: Path) -> int:

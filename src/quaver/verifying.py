@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from quaver.arguments import guarded
-from quaver.bundled import BundledStudy, opened_bundle, read_document
+from quaver.bundle_parts import Place, estimates_in, fitting_together, places_in
+from quaver.bundled import BundledStudy, opened_bundle
 from quaver.records import Estimate
 
 __all__ = ["Verification", "verify"]
@@ -63,23 +63,23 @@ def verify(path: str | Path) -> Verification:
     opened = study.opened
     if opened.changed:
         return Verification(opened.digest, opened.changed, (), 0, 0, 0)
+    with fitting_together(Path(path)):
+        return _anew(study)
+
+
+def _anew(study: BundledStudy) -> Verification:
     stored = study.annotations()
     differing: list[str] = []
-    read = 0
-    if (study.folder / "responses.db").exists():
-        withheld = study.folder / "withheld.json"
-        left = read_document(withheld) if withheld.exists() else []
-        read, differing = _reread(study, stored, left)
+    read, withheld = 0, places_in(study.folder)
+    if study.spec.annotations is None:
+        read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
-    packed = read_document(study.folder / "estimates.json")
     estimates = study.estimates()
-    differing += _other_estimates(packed, estimates)
-    return Verification(opened.digest, (), differing, read, int(opened["withheld"]), len(estimates))
+    differing += _other_estimates(estimates_in(study.folder), estimates)
+    return Verification(study.opened.digest, (), differing, read, len(withheld), len(estimates))
 
 
-def _reread(
-    study: BundledStudy, stored: pl.DataFrame, withheld: Sequence[Mapping[str, Any]]
-) -> tuple[int, list[str]]:
+def _reread(study: BundledStudy, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
     """Read the stored answers with the study's evaluators, and compare."""
     text = [pl.col(pl.Categorical).cast(pl.String)]
     fresh, known = study.rescore().with_columns(text), stored.with_columns(text)
@@ -106,16 +106,18 @@ def _reread(
     return fresh.height, told
 
 
-def _other_estimates(packed: Sequence[Mapping[str, Any]], now: Sequence[Estimate]) -> list[str]:
+def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
     if len(packed) != len(now):
         return [f"{len(packed)} estimates stand there, {len(now)} come out"]
     told = []
     for one, again in zip(packed, now, strict=True):
-        same = one["measure"] == again.measure and dict(one["cell"]) == dict(again.cell)
-        same = same and one["n"] == again.n and one["reason"] == again.reason
-        same = same and all(_alike(one[end], getattr(again, end)) for end in ("value", "low", "high"))
+        same = one.measure == again.measure and dict(one.cell) == dict(again.cell)
+        same = same and one.n == again.n and one.reason == again.reason
+        same = same and all(
+            _alike(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")
+        )
         if not same:
-            told.append(f"{one['measure']} {dict(one['cell'])}: {one['value']} stands there, now {again}")
+            told.append(f"{one} stands there, {again} comes out")
     return told
 
 
@@ -123,4 +125,5 @@ def _alike(one: float | None, other: float | None) -> bool:
     """Equal up to what another machine's sums may differ by."""
     if one is None or other is None:
         return one is other
-    return math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)
+    both_none = math.isnan(one) and math.isnan(other)
+    return both_none or math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)

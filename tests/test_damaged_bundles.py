@@ -1,0 +1,116 @@
+"""Whatever is done to a bundle, ``verify`` gives a verdict or one error: nothing else ever leaves it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.damage import KINDS, SQL, damaged, repacked
+
+import quaver
+from quaver.archive import pack
+from quaver.errors import QuaverError, StoreError
+from quaver.verifying import Verification, verify
+
+CASES = 12
+"""Of each kind: the seeds decide what is done, so that one that fails can be tried alone."""
+
+STUDY = """\
+task: {labels: [positive, negative]}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: wordings, texts: {curt: "Positive?"}}
+models:
+  - {name: fake, use: function}
+repeats: 2
+evaluators: [first_label, exact]
+measures:
+  - {use: accuracy, by: [wording], resamples: 20}
+  - {use: inter_pss, resamples: 20}
+"""
+ITEMS = "id,party,text,truth\n" + "".join(
+    f"i{n},{'red' if n % 2 else 'blue'},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}\n"
+    for n in range(5)
+)
+
+
+def annotate(text: str, prompt: str) -> str:
+    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """One with the texts, one without."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "items.csv").write_text(ITEMS)
+    (folder / "study.yaml").write_text(STUDY)
+    study = quaver.Study.open(folder, functions={"fake": annotate})
+    study.run()
+    made = [quaver.bundle(study, folder / f"{texts}.zip", texts=texts)[0] for texts in (True, False)]
+    assert all(verify(path).holds for path in made)
+    return made
+
+
+def verdict(path: Path) -> Verification | QuaverError:
+    try:
+        return verify(path)
+    except QuaverError as error:
+        return error
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_ends_in_a_verdict_or_an_error(kind: str, seed: int, bundles: list[Path], tmp_path: Path) -> None:
+    found = verdict(damaged(kind, seed, bundles[seed % 2], tmp_path))
+    if kind in (
+        "flipped",
+        "truncated",
+        "cut out",
+        "doubled",
+        "manifest",
+    ):  # no right checksums are made there
+        assert isinstance(found, QuaverError) or not found.holds
+
+
+@pytest.mark.parametrize("edit", SQL, ids=range(len(SQL)))
+def test_every_edit_of_the_database(edit: str, bundles: list[Path], tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
+            db.executescript(edit)
+
+    verdict(repacked(bundles[0], tmp_path, change))
+
+
+def test_an_edited_bundle_is_one_error_elsewhere_too(bundles: list[Path], tmp_path: Path) -> None:
+    """What shows in its parts stops a report and a measure as it stops ``verify``."""
+
+    def change(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "responses.db")) as db, db:
+            db.execute("UPDATE calls SET item = 99")
+
+    study = quaver.Study.open(repacked(bundles[0], tmp_path, change))
+    with pytest.raises(StoreError, match="a call of an item"):
+        study.report()
+    (tmp_path / "open" / "annotations.parquet").write_bytes(b"PAR1")
+    pack(tmp_path / "b.zip", {f.name: f for f in (tmp_path / "open").iterdir()}, {"form": "quaver bundle 1"})
+    with pytest.raises(StoreError, match=r"annotations\.parquet"):
+        quaver.Study.open(tmp_path / "b.zip").measure("accuracy")
+
+
+def test_triggers_and_views_that_came_along_do_nothing(bundles: list[Path], tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
+            db.execute("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM responses; END")
+            db.execute("DROP VIEW answers")
+            db.execute("CREATE VIEW answers AS SELECT 1 AS text")
+
+    path = repacked(bundles[0], tmp_path, change)
+    assert verify(path).holds
+    opened = quaver.Study.open(path, folder=tmp_path / "here")
+    opened.rescore()
+    with closing(sqlite3.connect(tmp_path / "here" / "responses.db")) as db:
+        assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 't'").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM answers WHERE model = 'fake'").fetchone() == (20,)
