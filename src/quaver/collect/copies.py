@@ -8,7 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from quaver.collect.checksum import add_checksums
 from quaver.collect.readable import open_to_read
+from quaver.collect.tables import CHECKED
 from quaver.errors import StoreError
 
 __all__ = ["copy_store", "copy_store_without"]
@@ -90,6 +92,8 @@ def _strip(db: sqlite3.Connection, texts: Container[str]) -> list[dict[str, Any]
     for table in tables:
         for column in columns[table]:
             db.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE holds("{column}")', (_LEFT_OUT,))
+    add_checksums(db)
+    db.executescript(CHECKED)
     places = (tuple(row)[:-1] for row in rows)  # a call and its follow-up are one place
     names = ("model", "variant", "decoding", "item", "repeat")
     return [dict(zip(names, place, strict=True)) for place in dict.fromkeys(places)]

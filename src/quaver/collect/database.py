@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from quaver.collect.checksum import add_checksums
 from quaver.collect.readable import copied, may_write, read_only_uri
 from quaver.collect.reserve import Reserve, is_full
 from quaver.collect.tables import CHANGES, SCHEMA, VERSION
@@ -73,7 +74,9 @@ class Database:
         self._look_up = self._connect(check_same_thread=False)
 
     def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
-        return sqlite3.connect(self._uri, uri=True, isolation_level=None, check_same_thread=check_same_thread)
+        db = sqlite3.connect(self._uri, uri=True, isolation_level=None, check_same_thread=check_same_thread)
+        add_checksums(db)
+        return db
 
     def _copied(self) -> str:
         self._copy = copied(self._path)
@@ -178,8 +181,9 @@ class Database:
             with self._transaction():
                 write()
         except sqlite3.OperationalError as error:
-            if not (is_full(error, self._path.parent) and self._reserve.give_up()):
+            if not is_full(error, self._path.parent):
                 raise self._error(error) from error
+            self._reserve.give_up()  # unless the spill has just done so
             with self._translated(), self._transaction():
                 write()
 

@@ -78,7 +78,7 @@ class Spill:
             self._write(line if self._size else self._head + line)
         return len(line)
 
-    def _write(self, lines: bytes) -> None:
+    def _write(self, lines: bytes, *, again: bool = True) -> None:
         try:
             written = _write(self._file, lines)
             if written < len(lines):
@@ -87,8 +87,9 @@ class Spill:
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
-            if is_full(error, self._path.parent) and self._reserve.give_up():
-                self._write(lines)
+            if again and is_full(error, self._path.parent):
+                self._reserve.give_up()  # unless whoever writes the database has just done so
+                self._write(lines, again=False)
 
     def forget(self, stored: Iterable[Receipt]) -> None:
         """Answers are in the database now."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quaver.boundary import told
+from quaver.collect.checksum import checksum, checksum_of_prompt, is_damaged
 from quaver.collect.database import UNFIT, Database
 from quaver.collect.receipt import Receipt
 from quaver.collect.spill import Spill, SpillFile
@@ -27,16 +28,23 @@ from quaver.collect.tables import (
     COLUMNS,
     INSERT,
     PLACE,
+    SUMMED,
     WRITTEN,
     response_of,
     row_of,
     written_prompt,
 )
+from quaver.collect.troubles import REPAIR
+from quaver.errors import StoreError
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
 from quaver.secrets import without_keys
 from quaver.terms import request_terms
 
 __all__ = ["Adopted", "Counts", "Store"]
+
+_PLACED = 5
+_WHOLE = _PLACED + len(SUMMED.split(", "))
+"""Where an answer's values begin in a row that is read, and where they end."""
 
 Stored = tuple[int, int, int, Response, Response | None]
 
@@ -162,7 +170,8 @@ class Store(Database):
             first = one.calls[0].repeat
             for call, row in zip(one.calls, one.rows, strict=True):
                 seed = one.seed + call.repeat - first
-                rows.append((call.key, prompt, one.source, seed, one.received, terms[one.terms], *row))
+                sent = (call.key, prompt, one.source, terms[one.terms])
+                rows.append((*sent, *_with_checksum(seed, one.received, row)))
                 places.append(tuple(call))
         self._insert_many(INSERT, rows)
         if placed:
@@ -233,7 +242,10 @@ class Store(Database):
             asked = [request_terms(one.request) for one in adopted]
             terms = self._term_ids(set(asked))
             rows = [
-                (one.call.key, prompt, one.source, one.seed, one.received, terms[under], *one.row)
+                (
+                    *(one.call.key, prompt, one.source, terms[under]),
+                    *_with_checksum(one.seed, one.received, one.row),
+                )
                 for one, prompt, under in zip(adopted, prompts, asked, strict=True)
             ]
             self._insert_many(INSERT, rows)
@@ -253,7 +265,7 @@ class Store(Database):
             if messages != last:
                 last = messages
                 last_id += 1
-                rows.append((last_id, messages))
+                rows.append((last_id, messages, checksum_of_prompt(messages)))
             ids.append(last_id)
         self._insert_many("INSERT INTO prompts VALUES {rows}", rows)
         return ids
@@ -420,8 +432,8 @@ class Store(Database):
             Lists of (position of condition, position of item, repeat, response, and for a follow-up that
             quotes an answer the response that it quotes).
         """
-        columns = COLUMNS.split(", ")
-        some, about = (", ".join(f"{table}.{name}" for name in columns) for table in "rp")
+        some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
+        about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
         plain = f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c"
         quoting = f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c"
         quoting += " LEFT JOIN responses p ON p.id = c.parent"
@@ -430,7 +442,25 @@ class Store(Database):
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             rows = reader.execute((quoting if _quotes(reader) else plain) + rest)
             while part := list(islice(rows, chunk)):
-                yield [_stored(row, 3 + len(columns)) for row in part]
+                yield [self._stored(row) for row in part]
+
+    def _stored(self, row: Sequence[Any]) -> Stored:
+        """What is in a row of an answer's place, number, checksum and values, and of the answer it quotes.
+
+        Raises:
+            StoreError: It is not as it was stored.
+        """
+        condition, item, repeat, number, kept = row[:_PLACED]
+        if is_damaged(kept, row[_PLACED:_WHOLE]):
+            raise StoreError(
+                "a stored answer is not as it was stored",
+                where=str(self._path),
+                expected=f"checksum {kept}",
+                found=f"row {number} of responses has another",
+                fix=REPAIR,
+            )
+        quoted = None if row[_WHOLE] is None else response_of(row[_WHOLE + 1 :])
+        return condition, item, repeat, response_of(row[_WHOLE - len(COLUMNS.split(", ")) : _WHOLE]), quoted
 
     def usage(self) -> dict[str, dict[str, float]]:
         """By model: calls, tokens and seconds of the study's stored responses.
@@ -494,8 +524,6 @@ def _quotes(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM conditions WHERE parent IS NOT NULL LIMIT 1").fetchone() is not None
 
 
-def _stored(row: Sequence[Any], last: int) -> Stored:
-    """A row of the answers, with the answer that it quotes behind the column ``last``."""
-    condition, item, repeat = row[:3]
-    quoted = None if row[last] is None else response_of(row[last + 1 :])
-    return condition, item, repeat, response_of(row[3:last]), quoted
+def _with_checksum(seed: int, received: float, row: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of ``checksum`` and ``SUMMED``."""
+    return checksum(seed, received, *row), seed, received, *row

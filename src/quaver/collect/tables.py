@@ -14,10 +14,12 @@ from quaver.secrets import Keys, without_keys
 
 __all__ = [
     "CHANGES",
+    "CHECKED",
     "COLUMNS",
     "INSERT",
     "PLACE",
     "SCHEMA",
+    "SUMMED",
     "VERSION",
     "WRITTEN",
     "response_of",
@@ -25,18 +27,31 @@ __all__ = [
     "written_prompt",
 ]
 
+COLUMNS = (
+    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw, "
+    "thinking_tokens, served_model, fingerprint"
+)
+SUMMED = f"seed, received, {COLUMNS}"
+"""What of a response its checksum is of. Its key, prompt and source are missed by whoever looks for them."""
+
+CHECKED = f"""
+UPDATE responses SET checksum = checksum({SUMMED});
+UPDATE prompts SET checksum = checksum_of_prompt(messages);
+"""
+"""All checksums made anew."""
+
 SCHEMA = (
     """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS sources (
     id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL, reused TEXT);
-CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT);
+CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS responses (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
     text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
     latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT,
-    terms INTEGER);
+    terms INTEGER, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS terms (id INTEGER PRIMARY KEY, asked TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS traffic (
     source INTEGER PRIMARY KEY, sent INTEGER, received INTEGER, discarded INTEGER, prompt_tokens REAL,
@@ -60,7 +75,7 @@ CREATE VIEW IF NOT EXISTS answers AS
     + TALLIES
 )
 
-VERSION = 3
+VERSION = 4
 """Of the tables; a newer version is refused, an older one brought up to this."""
 
 CHANGES = {
@@ -80,18 +95,19 @@ DROP VIEW IF EXISTS answers;
 """
     + TALLIES
     + REFILL,
+    3: """
+ALTER TABLE responses ADD COLUMN checksum INTEGER;
+ALTER TABLE prompts ADD COLUMN checksum INTEGER;
+"""
+    + CHECKED,
 }
 """What brings the tables of a version to the next."""
 
-COLUMNS = (
-    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw, "
-    "thinking_tokens, served_model, fingerprint"
-)
 INSERT = f"""
-INSERT INTO responses (key, prompt, source, seed, received, terms, {COLUMNS})
+INSERT INTO responses (key, prompt, source, terms, checksum, seed, received, {COLUMNS})
 VALUES {{rows}}
 ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
-    seed = excluded.seed, received = excluded.received, terms = excluded.terms,
+    seed = excluded.seed, received = excluded.received, terms = excluded.terms, checksum = excluded.checksum,
     {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
 WHERE responses.finish = 'error' AND excluded.finish != 'error'
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 
-__all__ = ["what_to_do"]
+__all__ = ["REPAIR", "what_to_do"]
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO)
 
@@ -13,13 +13,13 @@ _COPY = (
     "this drive does not let files be locked, as some network drives do not: move the study's folder to a "
     "local disk, and copy it back when the run is over"
 )
-_REPAIR = "`quaver repair STUDY` saves what can still be read; the next run asks for the rest"
-_NO_STORE = f"move the file away; it is not a store of responses (if it was one, {_REPAIR})"
+REPAIR = "`quaver repair STUDY` saves what can still be read; the next run asks for the rest"
+_NO_STORE = f"move the file away; it is not a store of responses (if it was one, {REPAIR})"
 
 _BY_CODE = {
     sqlite3.SQLITE_PROTOCOL: _COPY,
     sqlite3.SQLITE_NOLFS: _COPY,
-    sqlite3.SQLITE_CORRUPT: _REPAIR,
+    sqlite3.SQLITE_CORRUPT: REPAIR,
     sqlite3.SQLITE_NOTADB: _NO_STORE,
 }
 _LOCKING = {
