@@ -42,10 +42,10 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     table = rows(page)
     flips = next(row for row in table if row[:2] == ["exact", "label_match"] and "plain" in row)
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
-    assert flips[3:8] == ["67\xa0%", "1", "2", "0", "0"]
+    assert flips[3:8] == ["67%", "1", "2", "0", "0"]
     assert flips[8].startswith("0")
     assert flips[9].startswith("100")
-    assert ["exact", "label_match", "plain", "one model", "100\xa0%", "1.00", ""] in table
+    assert ["exact", "label_match", "plain", "one model", "100%", "1.00", ""] in table
     failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
     assert "refused: the answer declines (1)" in failures
     assert "no label: the answer is not a label alone (2); refused: the answer declines (1)" in page
@@ -54,7 +54,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
 def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:
     page = reported(tmp_path, TWO_PROMPTS)
     accuracy = next(row for row in rows(page) if "accuracy" in row and "plain" in row)
-    assert accuracy[-3:] == ["3 of 3", "0\xa0%", "100\xa0%"]
+    assert accuracy[-3:] == ["3 of 3", "0%", "100%"]
     estimates = (tmp_path / "estimates.csv").read_text(encoding="utf-8")
     assert "missing_bounds_share_least" in estimates
     assert estimates.count("\naccuracy,") == 4

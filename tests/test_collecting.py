@@ -154,7 +154,7 @@ def test_collecting_in_rounds_ends_when_the_interval_is_narrow(tmp_path: Path) -
     assert (again.ended, again.done) == ("narrow", 0)
     assert (tmp_path / "rounds.json").read_text() == told, "what the first run asked is not forgotten"
     report = one.report().read_text()
-    assert "Answers were collected in rounds until the widest 95 % interval of accuracy" in report
+    assert "Answers were collected in rounds until the widest 95% interval of accuracy" in report
     document = json.loads((tmp_path / "rounds.json").read_text())
     assert document["ended"] == "narrow"
     assert [one["items"] for one in document["rounds"]] == sorted(one["items"] for one in document["rounds"])

@@ -70,7 +70,7 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
         "conclusion_undecided",
     }
     page = study.report().read_text(encoding="utf-8")
-    assert "age: age &gt; 0, under every way of asking" in page
+    assert "age: age &gt; 0, under every prompt variant" in page
     assert "Of 2 specifications: holds under 2, reverses under 0, not distinguishable under 0." in page
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
 

@@ -98,23 +98,23 @@ CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
     ),
     "one variant": (
         lambda folder: run(folder, variants=False),
-        ("One way of asking only", "fewer than two raters"),
+        ("Only 6 items have a label", "fewer than two raters"),
     ),
     "one of all": (
         lambda folder: run(folder, one_label, items=1, variants=False),
-        ("One way of asking only",),
+        ("Only 1 item has a label",),
     ),
     "no gold": (lambda folder: run(folder, gold=()), ("Accuracy could not be measured", "no gold")),
     "one class": (lambda folder: run(folder, gold=("positive",)), ("Accuracy",)),
     "one label in use": (
         lambda folder: run(folder, one_label),
-        ("Every answer has the same label, “positive”", "no variation"),
+        ("Only 6 items have a label", "no variation"),
     ),
     "no valid answer": (
         lambda folder: run(folder, no_label),
-        ("No label could be read from any answer", "Inter-prompt stability could not be measured"),
+        ("100% of the answers have no label", "Inter-prompt stability could not be measured"),
     ),
-    "every call fails": (every_call_fails, ("No label could be read from any answer", "error")),
+    "every call fails": (every_call_fails, ("100% of the calls failed", "error")),
     "no answer": (nothing_fits, ("There are no answers yet", "no annotations")),
 }
 

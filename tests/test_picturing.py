@@ -48,7 +48,9 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
         *("level_shares", "label_range", "variation", "unlike_share", "unlike_held"),
-        *("sensitivity", "consistency"),
+        *("sensitivity", "consistency", "wrong_labels", "label_in_use", "label_shift"),
+        *("failed_calls", "unlabelled_answers", "truncated_answers"),
+        *(f"flips_{kind}" for kind in ("repeats", "prompts", "chance", "agreement", "noise")),
     }
     page = study.report().read_text(encoding="utf-8")
     for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):

@@ -12,8 +12,8 @@ import quaver
 ROOT = Path(quaver.__file__).parent
 STAGES = {"design", "collect", "score", "measure", "report"}
 SHARED = [
-    *("arguments", "boundary", "cells", "errors", "label_cells", "records", "registry"),
-    *("secrets", "seeds", "shown", "spreadsheet", "terms"),
+    *("arguments", "boundary", "cells", "errors", "label_cells", "printed", "quality_in_words", "records"),
+    *("registry", "secrets", "seeds", "shown", "spreadsheet", "terms", "verdicts"),
 ]
 MAY = {("models/stored_answers.py", "collect")}
 """Recorded answers are read from a study's store."""

@@ -103,7 +103,7 @@ def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFram
 
     Args:
         study: The study.
-        width: Of a 95 % interval, from end to end.
+        width: Of a 95% interval, from end to end.
         measure: A registered measure; by default the study's first that has an interval by a rule.
         frame: The annotations; None where there are none, and it is reckoned from stated assumptions.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from quaver.printed import decimals
 from quaver.records import Estimate
 
 __all__ = ["Estimates", "html_table"]
@@ -27,8 +28,8 @@ class Estimates(list[Estimate]):
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
-    value = "undefined" if one.value is None else f"{one.value:.3f}"
-    ends = "" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
+    value = "undefined" if one.value is None else decimals(one.value)
+    ends = "" if one.low is None or one.high is None else f"{decimals(one.low)} to {decimals(one.high)}"
     remarks = "; ".join([*([one.reason] if one.reason else []), *one.warnings])
     return value, ends, f"{one.n:,}", one.unit, remarks
 

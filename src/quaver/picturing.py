@@ -10,15 +10,17 @@ import polars as pl
 
 from quaver.design.experiment import Experiment
 from quaver.measure import Measure
+from quaver.measure.answer_quality import answer_quality
 from quaver.measure.baselines import baseline
 from quaver.measure.distributions import distributions
+from quaver.measure.flips import label_flips
 from quaver.measure.movement import label_movement
 from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
 from quaver.measure.unlike import unlike_answers, unlike_shares
 from quaver.plugins import Measurement
 from quaver.records import Estimate, Unlike
 
-__all__ = ["moved", "pictured", "unlike"]
+__all__ = ["answered", "moved", "pictured", "unlike"]
 
 _OF = ("sensitivity", "consistency")
 _PASSED = ("by", "labels", "convention", "missing", "columns")
@@ -34,7 +36,8 @@ def moved(
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
-    With it, how often answers are unlike their item's others, by variant, model and class.
+    With it, how often answers are unlike their item's others, by variant, model and class; and what the
+    verdict on the labels rests on (`quaver.verdicts`): the answers' quality, and how labels flip.
 
     Args:
         experiment: The study's design.
@@ -45,6 +48,38 @@ def moved(
     if frame.is_empty():
         return []
     frame = _first(evaluators, frame)
+    several = _several(experiment, frame)
+    found = unlike_answers(frame)
+    shares = [] if found is None else unlike_shares(found, seed=seed)
+    asking = [name for name in several if name != "model"]
+    return [
+        *label_movement(frame, several, labels=experiment.labels, seed=seed),
+        *shares,
+        *answer_quality(frame, asking, seed=seed),
+        *label_flips(_sample(frame, seed), asking, labels=experiment.labels, seed=seed),
+    ]
+
+
+def answered(
+    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+) -> list[Estimate]:
+    """The quality of the answers alone, by the first evaluator: the gate before every number.
+
+    Args:
+        experiment: The study's design.
+        evaluators: Its evaluators.
+        frame: The annotations.
+        seed: Of the bootstrap.
+    """
+    if frame.is_empty():
+        return []
+    frame = _first(evaluators, frame)
+    asking = [name for name in _several(experiment, frame) if name != "model"]
+    return answer_quality(frame, asking, seed=seed)
+
+
+def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]]:
+    """The levels of each factor that has several, decoding and model among them."""
     levels: dict[str, dict[str, None]] = {}
     for variant in experiment.variants:
         for factor, level in variant.factors.items():
@@ -56,10 +91,7 @@ def moved(
     for name, known in kinds.items():
         seen = set(frame[name].cast(pl.String).unique().to_list())
         levels[name] = dict.fromkeys(level for level in known if level in seen)
-    several = {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
-    found = unlike_answers(frame)
-    shares = [] if found is None else unlike_shares(found, seed=seed)
-    return [*label_movement(frame, several, labels=experiment.labels, seed=seed), *shares]
+    return {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
 
 
 def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Unlike | None:

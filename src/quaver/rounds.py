@@ -282,7 +282,7 @@ def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]
         None: "when the collection was cut off",
     }.get(ended, f"when the collection stopped ({ended})")
     return (
-        f"Answers were collected in rounds until the widest 95 % interval of {until.get('measure')} was at "
+        f"Answers were collected in rounds until the widest 95% interval of {until.get('measure')} was at "
         f"most {until.get('width')} wide, with at least {until.get('differing')} items that differ or none. "
         "A round added items (in a random order), variants or repeats, "
         "whichever half of what was stored widened the interval most when it was left out. After "

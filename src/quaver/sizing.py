@@ -24,7 +24,7 @@ _LEAST = 4
 _LEFT_OUT = 20
 """Parts that are left out in turn, at most."""
 _RANGES = (
-    "In brackets is what it may take: the stored answers show the spread only so well (95 %, as if it were "
+    "In brackets is what it may take: the stored answers show the spread only so well (95%, as if it were "
     "that of a normal distribution). Each number is for one thing alone, all else being as it is in these "
     "answers."
 )
@@ -56,7 +56,7 @@ class Sizing:
 
     Attributes:
         measure: Of which measure.
-        width: Of a 95 % interval, from end to end.
+        width: Of a 95% interval, from end to end.
         rests_on: Assumptions, or the answers that are stored.
         needs: Each by itself.
     """
@@ -68,7 +68,7 @@ class Sizing:
 
     def __str__(self) -> str:
         """A line for each."""
-        lines = [f"A 95 % interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
+        lines = [f"A 95% interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
         for one in self.needs:
             number = "not known" if one.number is None else f"{one.number:,}"
             ends = f" ({one.between[0]:,} to {one.between[1]:,})" if one.between else ""

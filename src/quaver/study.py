@@ -49,6 +49,7 @@ from quaver.scoring import kept_annotations, rescore
 from quaver.shown import ShownVariant
 from quaver.sizing import Sizing
 from quaver.standing import Standing, standing
+from quaver.verdicts import Quality, quality
 
 __all__ = ["Study"]
 
@@ -454,6 +455,20 @@ class Study:
         found = pictured(self.measurements(None, frame), frame, seed)
         return Estimates([*found, *moved(self.experiment, evaluators, frame, seed)])
 
+    def quality(self) -> Quality:
+        """Whether the answers can be judged at all: which calls failed, which answers have no label.
+
+        The same gate opens a report; ``quaver run``, ``status`` and ``measure`` print it
+        (`quaver.quality_in_words.quality_lines`).
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        from quaver.picturing import answered
+
+        evaluators = [one.title for one in self.spec.evaluators]
+        return quality(answered(self.experiment, evaluators, self.measurable(), self.spec.seed))
+
     @guarded
     def measurements(
         self, names: str | Sequence[str] | None = None, frame: pl.DataFrame | None = None
@@ -485,7 +500,7 @@ class Study:
         By the stored answers where there are any, else from stated assumptions.
 
         Args:
-            width: Of a 95 % interval, from end to end.
+            width: Of a 95% interval, from end to end.
             measure: A registered measure; by default the study's first that has an interval by a rule.
 
         Returns:

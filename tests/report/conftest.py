@@ -166,7 +166,7 @@ def make() -> Callable[..., Study]:
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return make_study()
+    return make_study(items=24)
 
 
 @pytest.fixture(scope="module")

@@ -1,108 +1,76 @@
-"""The finding's sentences, for studies in which other things are true."""
+"""The finding of a page: verdicts and effects as values; of its sentences only that they are whole."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from quaver.records import Estimate
-from quaver.report import finding
+from quaver.report import Finding, finding
+from quaver.report.carrying import clear, largest_effects
 
 
-def said(study: Any) -> str:
-    return str(finding(study.results())).replace("\u00a0", " ")
+def found(study: Any) -> Finding:
+    return finding(study.results())
 
 
-def test_labels_that_follow_the_format(study: Any) -> None:
-    text = said(study)
-    assert text.startswith("The labels follow the format, not the items.")
-    assert "By format, the share of “Alpha” among all answers is 0 % (names) and 100 % (letters)." in text
-    assert "It is 50 % for items whose gold label is “Alpha” and 50 % for “Beta”." in text
-    assert "wording 3 points" in text
-    assert "the model agrees with itself at α = −0.07 [−0.10 to 0.01]" in text
-    assert "Accuracy is 49 % in each of 4 conditions; always answering “Alpha” would be right in 50 %" in text
+def kinds(study: Any) -> list[str]:
+    return [one.kind for one in found(study).verdicts]
 
 
-def test_labels_that_follow_the_items(make: Any) -> None:
-    text = said(make(answer=lambda item, *_: "ab"[item % 2]))
-    assert text.startswith("How the question is asked hardly moves the labels.")
-
-
-@pytest.mark.parametrize(
-    ("swayed", "of", "headline"),
-    [
-        (1, 4, "The labels follow the items, but the format moves them too."),
-        (3, 5, "The labels depend more on the format than on the items."),
-        (3, 4, "The labels follow the format more than the items that they are meant to describe."),
-    ],
-)
-def test_labels_that_follow_both(make: Any, swayed: int, of: int, headline: str) -> None:
-    """Some pairs of items are a whenever letters are asked for; the labels of the rest are right."""
+def sways(of: int) -> Any:
+    """Of each four pairs of items so many are a whenever letters are asked for; the rest are right."""
 
     def answer(item: int, wording: str, layout: str, repeat: int) -> str:
-        if item // 2 < swayed:
+        if item // 2 % 4 < of:
             return "a" if layout == "letters" else "b"
         return "ab"[item % 2]
 
-    assert said(make(items=2 * of, answer=answer)).startswith(headline)
+    return answer
 
 
-def test_without_gold_the_variation_speaks(make: Any) -> None:
-    text = said(make(gold=False))
-    assert text.startswith("The labels follow the format, not the items.")
-    assert "the format accounts for 9" in text
-    assert "gold label is" not in text
+@pytest.mark.parametrize(
+    ("of", "kind"),
+    [(0, "steady"), (1, "follows the item"), (3, "follows the prompt"), (4, "follows the prompt")],
+)
+def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, kind: str) -> None:
+    study = make(items=48, answer=sways(of))
+    (one,) = found(study).verdicts
+    assert one.kind == kind
+    assert one.factor == ("format" if of else "")
+    # Two formats of two wordings each: two pairs in three differ in format, and flip the swayed items.
+    assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
 
 
-def test_many_levels_are_told_by_their_ends(make: Any) -> None:
-    layouts = [f"f{n}" for n in range(8)]
-    text = said(make(layouts=layouts, answer=lambda i, w, layout, k: "a" if layout < "f4" else "b"))
-    assert "From one format to another" in text
+def test_gold_changes_no_verdict_on_what_moves_the_labels(make: Any) -> None:
+    assert kinds(make(items=24)) == kinds(make(items=24, gold=False)) == ["follows the prompt"]
 
 
-def test_a_single_estimate_has_its_interval(make: Any) -> None:
-    study = make()
-    study.estimates = [Estimate("compliance", 0.25, 0.125, 0.5, cell={})]
-    assert "A label could be read from 25 % [12 % to 50 %] of the answers." in said(study)
-
-
-def test_missing_labels_do_not_make_the_headline(make: Any) -> None:
+def test_missing_labels_make_no_headline(make: Any) -> None:
     """Every label is right, but one format leaves half of the answers without one."""
 
     def answer(item: int, wording: str, layout: str, repeat: int) -> str | None:
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
-    text = said(make(answer=answer))
-    assert text.startswith("The labels follow the items, but the format moves them too.")
-    assert "By format, the share of answers without a label is 0 % (names) and 50 % (letters)." in text
+    told = found(make(items=40, answer=answer))
+    assert [one.kind for one in told.verdicts] == ["steady"]
+    (issue,) = told.quality.issues
+    assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
+    assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
 
 
-def test_labels_that_go_to_the_wrong_items_do_not_follow_them(make: Any) -> None:
-    def answer(item: int, wording: str, layout: str, repeat: int) -> str:
-        return "ba"[item % 2] if layout == "letters" or item < 4 else "a"
-
-    assert said(make(answer=answer)).startswith("The labels follow the format, not the items.")
+def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: Any) -> None:
+    assert kinds(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["steady and wrong"]
 
 
-def test_few_models_are_told_one_by_one(make: Any) -> None:
-    study = make(models=("tiny", "large"))
-    study.estimates = [
-        Estimate("intra_pss", 0.5, 0.4, 0.6, cell={"model": "tiny"}),
-        Estimate("intra_pss", 0.9, 0.8, 0.95, cell={"model": "large"}),
-        Estimate("differences", -0.1, -0.15, -0.05, cell={"model": "tiny"}),
-        Estimate(
-            "differences",
-            0.1,
-            0.05,
-            0.15,
-            cell={"model": "large"},
-            details={"against": "the mean of the others"},
-        ),
-    ]
-    text = said(study)
-    assert "agrees with itself at α = 0.50 [0.40 to 0.60] (tiny) and 0.90 [0.80 to 0.95] (large)." in text
-    assert "Accuracy of “large” is 10 points [5 to 15] above that of “tiny”, on the same items." in text
+def test_models_that_differ_have_a_clause_each(make: Any) -> None:
+    study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
+    told = found(study)
+    assert [(one.model, one.kind) for one in told.verdicts] == [("tiny", "steady"), ("large", "steady")]
+    assert "tiny" not in told.headline  # the same of both
 
 
 def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
@@ -121,6 +89,78 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
                 details={"verdict": ready, "criteria": 1, "met": int(verdict == "met")},
             ),
         ]
-    lines = said(study).splitlines()
-    assert lines[0] == "By the thresholds that were stated, “large” is ready; “tiny” is not ready."
-    assert lines[1] == "“tiny” meets 0 of 1 criteria (not met: accuracy); “large” meets 1 of 1 criteria."
+    lines = str(found(study)).splitlines()
+    assert "“large” is ready; “tiny” is not ready" in lines[0]
+    assert "not met: accuracy" in lines[1]
+
+
+@pytest.mark.parametrize("gold", [True, False])
+@pytest.mark.parametrize("answer", [sways(0), sways(4), lambda *_: "a", lambda *_: None])
+@pytest.mark.parametrize("items", [1, 3, 20])
+def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
+    make: Any, answer: Any, gold: bool, items: int
+) -> None:
+    told = found(make(items=items, answer=answer, gold=gold))
+    for sentence in (told.headline, *told.sentences):
+        text = sentence.striptags()
+        assert re.fullmatch(r"\S.*\.", text)
+        assert not re.search(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|way of asking|\d\s%", text)
+
+
+def test_names_are_text_and_no_markup(make: Any) -> None:
+    study = make(items=24, label_names=("<b>Alpha</b>", "Beta"), models=("<i>", "large"))
+    whole = Markup("").join((found(study).headline, *found(study).sentences))
+    assert "<b>" not in whole
+    assert "<i>" not in whole
+
+
+# ---------------------------------------------------------------------------- effects
+
+
+def effect(factor: str, level: str, value: float, low: float, high: float, **details: Any) -> Estimate:
+    cell = {"factor": factor, "level": level}
+    return Estimate("factor_effects_accuracy_difference", value, low, high, cell=cell, details=details)
+
+
+DEFINITION = effect("definition", "yes", -0.06, -0.17, 0.0)
+OUTPUT = effect("output", "score", -0.10, -0.21, 0.08)
+LENGTH = effect("length", "concise", -0.15, -0.21, -0.08)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_clear"), [(-0.17, 0.0, False), (0.0, 0.2, False), (0.01, 0.2, True)]
+)
+def test_an_interval_that_touches_zero_is_not_clear_of_it(low: float, high: float, is_clear: bool) -> None:
+    assert clear(effect("f", "l", (low + high) / 2, low, high)) == is_clear
+
+
+def test_the_largest_effect_is_the_largest_and_not_the_clearest() -> None:
+    told = largest_effects([DEFINITION, OUTPUT])
+    assert told is not None
+    assert (told.top, told.clear, told.others) == (OUTPUT, False, ())
+    small = effect("tone", "polite", 0.02, 0.01, 0.03)
+    told = largest_effects([DEFINITION, OUTPUT, small])
+    assert told is not None
+    assert (told.top, told.others) == (OUTPUT, (small,))
+
+
+def test_most_is_said_where_the_next_is_apart() -> None:
+    far = effect("order", "reversed", 0.5, 0.4, 0.6)
+    told = largest_effects([LENGTH, far])
+    assert told is not None
+    assert (told.top, told.clear, told.next, told.separated) == (far, True, LENGTH, True)
+    near = effect("order", "reversed", 0.2, 0.1, 0.3)
+    told = largest_effects([LENGTH, near])
+    assert told is not None
+    assert (told.top, told.separated) == (near, False)
+
+
+def test_the_other_side_of_a_difference_is_not_the_next_largest() -> None:
+    sides = [
+        effect("output", level, value, *sorted((value - 0.1, value + 0.1)), hypothesis="no effect of output")
+        for level, value in (("score", -0.3), ("label", 0.3))
+    ]
+    told = largest_effects(sides)
+    assert told is not None
+    assert told.next is None
+    assert largest_effects([]) is None

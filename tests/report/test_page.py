@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -214,11 +213,11 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_ours(make: Any, tmp_path
 
 
 def test_printed_numbers_never_claim_more_than_they_know() -> None:
-    assert printed(0.001, percent=True) == "<\u00a01\u00a0%"
-    assert printed(1.0, percent=True) == "100\u00a0%"
-    assert printed(-0.001, percent=True) == ">\u00a0−1\u00a0%"
+    assert printed(0.001, percent=True) == "0.1%"
+    assert printed(1.0, percent=True) == "100%"
+    assert printed(-0.001, percent=True) == "−0.1%"
     assert printed(-0.5) == "−0.50"
-    assert math.isclose(float(printed(1234.5)), 1234.5, rel_tol=1e-2)
+    assert printed(1234.5) == "1,234"
 
 
 def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:

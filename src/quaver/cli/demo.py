@@ -12,6 +12,7 @@ from rich.console import Group
 from quaver.cli.screen import screen, show_outcome, table, watching
 from quaver.cli.tables import numbers
 from quaver.levels import short
+from quaver.printed import ranged
 
 if TYPE_CHECKING:
     from quaver.records import Estimate
@@ -48,7 +49,7 @@ def command(
 def _table(study: Study) -> Group:
     """One row a variant, as the greedy model answers: how often the first label, how good."""
     reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
-    shown = {"label_shares": f"says {label.name}", "compliance": "readable", "accuracy": "right"}
+    shown = {"label_shares": f"says {label.name}", "compliance": "has a label", "accuracy": "right"}
     rows: dict[str, dict[str, str]] = {}
     for one in study.estimates(list(shown)):
         wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
@@ -58,20 +59,18 @@ def _table(study: Study) -> Group:
         (short(variant), *(found.get(measure, "") for measure in shown))
         for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
     ]
-    return table(("asked", *shown.values()), cells, "Greedy answers, with 95 % intervals:")
+    return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
 
 
 def _agreement(study: Study) -> Group:
-    """Krippendorff's alpha between the ways of asking, as far as the items' text is the same."""
+    """Krippendorff's alpha between prompt variants, as far as the items' text is the same."""
     rows = [
         (one.cell["decoding"], one.cell["text"], *numbers(one))
         for one in study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
     ]
-    heads = ("decoding", "text", "alpha", "95 % interval")
-    return table(heads, rows, "Agreement between the ways of asking (1 is perfect, 0 is chance):")
+    heads = ("decoding", "text", "alpha", "95% interval")
+    return table(heads, rows, "Agreement between prompt variants (1 is perfect, 0 is chance):")
 
 
 def _percent(one: Estimate) -> str:
-    if one.value is None or one.low is None or one.high is None:
-        return one.reason or ""
-    return f"{one.value:4.0%} [{one.low * 100:.0f}, {one.high * 100:.0f}]"
+    return one.reason or "" if one.value is None else ranged(one)

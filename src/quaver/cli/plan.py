@@ -49,7 +49,7 @@ def command(
     ] = False,
     width: Annotated[
         float | None,
-        typer.Option(help="Say how many items, wordings and repeats a 95 % interval this wide takes."),
+        typer.Option(help="Say how many items, wordings and repeats a 95% interval this wide takes."),
     ] = None,
     measure: Annotated[str | None, typer.Option(help="The measure that --width is of.")] = None,
     function: FunctionOption = None,

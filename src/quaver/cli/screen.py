@@ -23,13 +23,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.secrets import Keys
 
 if TYPE_CHECKING:
     from quaver.collect.progress import Outcome, Progress
     from quaver.records import Condition
+    from quaver.standing import Standing
     from quaver.study import Study
+    from quaver.verdicts import Quality
 
 __all__ = [
     "HERE",
@@ -42,7 +44,9 @@ __all__ = [
     "open_study",
     "plain",
     "print_json",
+    "quality_of",
     "say_made",
+    "say_quality",
     "screen",
     "show_outcome",
     "table",
@@ -210,6 +214,27 @@ def say_made(what: str) -> None:
     errors.print(f"Making {what} …")
 
 
+def quality_of(study: Study, now: Standing) -> Quality | None:
+    """The gate before a study's numbers; None where its answers cannot be read in passing.
+
+    A process that collects now is left alone: its answers are read when it has ended.
+    """
+    if not now.answered or now.process is not None or now.answered > _READ_IN_PASSING:
+        return None
+    try:
+        return study.quality()
+    except StoreError:  # the folder is full or cannot be written; measuring says so
+        return None
+
+
+def say_quality(quality: Quality | None, console: Console = screen) -> None:
+    """Print the gate, a line for each thing that is wrong with the answers."""
+    from quaver.quality_in_words import quality_lines
+
+    for line in quality_lines(quality) if quality else ():
+        console.print(line, soft_wrap=True)
+
+
 def _in_a_line(progress: Progress) -> str:
     told = f"{progress.before + progress.done:,} of {progress.total:,} calls"
     if progress.done:
@@ -273,6 +298,8 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
         say(f"{now.unplaced:,} stored answers fit no call of the study as it is now; they are kept.")
     for told in now.warnings:
         say(f"Warning: {told}.")
+    if outcome.ended != "interrupted":
+        say_quality(quality_of(study, now), console)
     if outcome.ended == "narrow":
         say(
             f"The interval is as narrow as asked: {outcome.missing:,} calls of the whole design were not "
@@ -282,6 +309,9 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
         missing = f"{outcome.missing:,} calls are still to be asked"
         say(f"{_ENDS[outcome.ended]}: {missing}. {_GO_ON[outcome.ended]}")
 
+
+_READ_IN_PASSING = 200_000
+"""Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
 
 _CONDITIONS = 8
 """Conditions that are shown while a study runs."""

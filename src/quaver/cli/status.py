@@ -15,6 +15,8 @@ from quaver.cli.screen import (
     errors_table,
     open_study,
     print_json,
+    quality_of,
+    say_quality,
     screen,
 )
 from quaver.cli.screen import table as drawn
@@ -32,15 +34,19 @@ def command(
     function: FunctionOption = None,
 ) -> None:
     """Say how much of a study is answered, what was spent and what failed. Asks nothing."""
-    now = open_study(study, function).standing()
+    opened = open_study(study, function)
+    now = opened.standing()
+    quality = quality_of(opened, now)
     if as_json:
-        print_json(asdict(now) | {"left": now.left})
+        issues = None if quality is None else [asdict(one) for one in quality.issues]
+        print_json(asdict(now) | {"by_kind": dict(now.by_kind), "left": now.left, "quality": issues})
         return
     _say(f"{now.answered:,} of {now.total:,} calls are answered" + _with_errors(now.errors))
     for line in _about(now):
         _say(line)
     if now.by_kind:
         screen.print(errors_table(now.by_kind))
+    say_quality(quality)
     unfinished = [one for one in now.conditions if one.answered < one.wanted]
     if unfinished and now.answered and len(now.conditions) > 1:
         heads = ("model", "decoding", "variant", "answered", "of")

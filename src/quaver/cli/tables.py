@@ -10,6 +10,7 @@ from rich.console import Group
 
 from quaver.cli.screen import table
 from quaver.levels import short
+from quaver.printed import decimals, p_heading, percent, rounded
 
 if TYPE_CHECKING:
     from quaver.records import Estimate
@@ -34,18 +35,21 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
         shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
         differing = [column for column in told[0] if column not in shared]
         title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
+        tested = [row for row in rows if "p_holm" in row.details]
         judged = ["verdict"] if any("verdict" in row.details for row in rows) else []
         cells = [
             (
                 *(about[column] for column in differing),
                 *numbers(row),
+                *(_p_value(row) for _ in tested[:1]),
                 row.n,
                 row.unit,
                 *(_verdict(row) for _ in judged),
             )
             for about, row in zip(told, rows, strict=True)
         ]
-        headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", "n", "unit", *judged)
+        tests = [p_heading(tested)] if tested else []
+        headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", *tests, "n", "unit", *judged)
         yield table(headings, cells, title)
 
 
@@ -101,7 +105,7 @@ _VERDICTS = {
 
 
 def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
+    return "" if value is None else percent(value)
 
 
 def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
@@ -133,12 +137,18 @@ def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
     counts = (of[""].details.get(kind, 0) for kind in _COUNTS)
     first, second, gain, harm = (_value(of.get(kind)) for kind in _KINDS)
     ends = of.get("_accuracy_gain")
-    told = "" if ends is None or ends.low is None else f"{ends.low:.2f} to {ends.high:.2f}"
+    low, high = (None, None) if ends is None else (ends.low, ends.high)
+    told = "" if low is None or high is None else f"{decimals(low)} to {decimals(high)}"
     return (variant, *counts, first, second, gain, told, harm)
 
 
 def _value(estimate: Estimate | None) -> str:
-    return "—" if estimate is None or estimate.value is None else f"{estimate.value:.3f}"
+    return "—" if estimate is None or estimate.value is None else decimals(estimate.value)
+
+
+def _p_value(estimate: Estimate) -> str:
+    """Its p value, adjusted for all tests of its family."""
+    return rounded(estimate.details["p_holm"]) if "p_holm" in estimate.details else ""
 
 
 def _verdict(estimate: Estimate) -> str:
@@ -152,5 +162,5 @@ def numbers(estimate: Estimate) -> tuple[str, str]:
     if estimate.value is None:
         return "undefined", estimate.reason or ""
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.3f}", ""
-    return f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}"
+        return decimals(estimate.value), ""
+    return decimals(estimate.value), f"{decimals(estimate.low)} to {decimals(estimate.high)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -10,16 +11,12 @@ from quaver.records import Estimate
 from quaver.report.measure_words import in_words
 from quaver.report.numbers import number, percent_measure, points, printed, value_and_interval
 from quaver.report.results import NO_LABEL, Results, varying
+from quaver.verdicts import STEADY
 
-__all__ = ["STABLE", "carrying", "named", "readiness_headline", "readiness_sentences"]
-
-STABLE = 0.8
-"""Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
+__all__ = ["Largest", "carrying", "largest_effects", "named", "readiness_headline", "readiness_sentences"]
 
 _FEW = 3
 """Estimates that are told one by one, each with its interval."""
-
-_READABLE = 0.95
 
 
 def carrying(results: Results) -> list[Markup]:
@@ -28,7 +25,7 @@ def carrying(results: Results) -> list[Markup]:
     Args:
         results: The study.
     """
-    told = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects, _valid)
+    told = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
     return [sentence for tell in told for sentence in tell(results)]
 
 
@@ -116,23 +113,24 @@ def _coarsest(results: Results, measure: str) -> list[Estimate]:
 def _stability(results: Results) -> list[Markup]:
     told: list[Markup] = []
     for measure, words in (
-        ("intra_pss", "Asked again in the same words, {} agrees with itself at α = {}."),
-        ("inter_pss", "Asked in other ways, {} agrees with itself at α = {}."),
+        ("intra_pss", "Repeats of the same prompt agree at α = {}."),
+        ("inter_pss", "Prompt variants agree at α = {}."),
     ):
         known = _coarsest(results, measure)
         if known:
-            who = "it" if told else "the model"
-            told.append(Markup(words).format(who, _span(known)))
+            told.append(Markup(words).format(_span(known)))
     if not told:
         return []
-    scale = Markup("Here 1 is perfect, 0 is chance, and below {} is not safe to build on.").format(STABLE)
+    scale = Markup("Here 1 is perfect and 0 is chance; below {}, labels are not safe to build on.").format(
+        STEADY
+    )
     return [Markup(" ").join([*told, scale])]
 
 
 def _always_alike(results: Results) -> list[Markup]:
     known = _coarsest(results, "strict_stability")
     return (
-        [Markup("Of the items, {} are answered alike in every repeat.").format(_span(known))] if known else []
+        [Markup("{} of the items get the same label in every repeat.").format(_span(known))] if known else []
     )
 
 
@@ -140,10 +138,10 @@ def _sensitivity(results: Results) -> list[Markup]:
     of, alike = _coarsest(results, "sensitivity"), _coarsest(results, "consistency")
     told = []
     if of:
-        said = Markup("Sensitivity, which is 0 where another wording never changes a label, is {}.")
+        said = Markup("Sensitivity, which is 0 where another prompt never changes a label, is {}.")
         told.append(said.format(_span(of)))
     if alike:
-        said = Markup("Consistency, which is 1 where all items of a class are answered alike, is {}.")
+        said = Markup("Consistency, which is 1 where all items of a class get the same labels, is {}.")
         told.append(said.format(_span(alike)))
     return [Markup(" ").join(told)] if told else []
 
@@ -156,8 +154,8 @@ def _accuracy(results: Results) -> list[Markup]:
     details = known[0].details
     majority, chance = details.get("majority"), details.get("chance")
     if isinstance(majority, float) and isinstance(chance, float):
-        told += Markup("; always answering {} would be right in {}, guessing in {}").format(
-            named(results, str(details.get("majority_label", "the commonest label"))),
+        told += Markup("; always answering {} would be right {} of the time, guessing {}").format(
+            named(results, str(details.get("majority_label", "the most frequent label"))),
             number(majority, percent=True),
             number(chance, percent=True),
         )
@@ -165,9 +163,9 @@ def _accuracy(results: Results) -> list[Markup]:
 
 
 def _differences(results: Results) -> list[Markup]:
-    """The largest difference of paired accuracies that is told from none."""
+    """The largest difference of paired accuracies whose interval does not reach zero."""
     every = results.main("differences")
-    known = [one for one in every if one.value and _clear(one)]
+    known = [one for one in every if clear(one)]
     if not known:
         return []
     top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
@@ -187,29 +185,95 @@ def _of(results: Results, one: Estimate) -> str:
     return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
 
 
-def _clear(one: Estimate) -> bool:
-    """Whether the whole interval is on one side of 0."""
-    return one.low is not None and one.high is not None and (one.low > 0) == (one.high > 0) and one.low != 0
+def clear(one: Estimate) -> bool:
+    """Whether the whole interval is on one side of 0; one that touches it is not.
+
+    >>> clear(Estimate("d", -0.06, -0.17, 0.0)), clear(Estimate("d", -0.23, -0.33, -0.1))
+    (False, True)
+    """
+    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+
+
+class Largest(NamedTuple):
+    """Of several effects the one with the largest estimate, and what may be said of it.
+
+    Attributes:
+        top: It.
+        clear: Whether its interval lies on one side of 0.
+        next: The next largest, of another hypothesis; None where there is one only.
+        separated: Whether the two intervals are apart, in size.
+        others: Those that are clear of 0 where the largest is not, the largest first.
+    """
+
+    top: Estimate
+    clear: bool
+    next: Estimate | None
+    separated: bool
+    others: tuple[Estimate, ...]
+
+
+def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
+    """The largest of some effects; None where there is none.
+
+    Args:
+        effects: Of one outcome and model. Two that are one test, told from either side, count once.
+    """
+    known: dict[object, Estimate] = {}
+    for one in effects:
+        if one.value:
+            known.setdefault(
+                one.details.get("hypothesis", (one.cell.get("factor"), one.cell.get("level"))), one
+            )
+    ranked = sorted(known.values(), key=lambda one: -abs(one.value or 0.0))
+    if not ranked:
+        return None
+    top, *rest = ranked
+    second = rest[0] if rest else None
+    apart = second is not None and clear(top) and _size(top)[0] > _size(second)[1]
+    others = () if clear(top) else tuple(one for one in rest if clear(one))
+    return Largest(top, clear(top), second, apart, others)
+
+
+def _size(one: Estimate) -> tuple[float, float]:
+    """The ends of the interval of an effect's size, whichever way it goes."""
+    ends = sorted(abs(end) for end in (one.low, one.high) if end is not None)
+    if len(ends) < 2:
+        return 0.0, float("inf")
+    return (ends[0] if clear(one) else 0.0), ends[1]
 
 
 def _effects(results: Results) -> list[Markup]:
-    """The level of a factor that changes accuracy most, else compliance."""
-    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of valid answers")):
-        known = [
-            one for one in results.main(f"factor_effects_{kind}_difference") if one.value and _clear(one)
-        ]
-        if not known:
-            continue
-        top = max(known, key=lambda one: abs(one.value or 0.0))
-        said = Markup("Of the prompt’s parts, {} “{}” changes {} most: by {} against “{}”{}.")
-        of = f" (model {top.cell['model']})" if len(results.models) > 1 and "model" in top.cell else ""
-        return [
-            said.format(
-                *(top.cell["factor"], top.cell["level"], what, _points(top)),
-                *(top.details.get("against", "the others"), of),
-            )
-        ]
+    """The largest effect of a factor's level on accuracy, model by model; else on compliance."""
+    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
+        effects = results.main(f"factor_effects_{kind}_difference")
+        models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:_FEW]
+        told = []
+        for model in models:
+            found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
+            of = f" of “{model}”" if len(models) > 1 else ""
+            told += [] if found is None else [_largest(found, f"{what}{of}")]
+        if told:
+            return told
     return []
+
+
+def _largest(found: Largest, what: str) -> Markup:
+    """The largest effect with its interval, whether it is clear of zero, and whether of the next."""
+    top = found.top
+    said = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against “{}”")
+    told = said.format(_part(top), what, _points(top), top.details.get("against", "the others"))
+    if not found.clear:
+        told += Markup(", not clear of zero")
+        if found.others:
+            each = (Markup("{} ({})").format(_part(one), _points(one)) for one in found.others[:_FEW])
+            told += Markup("; clear of zero: {}").format(Markup(", ").join(each))
+    elif found.next is not None and not found.separated:
+        told += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
+    return told + Markup(".")
+
+
+def _part(one: Estimate) -> Markup:
+    return Markup("{} “{}”").format(one.cell["factor"], one.cell["level"])
 
 
 def _points(one: Estimate, *, plain: bool = False) -> Markup:
@@ -219,17 +283,3 @@ def _points(one: Estimate, *, plain: bool = False) -> Markup:
         ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
     value, *bounds = (points(end) for end in ends)
     return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))
-
-
-def _valid(results: Results) -> list[Markup]:
-    known = [one for one in results.main("compliance") if one.value is not None]
-    if not known or min(one.value or 0.0 for one in known) > _READABLE:
-        return []
-    low, high = min(known, key=lambda one: one.value or 0.0), max(known, key=lambda one: one.value or 0.0)
-    if low is high:
-        return [Markup("A label could be read from {} of the answers.").format(value_and_interval(low))]
-    return [
-        Markup("A label could be read from {} to {} of a condition’s answers.").format(
-            number(low.value or 0.0, percent=True), number(high.value or 0.0, percent=True)
-        )
-    ]

@@ -139,7 +139,7 @@ def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -
         said = f"by {top} alone a label’s share moves by {100 * span:.0f} points"
         (instruction.speaks_for if span >= _MOVES else instruction.against).append(said)
     if found.variants.height < 2:
-        instruction.unknown.append("one way of asking only: what another wording would give is not known")
+        instruction.unknown.append("one prompt only: what another would give is not known")
         return
     held = found.variants_held
     if held is None:

@@ -14,7 +14,7 @@ from quaver.report.tables import Table
 
 __all__ = ["BARS", "MOST_SERIES", "Figure", "cell_name", "names", "spoken"]
 
-BARS = "Lines are 95 % intervals."
+BARS = "Lines are 95% intervals."
 MOST_SERIES = 7
 """As many as there are colours."""
 

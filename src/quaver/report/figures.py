@@ -170,7 +170,7 @@ def _conclusions(results: Results) -> list[Figure | None]:
         marks = "Circle: holds; diamond: reverses; square: not distinguishable."
         told = f"Of {len(single)} specifications: {', '.join(counts)}. {BARS}"
         gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
-        title = f"{name}: {single[0].details['effect']}, under every way of asking"
+        title = f"{name}: {single[0].details['effect']}, under every prompt variant"
         found.append(
             Figure(
                 f"conclusion-{slug(name)}",
@@ -203,7 +203,7 @@ def _levels(results: Results, moved: Sequence[Estimate], first: bool) -> Figure 
         "level_shares",
         "finding" if first else "factors",
         title,
-        "A dot for each level, all else averaged, on its 95 % interval; lowest and highest are named.",
+        "A dot for each level, all else averaged, on its 95% interval; lowest and highest are named.",
         lambda **how: level_chart(results, moved, label, **how),
         [*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
         f"{title}: {'; '.join(told)}.",

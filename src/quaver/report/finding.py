@@ -1,25 +1,34 @@
-"""The finding in plain words, with the numbers that carry it, for any study."""
+"""The finding in words: verdicts (`quaver.verdicts`) rendered, and what else the study measured."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from quaver.printed import count, percent
+from quaver.printed import points as in_points
+from quaver.quality_in_words import quality_lines
 from quaver.records import Estimate
-from quaver.report.carrying import STABLE, carrying, named, readiness_headline, readiness_sentences
-from quaver.report.numbers import number, points
-from quaver.report.results import NO_LABEL, Results
+from quaver.report.carrying import carrying, named, readiness_headline, readiness_sentences
+from quaver.report.numbers import number, points, value_and_interval
+from quaver.report.results import Results
+from quaver.verdicts import STEADY as STABLE
+from quaver.verdicts import Quality, Verdict, quality, verdicts
 
 __all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
 
-_CLEAR = 0.2
-_SLIGHT = 0.1
 _LISTED = 6
-_GOLDS = 2
-_MANY = 10
-"""Items; with fewer, a finding says that it may be chance."""
+"""Levels that are named one by one."""
+
+_NONE = 0.2
+"""Agreement that is below this at its upper end: the labels do not follow the items at all."""
+
+_MODELS = 3
+"""Models whose evidence is told one by one."""
+
+_STOPPED = frozenset({"no answers", "failed", "unreadable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +38,19 @@ class Finding:
     Attributes:
         headline: One sentence, as HTML.
         sentences: What carries it, as HTML.
+        quality: The gate.
+        verdicts: One for each model.
     """
 
     headline: Markup
     sentences: tuple[Markup, ...]
+    quality: Quality
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether an interval stands in its sentences, in brackets."""
+        return any("[" in sentence.striptags() for sentence in self.sentences)
 
     def __str__(self) -> str:
         return "\n".join(part.striptags() for part in (self.headline, *self.sentences))
@@ -42,158 +60,159 @@ def finding(results: Results) -> Finding:
     """Say what was found.
 
     Args:
-        results: The study.
+        results: The study, with the estimates that verdicts rest on among its audit.
     """
-    moved = results.moved
-    spans = {one.cell["factor"]: one for one in moved if one.measure == "label_range"}
-    asked = {factor: one for factor, one in spans.items() if factor != "gold" and one.value is not None}
-    sentences: list[Markup] = []
-    given = {one.cell["label"] for one in moved if one.measure == "level_shares" and one.value}
-    if results.annotations.is_empty():
-        headline = Markup("There are no answers yet, so nothing could be measured.")
-    elif given == {NO_LABEL}:
-        headline = Markup("No label could be read from any answer, so nothing can be said of the labels.")
-    elif len(given) == 1:
-        said = Markup("Every answer has the same label, {}, whatever is asked about whichever item.")
-        headline = said.format(named(results, *given))
-    elif asked:
-        top = strongest_factor(moved) or ""
-        headline = _headline(moved, top, spans)
-        if (n := spans[top].n) < _MANY:
-            only = "one item was" if n == 1 else f"{n} items were"
-            said = Markup("Only {} labelled: what holds here may be chance.")
-            sentences.append(said.format(only))
-        sentences += _moves(results, moved, top, asked)
-    else:
-        headline = Markup("One way of asking only: this study cannot say how much the labels depend on it.")
+    estimates = [*results.audit, *results.estimates]
+    gate, found = quality(estimates), verdicts(estimates)
+    headline = _headline(results, found)
+    sentences = [escape(line) for line in quality_lines(gate)]
+    for one in found[:_MODELS]:
+        sentences += _evidence(results, one, several=len(found) > 1)
     if ready := readiness_headline(results):
         headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
-    return Finding(headline, (*sentences, *carrying(results)))
+    return Finding(headline, (*sentences, *carrying(results)), gate, found)
 
 
 def strongest_factor(moved: Sequence[Estimate]) -> str | None:
-    """The factor of the asking that moves a label's share most."""
-    spans = [
-        one
-        for one in moved
-        if one.measure == "label_range" and one.value is not None and one.cell["factor"] != "gold"
-    ]
-    return max(spans, key=lambda one: one.value or 0.0).cell["factor"] if spans else None
+    """The factor of the prompt that the labels' variation goes with most.
 
-
-def _headline(moved: Sequence[Estimate], top: str, spans: dict[str, Estimate]) -> Markup:
-    span = spans[top].value or 0.0
-    items = _item_span(moved, spans[top].cell["label"])
-    items = None if items is None else max(0.0, items)
-    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
-    if items is None:  # no gold: compare the parts of the variation instead
-        own, other = parts.get(top) or 0.0, parts.get("item") or 0.0
-    else:
-        own, other = span, items
-    if span < _SLIGHT:
-        return Markup("How the question is asked hardly moves the labels.")
-    if span >= _CLEAR and other < _SLIGHT:
-        return Markup("The labels follow the {}, not the items.").format(top)
-    if span >= _CLEAR and own >= 2 * other:
-        return Markup("The labels follow the {} more than the items that they are meant to describe.").format(
-            top
-        )
-    if own > other:
-        return Markup("The labels depend more on the {} than on the items.").format(top)
-    return Markup("The labels follow the items, but the {} moves them too.").format(top)
-
-
-def _item_span(moved: Sequence[Estimate], label: str) -> float | None:
-    """A label's share among the items that have it as gold label, less that among the others.
-
-    Of a label that no item has, how far its share differs between the gold labels.
+    By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
+    one with more levels has the larger range.
     """
-    shares = {one.cell["level"]: one.value or 0.0 for one in _level_shares(moved, "gold", label)}
-    if len(shares) < 2:
-        return None
-    others = [value for gold, value in shares.items() if gold != label]
-    if label not in shares:
-        return max(others) - min(others)
-    return shares[label] - sum(others) / len(others)
+    ranges = {one.cell["factor"]: one.value for one in moved if one.measure == "label_range"}
+    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
+    known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
+    return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
 
 
-def _level_shares(moved: Sequence[Estimate], factor: str, label: str) -> list[Estimate]:
-    """Of one label over a factor's levels, smallest first."""
-    found = [
-        one
-        for one in moved
-        if one.measure == "level_shares"
-        and one.cell["factor"] == factor
-        and one.cell["label"] == label
-        and one.value is not None
-    ]
-    return sorted(found, key=lambda one: one.value or 0.0)
+def _headline(results: Results, found: Sequence[Verdict]) -> Markup:
+    """One sentence for all models, or a clause for each kind of verdict."""
+    clauses: dict[Markup, list[str]] = {}
+    for one in found:
+        clauses.setdefault(_clause(results, one), []).append(one.model)
+    told = []
+    for clause, models in clauses.items():
+        if len(clauses) == 1:
+            told.append(clause)
+        elif len(found) <= _MODELS:
+            names = Markup(" and ").join(Markup("“{}”").format(name) for name in models)
+            told.append(Markup("{}: {}").format(names, clause))
+        else:
+            told.append(Markup("{} of {} models: {}").format(len(models), len(found), clause))
+    sentence = Markup("; ").join(told)
+    return Markup("{}{}.").format(sentence[:1].upper(), sentence[1:])
 
 
-def _moves(results: Results, moved: Sequence[Estimate], top: str, asked: dict[str, Estimate]) -> list[Markup]:
-    label = asked[top].cell["label"]
-    shares = _level_shares(moved, top, label)
-    sentences = [_by_level(results, shares, top, label)]
-    gold = _level_shares(moved, "gold", label)
-    if len(gold) > 1:
-        sentences.append(_by_gold(results, gold, label))
-    elif parts := {one.cell["factor"]: one for one in moved if one.measure == "variation" and one.value}:
-        sentences += _by_variation(parts, top)
-    others = sorted((one for f, one in asked.items() if f != top), key=lambda one: -(one.value or 0.0))
-    sentences += _unlabelled(results, moved, asked)
-    if others:
-        told = [Markup("{} {}").format(one.cell["factor"], points(one.value or 0.0)) for one in others]
-        said = Markup("The most that anything else moves a label’s share: {}.")
-        sentences.append(said.format(Markup(", ").join(told)))
-    return sentences
-
-
-def _by_level(results: Results, shares: Sequence[Estimate], top: str, label: str) -> Markup:
-    """The label's share at every level, or at the lowest and the highest of many."""
-    told = [
-        Markup("{} ({})").format(number(one.value or 0.0, percent=True), one.cell["level"]) for one in shares
-    ]
-    of = Markup("of {} among all answers").format(named(results, label))
-    if label == NO_LABEL:
-        of = Markup("of answers without a label")
-    if len(told) > _LISTED:
-        said = Markup("From one {} to another, the share {} goes from {} to {}.")
-        return said.format(top, of, told[0], told[-1])
-    said = Markup("By {}, the share {} is {} and {}.")
-    return said.format(top, of, Markup(", ").join(told[:-1]), told[-1])
-
-
-def _by_gold(results: Results, gold: Sequence[Estimate], label: str) -> Markup:
-    """A label's share among the items that have it as gold label first, then among the others."""
-    own = [one for one in gold if one.cell["level"] == label]
-    told = own + [one for one in reversed(gold) if one not in own]
-    first, *others = [
-        (number(one.value or 0.0, percent=True), named(results, one.cell["level"])) for one in told
-    ]
-    if len(others) > _GOLDS:
-        rest = Markup("{} ({}) to {} ({}) for the others").format(*others[-1], *others[0])
-    else:
-        rest = Markup(", ").join(Markup("{} for {}").format(*other) for other in others)
-    return Markup("It is {} for items whose gold label is {} and {}.").format(*first, rest)
-
-
-def _unlabelled(results: Results, moved: Sequence[Estimate], asked: dict[str, Estimate]) -> list[Markup]:
-    """What moves the share of answers without a label most, where it moves it by a tenth or more."""
-    shares = {factor: _level_shares(moved, factor, NO_LABEL) for factor in asked}
-    spans = {f: (some[-1].value or 0.0) - (some[0].value or 0.0) for f, some in shares.items() if some}
-    top = max(spans, key=lambda factor: spans[factor], default="")
-    return [_by_level(results, shares[top], top, NO_LABEL)] if top and spans[top] >= _SLIGHT else []
-
-
-def _by_variation(parts: dict[str, Estimate], top: str) -> list[Markup]:
-    if top not in parts or "item" not in parts:
-        return []
-    return [
-        Markup(
-            "Taken alone, the {} accounts for {} of the labels’ variation; which item it is, for {}."
-        ).format(
-            top,
-            number(parts[top].value or 0.0, percent=True),
-            number(parts["item"].value or 0.0, percent=True),
+def _clause(results: Results, one: Verdict) -> Markup:
+    """A verdict as a clause, without its numbers where the sentences below have them."""
+    if one.kind in ("failed", "unreadable"):
+        what = "failed_calls" if one.kind == "failed" else "unlabelled_answers"
+        share = number(one.evidence[what].value or 0.0, percent=True)
+        said = "{} of the calls failed: nothing can be said of the labels"
+        if one.kind == "unreadable":
+            said = "{} of the answers have no label: nothing can be said of the labels"
+        return Markup(said).format(share)
+    if one.kind == "too few items":
+        items = one.evidence["label_in_use"].n
+        return Markup("only {} a label: too few to judge").format(
+            f"{count(items, 'item')} {'has' if items == 1 else 'have'}"
         )
-    ]
+    if one.kind == "one label":
+        label = named(results, one.evidence["label_in_use"].details["label"])
+        return Markup("every label is {}, whatever the item and the prompt").format(label)
+    if one.kind == "steady and wrong":
+        wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
+        return Markup("the labels stay the same under every prompt, but {} are wrong").format(wrong)
+    if one.kind == "follows the item" and one.factor:
+        return Markup("the labels follow the items, but the {} moves them too").format(one.factor)
+    if one.kind == "follows the prompt":
+        none = (one.evidence["flips_agreement"].high or 0.0) < _NONE
+        said = (
+            "the labels follow the {}, not the items"
+            if none
+            else "the labels follow the {} more than the items"
+        )
+        return Markup(said).format(one.factor)
+    return Markup(_CLAUSES[one.kind])
+
+
+_CLAUSES = {
+    "no answers": "there are no answers yet",
+    "one prompt": "one prompt only: this study cannot say how far the labels depend on it",
+    "steady": "the labels stay the same under every prompt",
+    "follows the item": "the labels follow the items, but prompts change some of them",
+    "undecided": "prompts change the labels; too few items to tell whether they or the items matter more",
+    "flips on repetition": "the labels flip when the same prompt is asked again",
+    "flips without a direction": "the labels flip from prompt to prompt, in no particular direction",
+}
+
+
+def _evidence(results: Results, one: Verdict, several: bool) -> list[Markup]:
+    """The sentences that a verdict rests on."""
+    if one.kind in _STOPPED:
+        return []
+    told = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
+    if several and told:
+        told[0] = Markup("“{}”: {}").format(one.model, told[0])
+    return told
+
+
+def _flips(one: Verdict) -> list[Markup]:
+    """How often labels change: from prompt to prompt, by chance, and from repeat to repeat."""
+    prompts, chance, repeats = (
+        one.evidence[name] for name in ("flips_prompts", "flips_chance", "flips_repeats")
+    )
+    told = []
+    if prompts.value is not None:
+        said = Markup("Two prompts give the same item different labels in {} of comparisons")
+        told.append(said.format(value_and_interval(prompts)))
+        if chance.value:
+            said = Markup("; if labels had nothing to do with the items, it would be {}")
+            told[0] += said.format(number(chance.value, percent=True))
+        told[0] += Markup(".")
+    if repeats.value is not None:
+        said = Markup("The same prompt, asked again, gives a different label in {}.")
+        told.append(said.format(value_and_interval(repeats)))
+    return told
+
+
+def _shifts(results: Results, one: Verdict) -> list[Markup]:
+    """Which way the labels move, or that they move in none."""
+    top = one.shift
+    if top is None:
+        known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        if known is None or not known.value or "floor_high" not in known.details:
+            return []
+        said = Markup(
+            "No factor moves the share of a label further than chance does: the largest range is {} ({}), "
+            "where chance gives up to {}."
+        )
+        ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
+        return [said.format(*ends)]
+    shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
+    levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
+    label = named(results, top.cell["label"])
+    if len(levels) > _LISTED:
+        said = Markup("By {}, the share of {} among the labels runs from {} to {}")
+        told = said.format(one.factor, label, levels[0], levels[-1])
+    else:
+        said = Markup("By {}, the share of {} among the labels is {} and {}")
+        told = said.format(one.factor, label, Markup(", ").join(levels[:-1]), levels[-1])
+    told += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
+    others = [s for s in one.shifts if s is not top and s.details.get("p_holm", 1.0) < 0.05]
+    if others:
+        each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
+        told += Markup(" Beyond chance, too: {}.").format(Markup(", ").join(each))
+    return [told]
+
+
+def _wrong(results: Results, one: Verdict) -> list[Markup]:
+    """How many labels are wrong, and which label the wrong ones are."""
+    wrong = one.evidence["wrong_labels"]
+    if wrong.value is None:
+        return []
+    said = Markup("{} of the labels differ from the gold label").format(value_and_interval(wrong))
+    if wrong.value:
+        share, label = wrong.details["share"], named(results, wrong.details["label"])
+        said += Markup("; {} of these are {}").format(percent(share), label)
+    return [said + Markup(".")]

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from quaver.printed import percent as in_percent
+from quaver.printed import points as in_points
+from quaver.printed import rounded
 from quaver.records import Estimate
 
 __all__ = ["SHARES", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
@@ -20,6 +23,16 @@ SHARES = frozenset(
         "level_shares",
         "label_range",
         "variation",
+        "flips_repeats",
+        "flips_prompts",
+        "flips_chance",
+        "flips_noise",
+        "label_in_use",
+        "wrong_labels",
+        "label_shift",
+        "failed_calls",
+        "unlabelled_answers",
+        "truncated_answers",
         "unlike_share",
         "unlike_held",
         "strict_stability",
@@ -48,34 +61,12 @@ def percent_measure(measure: str) -> bool:
 
 
 def printed(value: float, percent: bool = False) -> str:
-    r"""A number as it is read: whole percents, or two decimals (three figures where these say nothing).
+    """A number as it is read (`quaver.printed`): a share as a percent, another with two decimals.
 
-    What is not exactly 0 or 100 % is never printed so.
-
-    >>> printed(0.384, percent=True), printed(0.9996, percent=True), printed(-0.0712)
-    ('38\xa0%', '>\xa099\xa0%', '−0.07')
-    >>> printed(0.00012), printed(2696)
-    ('0.00012', '2696')
+    >>> printed(0.384, percent=True), printed(-0.0712)
+    ('38%', '−0.07')
     """
-    if percent:
-        return _percent(value)
-    if value == int(value) and abs(value) >= 10:
-        text = f"{value:.0f}"
-    elif value == 0 or 0.005 <= abs(value) < 1000:
-        text = f"{value:.2f}"
-    else:
-        text = f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def _percent(value: float) -> str:
-    if 0 < value < 0.005:
-        return "<\u00a01\u00a0%"
-    if -0.005 < value < 0:
-        return ">\u00a0−1\u00a0%"
-    if 0.995 <= value < 1:
-        return ">\u00a099\u00a0%"
-    return f"{100 * value:.0f}\u00a0%".replace("-", "−")
+    return in_percent(value) if percent else rounded(value)
 
 
 def number(value: float, percent: bool = False) -> Markup:
@@ -89,10 +80,8 @@ def points(value: float) -> Markup:
     >>> points(0.4810).striptags()
     '48 points'
     """
-    rounded = f"{100 * value:.0f}".replace("-", "−")
-    return Markup('<data value="{}">{}</data> {}').format(
-        repr(float(value)), rounded, "point" if rounded == "1" else "points"
-    )
+    figures, _, unit = in_points(value).partition(" ")
+    return Markup('<data value="{}">{}</data> {}').format(repr(float(value)), figures, unit)
 
 
 def interval(estimate: Estimate) -> Markup:
@@ -118,6 +107,6 @@ def value_and_interval(estimate: Estimate) -> Markup:
     if not ends:
         return number(estimate.value, percent)
     coarse = not percent and max(abs(estimate.low or 0.0), abs(estimate.high or 0.0)) >= 0.005
-    rounded = round(estimate.value, 2) + 0.0 if coarse else estimate.value
-    whole, shown = repr(float(estimate.value)), printed(rounded, percent)
+    near = round(estimate.value, 2) + 0.0 if coarse else estimate.value
+    whole, shown = repr(float(estimate.value)), printed(near, percent)
     return Markup('<data value="{}">{}</data> [{}]').format(whole, shown, ends)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 from markupsafe import Markup, escape
 
+from quaver.printed import p_heading
 from quaver.records import Estimate
 from quaver.report.measure_words import ALL
 from quaver.report.numbers import interval, number, percent_measure
@@ -18,7 +19,6 @@ __all__ = [
     "estimates_table",
     "noise_table",
     "statuses",
-    "tests_heading",
     "undefined_table",
     "verdict",
 ]
@@ -81,25 +81,13 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(remarks)))
     at = len(columns)
     left = len(estimates) - _MOST_ROWS
-    heads = ("value", _level(estimates), *([tests_heading(tested)] if tested else []), "n", "remarks")
+    heads = ("value", _level(estimates), *([p_heading(tested)] if tested else []), "n", "remarks")
     return Table(
         (*columns, *heads),
         tuple(rows),
         frozenset(range(at, at + len(heads) - 1)),
         f"{left:,} more rows are in estimates.csv." if left > 0 else "",
     )
-
-
-def tests_heading(tested: Sequence[Estimate]) -> str:
-    """What a column of adjusted p values is called: by whom they are adjusted, and over how many tests.
-
-    >>> tests_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])
-    'p (Holm, 3 tests)'
-    """
-    sizes = sorted({int(one.details["comparisons"]) for one in tested})
-    if sizes == [1]:
-        return "p (one test)"
-    return f"p (Holm, {' or '.join(map(str, sizes))} tests)"
 
 
 def _p_value(one: Estimate) -> Markup | str:

@@ -125,7 +125,7 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
     columns = (
         "variant",
         "unlike the others",
-        "95 % interval",
+        "95% interval",
         "answers",
         *(titles[m] for m in extra),
         "what it asks",

@@ -159,7 +159,7 @@ _MARKDOWN = {
 def latex(table: Table) -> str:
     r"""The table for LaTeX with the booktabs package.
 
-    >>> print(latex(Table(("a_b", "n"), (("50 % & {x}", "1"),), frozenset({1}))))
+    >>> print(latex(Table(("a_b", "n"), (("50% & {x}", "1"),), frozenset({1}))))
     % \usepackage{booktabs}
     \begin{tabular}{lr}
     \toprule

@@ -71,7 +71,7 @@ def _figure(
         "accuracy",
         title,
         f"A point a cell of the study. Stable is not valid: a cell may be at the same time stable and wrong. "
-        f"Lines are 95 % intervals of accuracy.{cut}",
+        f"Lines are 95% intervals of accuracy.{cut}",
         partial(draw, plane),
         [one for pair in pairs for one in pair],
         f"{title}: {len(pairs)} cells, {spoken}.",

@@ -41,7 +41,7 @@ def label_stack_figure(results: Results) -> Figure | None:
         "label_distributions",
         "factors",
         title + beside,
-        f"Shares of {whole}; their 95 % intervals are among the numbers.{cut}",
+        f"Shares of {whole}; their 95% intervals are among the numbers.{cut}",
         partial(draw, bars, "share of answers", names=results.label_names),
         every,
         f"{title}{beside}. {spoken(every, results)}",

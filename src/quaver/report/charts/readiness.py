@@ -74,7 +74,7 @@ def readiness_table(results: Results) -> Table:
         why = "" if one.reason is None else f" ({one.reason})"
         told = (cell_name(one, [column], results) for column in columns)
         rows.append((*told, _criterion(one), value, interval(one), _limit(one), _verdict(one) + why))
-    heads = (*columns, "criterion", "value", "95 % interval", "threshold", "verdict")
+    heads = (*columns, "criterion", "value", "95% interval", "threshold", "verdict")
     return Table(heads, tuple(rows), frozenset({len(columns) + 1, len(columns) + 2}))
 
 
@@ -94,7 +94,7 @@ def _verdict(one: Estimate) -> str:
 
 
 def _limit(one: Estimate) -> str:
-    """``at least 80 %``, in the unit of the criterion."""
+    """``at least 80%``, in the unit of the criterion."""
     least = "at least" if str(one.details.get("limit", "")).startswith("at least") else "at most"
     return f"{least} {printed(float(one.details.get('threshold', 0.0)), percent_measure(one.measure))}"
 

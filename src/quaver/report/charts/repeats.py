@@ -49,7 +49,7 @@ def repeats_figure(results: Results) -> Figure | None:
         "stability",
         title,
         "Left, a curve that has settled says that more repeats change nothing; right, a trend says that the "
-        f"model drifts. Bands are 95 % intervals.{cut}",
+        f"model drifts. Bands are 95% intervals.{cut}",
         lambda **how: draw(plane, **how),
         some,
         f"{title}. {spoken(some, results)}",

@@ -43,7 +43,7 @@ def shift_figure(results: Results) -> Figure | None:
         )
         for one in some
     ]
-    title = "How the labels are distributed under each way of asking"
+    title = "How the labels are distributed under each condition"
     beside = ", beside the gold labels" if results.gold_shares else ""
     cut = f" The {_MOST} largest shifts of {len(every)} are drawn." if len(every) > _MOST else ""
     return Figure(
@@ -92,7 +92,7 @@ def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
             number(v) if isinstance(v := one.details.get(k), float) else "" for k in ("floor_high", "p_holm")
         ]
         rows.append(tuple(told))
-    heads = ("of", *map(results.label_name, order), "distance", "from", "to", "95 % of noise", "p (Holm)")
+    heads = ("of", *map(results.label_name, order), "distance", "from", "to", "95% of noise", "p (Holm)")
     left = len(some) - 400
     note = f"{left} more rows are in estimates.csv." if left > 0 else ""
     return Table(heads, tuple(rows), frozenset(range(1, len(heads))), note)

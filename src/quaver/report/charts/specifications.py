@@ -1,4 +1,4 @@
-"""The specification curve: a conclusion under every way of asking, in order, and which way each one is."""
+"""The specification curve: a conclusion under every prompt variant, in order, and what each was made with."""
 
 from __future__ import annotations
 

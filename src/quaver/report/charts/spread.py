@@ -17,7 +17,7 @@ from quaver.report.tables import Table
 __all__ = ["spread_figure"]
 
 _MOST = 40
-_MEASURED, _CORRECTED, _NOISE = "as measured", "less what noise adds", "noise alone: mean and 95 % of draws"
+_MEASURED, _CORRECTED, _NOISE = "as measured", "less what noise adds", "noise alone: mean and 95% of draws"
 
 
 def spread_figure(results: Results) -> Figure | None:
@@ -38,7 +38,7 @@ def spread_figure(results: Results) -> Figure | None:
         "accuracy",
         title,
         "The highest less the lowest accuracy. Noise alone: the same, with each item’s answers dealt to the "
-        f"prompts at random. Lines are 95 % intervals.{cut}",
+        f"prompts at random. Lines are 95% intervals.{cut}",
         partial(draw, Forest(marks, "highest less lowest accuracy", percent=True, domain=(0.0, top))),
         every,
         f"{title}. {spoken(every, results)} In {floors} of {len(every)} cells noise alone gives as much.",
@@ -68,7 +68,7 @@ def _table(some: list[Estimate], results: Results) -> Table:
         ends = [str(one.details.get(key, "")) for key in ("lowest", "highest")]
         told += [results.variant_name(name) if name in results.factor_levels else name for name in ends]
         rows.append(tuple(told))
-    heads = ("of", "spread", "from", "to", "corrected", "noise", "95 % of noise", "p", "lowest", "highest")
+    heads = ("of", "spread", "from", "to", "corrected", "noise", "95% of noise", "p", "lowest", "highest")
     return Table(heads, tuple(rows), frozenset(range(1, 8)))
 
 

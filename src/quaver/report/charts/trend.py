@@ -128,7 +128,7 @@ def _figure(measure: str, results: Results) -> Figure | None:
         measure,
         section_of(measure),
         title,
-        f"{axis_of(measure)[:1].upper()}{axis_of(measure)[1:]}. Bands are 95 % intervals.{cut}",
+        f"{axis_of(measure)[:1].upper()}{axis_of(measure)[1:]}. Bands are 95% intervals.{cut}",
         lambda **how: draw(plane, **how),
         some,
         f"{title}. {spoken(some, results)}",

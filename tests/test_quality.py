@@ -1,0 +1,68 @@
+"""The gate of a whole study: the same issues from Python, on the page and from run, status and measure."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.commands import here
+from tests.studies import written
+
+from quaver.quality_in_words import quality_lines
+from quaver.study import Study
+
+MODEL = """
+def annotate(text, prompt):
+    number = int(text.split()[-1])
+    if number % 10 < 3:
+        raise ValueError("too much")
+    return "Hm." if number % 10 == 3 and "Say" in prompt else ("good", "bad")[number % 2]
+"""
+STUDY = {
+    "name": "Half read",
+    "task": {"labels": ["good", "bad"]},
+    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
+    "prompt": {"instruction": "Which?"},
+    "variants": [{"use": "wordings", "texts": {"b": "Say which!"}}],
+    "models": [{"name": "fake", "use": "function"}],
+    "evaluators": ["first_label"],
+    "measures": ["compliance"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = "".join(f"i{n},Text {n}\n" for n in range(100))
+    written(tmp_path, json.dumps(STUDY), "id,text\n" + rows)
+    (tmp_path / "half_read.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_run_status_and_measure_print_the_gate_of_the_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def typed(*arguments: str) -> str:
+        return here(folder, *arguments, monkeypatch=monkeypatch, capsys=capsys).stdout
+
+    function = ("--function", "fake=half_read:annotate")
+    ran = typed("run", "study.yaml", *function)
+    monkeypatch.syspath_prepend(folder)
+    functions = {"fake": importlib.import_module("half_read").annotate}
+    study = Study.open(folder / "study.yaml", functions=functions)
+    issues = study.quality().issues
+    assert [(one.kind, one.severity, one.estimate.details["times"]) for one in issues] == [
+        ("failed_calls", "caution", 60),  # three of ten texts, under either prompt
+        ("unlabelled_answers", "caution", 10),  # one of ten, under one of them
+    ]
+    assert issues[1].estimate.details["calls"] == 200
+    lines = quality_lines(study.quality())
+    assert len(lines) == 2
+    page = study.report().read_text(encoding="utf-8")
+    for printed in (ran, typed("status", *function), typed("measure", "study.yaml", *function), page):
+        assert all(line in printed for line in lines)
+    told = json.loads(typed("status", "--json", *function))
+    assert [one["kind"] for one in told["quality"]] == ["failed_calls", "unlabelled_answers"]
+    assert sum(told["by_kind"].values()) == 60
