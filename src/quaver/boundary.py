@@ -79,13 +79,11 @@ def failed(error: BaseException) -> Response:
 
 
 def stops(error: BaseException) -> bool:
-    """Whether it is the user, or Python, who ends the work: anything else that is raised is a call's own.
+    """Whether it is the user who ends the work: anything else that is raised is a call's own.
 
     Ctrl-C reaches the main thread alone; what another thread sees was raised by what runs there.
     """
-    if isinstance(error, KeyboardInterrupt):
-        return threading.current_thread() is threading.main_thread()
-    return isinstance(error, GeneratorExit)
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
 def told(error: BaseException) -> str:

@@ -43,7 +43,7 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
                 yield given.settled(answered)
             yield from given.rest(_NONE)
             return
-        except QuaverError:
+        except (QuaverError, GeneratorExit):
             raise
         except BaseException as error:  # whatever else a model raises is about what it was asked last
             if stops(error) or given.raised is not None:

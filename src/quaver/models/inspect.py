@@ -10,15 +10,16 @@ import asyncio
 import json
 import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
+from quaver.boundary import failed
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models import Abilities, Answered
 from quaver.models.extras import require
 from quaver.models.served.options import checked_body, checked_url
+from quaver.models.side_by_side import side_by_side
 from quaver.records import Decoding, Message, Request, Response, Token
 
 __all__ = ["Inspect"]
@@ -95,35 +96,23 @@ class Inspect:
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls under way as there are connections; what is answered first comes first."""
-        model = self._model
-        unasked = iter(requests)
-        pending: dict[asyncio.Task[list[Response]], Request] = {}
-        loop = asyncio.new_event_loop()
-        failures = calls = 0
-        try:
-            while True:
-                while calls < self._connections and (request := next(unasked, None)) is not None:
-                    pending[loop.create_task(self._answers(model, request))] = request
-                    calls += len(request.calls)
-                if not pending:
-                    return
-                done = loop.run_until_complete(_first(pending))
-                for task in done:
-                    request, responses = pending.pop(task), task.result()
-                    calls -= len(request.calls)
-                    failed = all(response.finish == "error" for response in responses)
-                    failures = failures + 1 if failed else 0
-                    yield request, responses
-                    self._check(failures, responses[-1].error)
-        finally:
-            _end(loop, pending)
+        model, failures = self._model, 0
+
+        async def answers(request: Request) -> list[Response]:
+            return await self._answers(model, request)
+
+        for request, responses in side_by_side(requests, answers, self._connections):
+            in_vain = all(response.finish == "error" for response in responses)
+            failures = failures + 1 if in_vain else 0
+            yield request, responses
+            self._check(failures, responses[-1].error)
 
     def _check(self, failures: int, last: str | None) -> None:
         if failures >= _MOST_FAILURES:
             raise ModelError(
                 f"{self._name} failed {failures} times in a row",
                 found=last,
-                fix="mend it; `quaver run --retry-errors` then asks again for what failed",
+                fix="fix it; `quaver run --retry-errors` then asks again for what failed",
             )
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
@@ -170,9 +159,9 @@ class Inspect:
         try:
             settings = GenerateConfig(**self._settings(request, seed))
             output = await model.generate(_messages(request.prompt.messages), config=settings)
-        except Exception as error:  # whatever a provider raises is that call's result
-            return Response("", finish="error", error=f"{type(error).__name__}: {error}"[:500])
-        return _response(output, time.perf_counter() - started)
+            return _response(output, time.perf_counter() - started)
+        except Exception as error:  # whatever a provider raises, or gives, is that call's result
+            return failed(error)
 
     def _settings(self, request: Request, seed: int) -> dict[str, Any]:
         """What the decoding asks for beyond a provider's own defaults."""
@@ -244,23 +233,6 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
         Token(one.token, one.logprob, tuple((top.token, top.logprob) for top in one.top_logprobs or ()))
         for one in logprobs.content
     )
-
-
-async def _first(tasks: Iterable[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
-    done, _ = await asyncio.wait(list(tasks), return_when=asyncio.FIRST_COMPLETED)
-    return done
-
-
-def _end(loop: asyncio.AbstractEventLoop, tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Give up what is under way, and let what was opened be closed."""
-    left = list(tasks)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    with suppress(RuntimeError):
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
 
 
 def _clean(text: str) -> str:
