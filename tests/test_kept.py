@@ -94,3 +94,24 @@ def test_failed_calls_of_it_can_be_asked_again(tmp_path: Path) -> None:
     outcome = study.run(retry_errors=True)
     assert (outcome.done, outcome.errors) == (8, 8)  # the function fails on the same item as ever
     assert keys(study.folder / "responses.db") == keys(folder / "responses.db")
+
+
+def test_odd_rows_of_it_are_read_without_what_is_odd(tmp_path: Path) -> None:
+    """As an older Quaver stored them: it took from a server whatever stood beside the answer."""
+    folder = next(one for one in KEPT if one.name == "tokens")
+    study = opened(folder, tmp_path)
+    odd = [
+        '[[null, -0.5, [["p", -0.5]]]]', '[["p", NaN, []]]', '[["p", -0.5, [[null, -1]]]]', '[[1, 2]]', '[3]',
+    ]  # fmt: skip
+    with closing(sqlite3.connect(study.folder / "responses.db")) as db, db:
+        for number, tokens in enumerate(odd, 1):
+            db.execute("UPDATE responses SET tokens = ? WHERE id = ?", (tokens, number))
+        db.execute("""UPDATE responses SET raw = '{"completion_tokens_of_request": NaN}', prompt_tokens = 'x',
+            completion_tokens = NULL WHERE id <= 8""")
+    frame = study.rescore()
+    assert len(frame) == len(pl.read_parquet(folder / "annotations.parquet"))
+    by_tokens = frame.filter(pl.col("evaluator") == "logprob")["reason"].cast(pl.String).to_list()
+    assert by_tokens.count("no log-probabilities of the answer's tokens") >= 4
+    assert study.estimates()
+    assert study.standing().answered == STORED["tokens"][0]
+    assert study.report(tmp_path / "page").exists()

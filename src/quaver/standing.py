@@ -13,6 +13,7 @@ from quaver.collect.ledger import (
     configurations,
     cut_in_thought,
     done_without,
+    empty_answers,
     errors_by_kind,
     ledger,
     pace,
@@ -60,6 +61,7 @@ class Standing:
         wordings: Calls that made wordings; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
+        empty: A sentence for each model that ended answers without a word.
         misasked: Answers that were asked without the JSON schema that they should follow.
         left_behind: Answers of earlier designs that kept the keys of an older recipe.
         discarded: Replies that could not be used; the tokens that they took are among the others.
@@ -82,6 +84,7 @@ class Standing:
     wordings: int = 0
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
+    empty: Sequence[str] = ()
     misasked: int = 0
     left_behind: int = 0
     discarded: int = 0
@@ -90,7 +93,7 @@ class Standing:
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        told = [*self.configurations_changed, *self.done_without, *self.cut_in_thought]
+        told = [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
         if self.misasked:
             told.append(
                 f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
@@ -189,6 +192,7 @@ def standing(
         wordings=sum(one.calls for one in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
+        empty=empty_answers(entries),
         misasked=misasked,
         left_behind=int((store.noted("left_behind") if store else None) or 0),
         discarded=sum(one.discarded for one in entries),

@@ -8,7 +8,16 @@ import pytest
 from tests.collect.fakes import fake, opened, request, run
 
 from quaver.collect.budget import Price, Spent
-from quaver.collect.ledger import changed, configurations, cut_in_thought, errors_by_kind, ledger, pace, spent
+from quaver.collect.ledger import (
+    changed,
+    configurations,
+    cut_in_thought,
+    empty_answers,
+    errors_by_kind,
+    ledger,
+    pace,
+    spent,
+)
 from quaver.records import Call, Request, Response
 
 
@@ -62,6 +71,15 @@ def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
     (told,) = cut_in_thought(ledger(store))
     assert told.startswith("3 answers of m ended before they began")
     assert "`max_tokens`" in told
+
+
+def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
+    said = ["", " \n", "<think>so", "<think>so</think>A", "A"]
+    store = opened(tmp_path, items=6)
+    run(store, fake(lambda asked, call: Response(said[call.item])), map(request, range(5)))
+    run(store, fake(lambda asked, call: Response("", finish="error", error="x")), [request(5)])
+    (told,) = empty_answers(ledger(store))
+    assert told.startswith("3 of 6 answers of m are empty")
 
 
 def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:

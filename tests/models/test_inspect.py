@@ -120,7 +120,7 @@ def test_abilities_are_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SpecError, match="by its provider"):
         Inspect(model="gpt-5")
-    with pytest.raises(SpecError, match="a key does not belong in a study file"):
+    with pytest.raises(SpecError, match="what looks like a key does not go into the study file"):
         Inspect(model="openai/gpt-5", options={"api_key": "sk-1"})
     with pytest.raises(ModelError, match="inspect-ai cannot reach nobody/model"):
         one(Inspect(model="nobody/model"), request())

@@ -20,6 +20,7 @@ __all__ = [
     "configurations",
     "cut_in_thought",
     "done_without",
+    "empty_answers",
     "errors_by_kind",
     "ledger",
     "pace",
@@ -50,6 +51,7 @@ class Entry(NamedTuple):
         reckoned_prompt: Tokens read for answers that came without any count, by their length.
         reckoned_completion: Tokens written, likewise.
         speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
+        empty: Answers that ended by themselves before they began.
         wordings: Whether they made wordings and are no answers.
         discarded: Replies that could not be used and that the tokens are of; there are no responses then.
     """
@@ -70,6 +72,7 @@ class Entry(NamedTuple):
     reckoned_prompt: float = 0.0
     reckoned_completion: float = 0.0
     speechless: float = 0.0
+    empty: float = 0.0
     wordings: bool = False
     discarded: int = 0
 
@@ -242,6 +245,22 @@ def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
         f"{count:,} answers of {model} ended before they began: it thinks first, and `max_tokens` was spent; "
         "raise it"
         for model, count in found.items()
+        if count
+    ]
+
+
+def empty_answers(entries: Iterable[Entry]) -> list[str]:
+    """One sentence for each model that ended some of its answers without a word."""
+    empty: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for one in entries:
+        if one.placed:
+            empty[one.model] += int(one.empty)
+            calls[one.model] += one.calls
+    return [
+        f"{count:,} of {calls[model]:,} answers of {model} are empty: it stopped without a word (a tool "
+        "call, a refusal or a chat template may be behind it); they have the status `empty` and no label"
+        for model, count in empty.items()
         if count
     ]
 

@@ -13,7 +13,9 @@ __all__ = ["KEY", "REFILL", "SUMS", "TALLIES", "TOKENS_A_CHARACTER", "WRITTEN"]
 TOKENS_A_CHARACTER = 1 / 3
 """More than in English; what the model reports takes its place, and what reports nothing is reckoned so."""
 
-_SPEECHLESS = "(trim(r.text) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
+_SPEECHLESS = (
+    "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
+)
 _UNCOUNTED = "r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error'"
 
 WRITTEN = """coalesce(r.completion_tokens, CASE WHEN json_valid(r.raw) THEN
@@ -33,6 +35,7 @@ SUMS = {
     "reckoned_completion": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
     "(length(r.text) + ifnull(length(r.thinking), 0)) END",
     "speechless": f"r.finish = 'length' AND {_SPEECHLESS}",
+    "empty": f"r.finish = 'stop' AND {_SPEECHLESS}",
 }
 """What is added up of each response ``r``."""
 

@@ -80,6 +80,8 @@ class Address:
         """The error where nothing, or nothing of use, answers there."""
         start = self.start.replace("MODEL", self.model)
         fix = f"start it ({start}), or correct `base_url:`" if start else ""
+        if fault.unreached and not fix:
+            fix = "see whether it runs and what stands between (a firewall, a proxy), or correct `base_url:`"
         return Unavailable(
             "the server does not answer",
             where=self.url,
