@@ -9,7 +9,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy lint docs bench setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy simulate mutants lint docs bench setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -47,6 +47,17 @@ test: setup browser
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy
 	$(HEAVY)/bin/pytest -m heavy
+
+# A study's life under kills, full disks, faulty servers and edits, thousands of times: make simulate SEEDS=10000.
+# A history that went wrong prints its seed: make simulate SEED=17 lives through that one again.
+SEEDS ?= 1000
+FIRST ?= 0
+simulate: setup
+	$(BIN)/python -m tests.simulation.run $(if $(SEED),--seed $(SEED),--first $(FIRST) --seeds $(SEEDS))
+
+# Faults planted in the code, each of which the tests must find.
+mutants: setup
+	$(BIN)/python -m tests.planted.run
 
 lint: setup
 	$(BIN)/ruff check .

@@ -34,7 +34,7 @@ class Progress:
     before: int
     done: int = 0
     errors: int = 0
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
     by_condition: Counter[int] = field(default_factory=Counter)
     by_kind: Counter[str] = field(default_factory=Counter)
     tokens: float = 0.0
@@ -49,7 +49,7 @@ class Progress:
     @property
     def rate(self) -> float:
         """Calls a second in this run."""
-        return self.done / self.elapsed if self.done else 0.0
+        return self.done / self.elapsed if self.elapsed > 0 else 0.0
 
     @property
     def left(self) -> float | None:

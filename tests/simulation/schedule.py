@@ -1,0 +1,307 @@
+"""Threads that take turns, on a clock that only moves when all of them wait.
+
+Real threads run the program under test, but only one at a time: it keeps the turn until it waits for
+something (a lock, a queue, a sleep, an event loop with nothing to do). Who goes on then is drawn from the
+seed. When nobody can go on, the clock jumps to the next moment at which somebody can. So a seed decides the
+order of everything that happens, and a wait of two minutes takes no time.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Deadlock", "Killed", "Schedule"]
+
+_start, _join, _Semaphore = threading.Thread.start, threading.Thread.join, threading.Semaphore
+
+
+class Killed(BaseException):
+    """The process is dead: whatever still runs of it ends here."""
+
+
+class Deadlock(AssertionError):
+    """Everybody waits for somebody else."""
+
+
+class _Task:
+    """A thread, and what it waits for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.turn = _Semaphore(0)
+        self.ready: Callable[[], bool] = lambda: True
+        self.until = math.inf
+        self.done = False
+
+
+class Schedule:
+    """Whose turn it is, and what time.
+
+    Args:
+        draw: Decides who goes on.
+        start: Seconds at which the clock begins; small, or an event loop's resolution is lost in rounding.
+
+    Attributes:
+        now: The time.
+        dead: Set when the process was killed: every wait raises ``Killed`` from then on.
+        before_turn: Called by the first thread whenever it may go on; may raise.
+    """
+
+    def __init__(self, draw: random.Random, start: float = 1000.0) -> None:
+        self._draw = draw
+        self.now = start
+        self.dead = False
+        self.before_turn: Callable[[], None] = lambda: None
+        self._main = self._current = _Task("main")
+        self._tasks = [self._main]
+        self._of_thread: dict[int, _Task] = {threading.get_ident(): self._main}
+        self._deadlock: Deadlock | None = None
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether the thread that asks takes turns here."""
+        return threading.get_ident() in self._of_thread
+
+    def wait(self, ready: Callable[[], bool] = lambda: True, seconds: float | None = None) -> bool:
+        """Give the turn away until something holds or the time is over.
+
+        Args:
+            ready: What is waited for; everything that it reads changes during somebody's turn.
+            seconds: How long, at most.
+
+        Returns:
+            Whether it holds.
+
+        Raises:
+            Killed: The process has been killed.
+        """
+        if self.dead:
+            raise Killed
+        me = self._of_thread[threading.get_ident()]
+        me.ready, me.until = ready, math.inf if seconds is None else self.now + max(0.0, seconds)
+        self._pass_on(me)
+        if self._deadlock is not None:
+            raise self._deadlock
+        if self.dead:
+            raise Killed
+        if me is self._main:
+            self.before_turn()
+        return ready()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for some time."""
+        self.wait(lambda: False, seconds)
+
+    def _pass_on(self, me: _Task | None) -> None:
+        """Draw who goes on; return when it is this one's turn again."""
+        chosen = self._next()
+        if chosen is me:
+            return
+        self._current = chosen
+        chosen.turn.release()
+        if me is not None:
+            me.turn.acquire()
+
+    def _next(self) -> _Task:
+        waiting = [task for task in self._tasks if not task.done]
+        if self.dead or self._deadlock is not None:  # everybody wakes, one after the other, and ends
+            others = [task for task in waiting if task is not self._main]
+            return others[0] if others else self._main
+        able = [task for task in waiting if task.until <= self.now or task.ready()]
+        if not able:
+            soonest = min(task.until for task in waiting)
+            if soonest == math.inf:
+                names = ", ".join(task.name for task in waiting)
+                self._deadlock = Deadlock(f"these wait for each other: {names}")
+                return self._next()
+            self.now = soonest
+            able = [task for task in waiting if task.until <= self.now]
+        return self._draw.choice(able) if len(able) > 1 else able[0]
+
+    # ------------------------------------------------------------------ threads
+
+    def start(self, thread: threading.Thread) -> None:
+        """Start a thread that takes turns with the others."""
+        task, run = _Task(thread.name), thread.run
+
+        def taking_turns() -> None:
+            self._of_thread[threading.get_ident()] = task
+            task.turn.acquire()
+            try:
+                if not self.dead:
+                    run()
+            except (Killed, Deadlock):
+                pass
+            finally:
+                task.done = True
+                del self._of_thread[threading.get_ident()]
+                self._pass_on(None)
+
+        thread.run = taking_turns  # type: ignore[method-assign]
+        thread._task = task  # type: ignore[attr-defined]
+        self._tasks.append(task)
+        _start(thread)
+        self.wait()
+
+    def join(self, thread: threading.Thread, timeout: float | None = None) -> None:
+        """Wait until a thread has ended."""
+        task: _Task | None = getattr(thread, "_task", None)
+        if task is None:
+            _join(thread, timeout)
+        elif self.wait(lambda: task.done, timeout):
+            _join(thread)
+
+    def kill(self) -> None:
+        """End the process here and now; the caller raises ``Killed`` itself."""
+        self.dead = True
+
+    def bury(self) -> None:
+        """After a kill: let every other thread come to its end."""
+        while any(not task.done for task in self._tasks[1:]):
+            self._pass_on(self._main)
+        self._tasks, self.dead, self._deadlock = [self._main], False, None
+
+    # ------------------------------------------------------------------ what threads wait on
+
+    def primitives(self) -> dict[str, Any]:
+        """What a module finds under the names of ``threading`` and ``queue``."""
+        schedule = self
+
+        class Lock:
+            def __init__(self) -> None:
+                self._held = False
+
+            def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+                free = lambda: not self._held  # noqa: E731
+                if blocking:
+                    schedule.wait(free, None if timeout < 0 else timeout)
+                if self._held:
+                    return False
+                self._held = True
+                return True
+
+            def release(self) -> None:
+                self._held = False
+
+            def locked(self) -> bool:
+                return self._held
+
+            __enter__ = acquire
+
+            def __exit__(self, *_: object) -> None:
+                self.release()
+
+        class Condition:
+            def __init__(self, lock: Any = None) -> None:
+                self._lock = lock or Lock()
+                self._waiting: list[list[bool]] = []
+
+            def __enter__(self) -> bool:
+                return bool(self._lock.acquire())
+
+            def __exit__(self, *_: object) -> None:
+                self._lock.release()
+
+            def wait(self, timeout: float | None = None) -> bool:
+                told = [False]
+                self._waiting.append(told)
+                self._lock.release()
+                try:
+                    return schedule.wait(lambda: told[0], timeout)
+                finally:
+                    self._lock.acquire()
+
+            def notify(self, n: int = 1) -> None:
+                for told in self._waiting[:n]:
+                    told[0] = True
+                del self._waiting[:n]
+
+            def notify_all(self) -> None:
+                self.notify(len(self._waiting))
+
+        class Event:
+            def __init__(self) -> None:
+                self._set = False
+
+            def set(self) -> None:
+                self._set = True
+
+            def clear(self) -> None:
+                self._set = False
+
+            def is_set(self) -> bool:
+                return self._set
+
+            def wait(self, timeout: float | None = None) -> bool:
+                return schedule.wait(lambda: self._set, timeout)
+
+        class Semaphore:
+            def __init__(self, value: int = 1) -> None:
+                self._value = value
+
+            def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+                if blocking:
+                    schedule.wait(lambda: self._value > 0, timeout)
+                if self._value == 0:
+                    return False
+                self._value -= 1
+                return True
+
+            def release(self, n: int = 1) -> None:
+                self._value += n
+
+            __enter__ = acquire
+
+            def __exit__(self, *_: object) -> None:
+                self.release()
+
+        return {
+            "Lock": Lock,
+            "RLock": Lock,
+            "Condition": Condition,
+            "Event": Event,
+            "Semaphore": Semaphore,
+            "Queue": _queue_on(self),
+        }
+
+
+def _queue_on(schedule: Schedule) -> type:
+    from queue import Empty, Full
+
+    class Queue:
+        """``queue.Queue`` and ``queue.SimpleQueue``."""
+
+        def __init__(self, maxsize: int = 0) -> None:
+            self._most, self._held = maxsize or math.inf, list[Any]()
+
+        def put(self, one: Any, block: bool = True, timeout: float | None = None) -> None:
+            if block:
+                schedule.wait(lambda: len(self._held) < self._most, timeout)
+            if len(self._held) >= self._most:
+                raise Full
+            self._held.append(one)
+
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            if block:
+                schedule.wait(lambda: bool(self._held), timeout)
+            if not self._held:
+                raise Empty
+            return self._held.pop(0)
+
+        def put_nowait(self, one: Any) -> None:
+            self.put(one, block=False)
+
+        def get_nowait(self) -> Any:
+            return self.get(block=False)
+
+        def qsize(self) -> int:
+            return len(self._held)
+
+        def empty(self) -> bool:
+            return not self._held
+
+    return Queue

@@ -1,0 +1,205 @@
+"""A simulated server: what it answers is a hash of what it was asked; how well it does so is chance."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+from unittest.mock import patch
+
+import openai
+from httpx2 import URL, RequestError
+from httpx2 import Request as HttpRequest
+from httpx2 import Response as HttpResponse
+
+from quaver.models.openai_compatible import OpenAICompatible
+from quaver.models.served.flight import Landed, Part
+
+__all__ = ["FAULTS", "Attempt", "Server"]
+
+_PART: ContextVar[Part | None] = ContextVar("part", default=None)
+
+FAULTS = (
+    "429", "429 now", "429 later", "500", "503 later", "break", "slow", "empty", "cut", "fewer", "no choices",
+)  # fmt: skip
+_BILLED = ("", "break", "slow", "cut", "fewer", "no choices")
+"""Faults that come after the model has done its work: a provider bills them."""
+
+ODD: tuple[Mapping[str, Any], ...] = (
+    {"model": {"a": 1}},
+    {"system_fingerprint": ["x"]},
+    {"model": "\ud800"},
+    {"id": None, "created": "yesterday", "choice": []},
+)
+"""What a reply says beside an answer that is good, and what nobody can use."""
+
+_WORDS = ("favor", "against", "neither", "I cannot say.", "", "favor or against", "Favor!")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A prompt that reached the server.
+
+    Attributes:
+        at: When.
+        keys: The calls that it was sent for; none where the server was only tried.
+        meant: What each of these asks, with the seed that it is drawn with.
+        tokens: Billed for it.
+        good: Whether an answer went back.
+    """
+
+    at: float
+    keys: tuple[bytes, ...]
+    meant: tuple[str, ...]
+    tokens: int
+    good: bool
+
+    @property
+    def asked(self) -> list[tuple[bytes, str]]:
+        """Each call's key with what it asks."""
+        return list(zip(self.keys, self.meant, strict=True))
+
+
+@dataclass
+class Server:
+    """Whatever is reached over HTTP.
+
+    Attributes:
+        draw: Decides what goes wrong.
+        clock: Says what time it is.
+        faults: Share of the study's prompts at which something does.
+        odd: Share of good replies with metadata that nobody can use.
+        fingerprint: What it says of itself; changes when something else is served under the same name.
+        attempts: All prompts that reached it.
+    """
+
+    draw: random.Random
+    clock: Any
+    faults: float = 0.0
+    odd: float = 0.0
+    fingerprint: str = "f1"
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Stand where the network is."""
+        server, send = self, OpenAICompatible._send
+
+        async def remembering(model: OpenAICompatible, to: Any, part: Part) -> Landed:
+            _PART.set(part)
+            return await send(model, to, part)
+
+        with (
+            patch.object(openai, "DefaultAioHttpClient", lambda **_: server),
+            patch.object(openai, "AsyncOpenAI", lambda **_: server),
+            patch.object(OpenAICompatible, "_send", remembering),
+        ):
+            yield
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    async def get(self, path: str, **_: Any) -> HttpResponse:
+        """The list of its models, or its version."""
+        return _reply(200, {"data": [{"id": "m"}], "version": "1"})
+
+    async def post(self, path: str, *, body: Mapping[str, Any], **_: Any) -> HttpResponse:
+        """Answer a prompt as the SDK's client sends it."""
+        request = HttpRequest("POST", URL(f"http://simulated{path}"), content=json.dumps(body).encode())
+        reply = await self.send(request)
+        reply.request = request
+        return reply
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Answer a prompt, or not."""
+        body, part = json.loads(request.content), _PART.get()
+        calls = part.request.calls[part.first : part.first + part.n] if part else ()
+        await asyncio.sleep(self.draw.choice((0.0, 0.01, 0.3)))
+        fault = self.draw.choice(FAULTS) if part and self.draw.random() < self.faults else ""
+        whole = _completion(body, self.fingerprint, part is not None)
+        self.attempts.append(
+            Attempt(
+                self.clock.now,
+                tuple(call.key for call in calls),
+                tuple(_meant(body, place) for place in range(len(calls))),
+                whole["usage"]["total_tokens"] if fault in _BILLED else 0,
+                not fault,
+            )
+        )
+        if not fault and self.draw.random() < self.odd:
+            whole |= self.draw.choice(ODD)
+        return await _faulted(fault, whole)
+
+
+async def _faulted(fault: str, whole: dict[str, Any]) -> HttpResponse:
+    match fault:
+        case "":
+            return _reply(200, whole)
+        case "break":
+            raise RequestError("the connection broke")
+        case "slow":
+            await asyncio.sleep(300)
+            return _reply(200, whole)
+        case "empty":
+            return HttpResponse(200, content=b"")
+        case "cut":
+            return HttpResponse(200, content=json.dumps(whole).encode()[:-20])
+        case "fewer":
+            return _reply(200, whole | {"choices": whole["choices"][1:]})
+        case "no choices":
+            return _reply(200, whole | {"choices": None})
+    status, _, how = fault.partition(" ")
+    wait = {"now": "0", "later": "7"}.get(how)
+    return _reply(int(status), {"error": {"message": "no"}}, {"retry-after": wait} if wait else {})
+
+
+def _reply(status: int, document: Any, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(status, content=json.dumps(document).encode(), headers=dict(headers or {}))
+
+
+def _meant(body: Mapping[str, Any], place: int) -> str:
+    """All that decides an answer, in the form that it has whatever else is sent together with it."""
+    alone = {name: value for name, value in body.items() if name != "n"}
+    if "seed" in alone:
+        alone["seed"] += place
+    return json.dumps(alone, sort_keys=True)
+
+
+def _completion(body: Mapping[str, Any], fingerprint: str, is_study: bool) -> dict[str, Any]:
+    n = body.get("n") or 1
+    read, written = len(json.dumps(body["messages"])) // 4, 3 * n
+    return {
+        "model": "m-1",
+        "system_fingerprint": fingerprint,
+        "choices": [_choice(body, place, is_study) for place in range(n)],
+        "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
+    }
+
+
+def _choice(body: Mapping[str, Any], place: int, is_study: bool) -> dict[str, Any]:
+    drawn = int.from_bytes(blake2b(_meant(body, place).encode(), digest_size=8).digest(), "little")
+    text = _text(body, drawn)
+    choice: dict[str, Any] = {"index": place, "message": {"role": "assistant", "content": text}}
+    is_filtered = drawn % 41 == 7 and is_study
+    choice["finish_reason"] = "content_filter" if is_filtered else "stop"
+    if body.get("logprobs"):
+        tops = [{"token": f"{text[:1]}{k}", "logprob": -0.5 - k} for k in range(body["top_logprobs"])]
+        choice["logprobs"] = {"content": [{"token": text[:1], "logprob": -0.4, "top_logprobs": tops}]}
+    return choice
+
+
+def _text(body: Mapping[str, Any], drawn: int) -> str:
+    if held := body.get("structured_outputs"):
+        return str(held["choice"][drawn % len(held["choice"])])
+    if form := body.get("response_format"):
+        fields = form["json_schema"]["schema"]["properties"]
+        held = {name: one.get("enum", ["x"]) for name, one in fields.items()}
+        return json.dumps({name: some[drawn % len(some)] for name, some in held.items()})
+    word = _WORDS[drawn % len(_WORDS)]
+    return f"{word} {drawn}" if body["max_tokens"] == 24 else word  # who tries its seeds wants to see them

@@ -1,0 +1,124 @@
+"""Studies for simulated histories, and what people change about them between two runs."""
+
+from __future__ import annotations
+
+import copy
+import random
+from pathlib import Path
+from typing import Any
+
+__all__ = ["edited", "first_study"]
+
+LABELS = ["favor", "against", "neither"]
+_WORDINGS = {"curt": "Favor, against or neither?", "long": "Say which: favor, against, neither."}
+
+
+def _written(path: Path, items: int) -> str:
+    path.write_text("id,text\n" + "".join(f"i{k},Text {k} of a writer\n" for k in range(items)))
+    return str(path)
+
+
+def first_study(draw: random.Random, home: Path) -> dict[str, Any]:
+    """A study as it is first written."""
+    study: dict[str, Any] = {
+        "name": "s",
+        "task": {"labels": list(LABELS)},
+        "items": {"source": _written(home / "items-3.csv", 3), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "What does the writer think?"},
+        "variants": [{"use": "wordings", "texts": dict(_WORDINGS)}],
+        "models": [_model("m", draw)],
+        "decoding": {"greedy": {"temperature": 0}},
+        "repeats": draw.choice((1, 2, 3)),
+        "evaluators": ["first_label"],
+        "measures": ["compliance"],
+    }
+    for _ in range(draw.randint(0, 3)):
+        study = edited(study, draw, home)
+    return study
+
+
+def _model(name: str, draw: random.Random) -> dict[str, Any]:
+    return {
+        "name": name,
+        "use": "openai_compatible",
+        "preset": "vllm",
+        "model": f"org/{name}",
+        "retries": draw.choice((0, 2)),
+        "timeout": 30,
+        "patience": 100,
+        "concurrency": draw.choice((1, 2, 5)),
+        "repeats": draw.choice(("independent", "shared")),
+    }
+
+
+def edited(study: dict[str, Any], draw: random.Random, home: Path) -> dict[str, Any]:
+    """The study after one change."""
+    study = copy.deepcopy(study)
+    draw.choice(_EDITS)(study, draw, home)
+    return study
+
+
+def _items(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    items = draw.choice((2, 3, 5))
+    study["items"]["source"] = _written(home / f"items-{items}.csv", items)
+
+
+def _repeats(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["repeats"] = draw.choice((1, 2, 4))
+
+
+def _decodings(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["decoding"] = draw.choice(
+        (
+            {"greedy": {"temperature": 0}},
+            {"warm": {"temperature": 1}},
+            {"warm": {"temperature": 1, "logprobs": 3}},
+            {"greedy": {"temperature": 0}, "held": {"temperature": 0, "constraint": "labels"}},
+            {"greedy": {"temperature": 0}, "warm": {"temperature": 1, "seed": 5}},
+        )
+    )
+
+
+def _variants(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["variants"] = draw.choice(
+        (
+            [],
+            [{"use": "wordings", "texts": dict(_WORDINGS)}],
+            [{"use": "wordings", "texts": {"curt": _WORDINGS["curt"]}}],
+            [{"use": "json_answers"}],
+            [{"use": "label_order"}],
+        )
+    )
+    json_too = any(one["use"] == "json_answers" for one in study["variants"])
+    study["evaluators"] = ["first_label", *["json_field"] * json_too]
+
+
+def _labels(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["task"]["labels"] = draw.choice((list(LABELS), [*LABELS, "both"]))
+
+
+def _models(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["models"] = [_model(name, draw) for name in draw.choice((("m",), ("m", "n"), ("n",)))]
+
+
+def _measures(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["measures"] = draw.choice((["compliance"], ["label_shares"], ["compliance", "inter_pss"]))
+
+
+def _follow_ups(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["follow_ups"] = draw.choice(([], ["constrained"], ["verbal_decimal"], ["first_token"]))
+
+
+def _instruction(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study["prompt"]["instruction"] = draw.choice(("What does the writer think?", "Which is it?"))
+
+
+def _rounds(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+    study.pop("until", None)
+    if draw.random() < 0.5:
+        study["until"] = {"measure": "compliance", "width": 0.2, "items": 2, "differing": 0}
+
+
+_EDITS = (
+    _items, _repeats, _decodings, _variants, _labels, _models, _measures, _follow_ups, _instruction, _rounds,
+)  # fmt: skip
