@@ -114,5 +114,8 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
         ("None", "1 cell, named"),
     ]
     valid = agreement(path, resamples=0, labels=["a", "b"])[0]
-    assert [row[0] for row in valid.details["taken"]] == ["missing"]
+    assert [row[:2] for row in valid.details["taken"]] == [
+        ("missing", "(an empty cell)"),
+        ("missing", "N/A, None, positve"),
+    ]
     assert valid.excluded == {"no label": 1, "not in the label set": 4}

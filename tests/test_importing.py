@@ -6,8 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import quaver
+from quaver.cli.main import app
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
 from quaver.importing import Roles, Taken, import_annotations
 
@@ -165,10 +167,19 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
         assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
 
 
-def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path) -> None:
-    study, _ = imported(tmp_path, INTER)
+@pytest.mark.parametrize("prompts", [True, False])
+def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bool) -> None:
+    study, _ = imported(tmp_path, INTER, Roles(ignore=() if prompts else ("prompt", "original")))
     report = " ".join(study.report().read_text(encoding="utf-8").split())
-    assert "6 labels in all. They existed already: the prompts, and how the answers were drawn," in report
+    if prompts:
+        assert (
+            "6 labels in all. They existed already: how the answers were drawn is not known here." in report
+        )
+        assert "These prompts were imported with the labels." in report
+        assert "Is it left?" in report
+    else:
+        assert "They existed already: the prompts, and how the answers were drawn, are not known" in report
+        assert "The prompts were not imported" in report
     for claim in (
         "greedily",
         "calls in all",
@@ -177,6 +188,74 @@ def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path) -> None:
         "whole design was asked",
     ):
         assert claim not in report
+
+
+def test_prompts_and_the_mark_of_the_original(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, INTER)
+    assert [one.column for one in taken if one.role in ("prompt", "original")] == ["prompt", "original"]
+    assert [variant.system for variant in study.experiment.variants] == [
+        "Is it left?",
+        "Left?",
+        "Is it left?",
+    ]
+    frame = study.annotations()
+    marked = frame.filter("original")["prompt_id"].cast(pl.String).unique().to_list()
+    assert marked == ["0"]
+    assert "original_agreement" in [one.use for one in study.spec.measures]
+    (tmp_path / "two").mkdir()
+    two = INTER.replace("1,Two.,0,0,Is it left?", "1,Two.,0,0,Is Two. left?", 1)
+    plain, taken = imported(tmp_path / "two", two)  # a prompt for each item is nobody's paraphrase
+    assert "prompt" not in [one.role for one in taken]
+    with pytest.raises(ItemError, match="two values of 'prompt'"):
+        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", roles=Roles(prompt="prompt"))
+    assert plain.experiment.variants[0].system == ""
+
+
+def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
+    rows = [
+        f"{item},{'ab'[(item + again) % 2 if item else 0]},0.5" for again in range(3) for item in range(4)
+    ]
+    study, taken = imported(tmp_path, "id,annotation,temperature\n" + "\n".join(rows))
+    assert ("repeat", "(the order of the rows)") in [(one.role, one.column) for one in taken]
+    assert study.annotations()["repeat"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
+    assert study.measure("intra_pss")[0].value is not None
+    again = quaver.Study.open(study.folder).annotations()
+    assert again.equals(study.annotations())
+    (tmp_path / "once").mkdir()
+    with pytest.raises(ItemError, match="stand in one place"):  # one row in two places is a mistake
+        imported(
+            tmp_path / "once", "id,annotation\n" + "\n".join([*(row[:3] for row in rows[:4]), rows[0][:3]])
+        )
+    roles = Roles(repeats_in_order=True)
+    (tmp_path / "said").mkdir()
+    study, _ = imported(tmp_path / "said", (tmp_path / "once" / "labels.csv").read_text(), roles)
+    assert study.annotations()["repeat"].to_list() == [0, 0, 0, 0, 1]
+
+
+def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
+    text = 'item,label\n1,"right, far"\n2,left\n3,left\n4,"right, far"\n'
+    (tmp_path / "labels.csv").write_text(text)
+    words = ["import", str(tmp_path / "labels.csv"), str(tmp_path / "study"), "--labels", 'left,"right, far"']
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert quaver.Study.open(tmp_path / "study").experiment.labels.codes == ("left", "right, far")
+    assert (
+        CliRunner().invoke(app, ["measure", str(tmp_path / "study")], catch_exceptions=False).exit_code == 0
+    )
+    split = CliRunner().invoke(app, [*words[:2], str(tmp_path / "other"), "--labels", "left,right, far"])
+    assert isinstance(split.exception, ItemError)
+    assert isinstance(CliRunner().invoke(app, [*words[:3], "--labels", 'left,"right']).exception, QuaverError)
+    assert not (tmp_path / "other").exists()
+
+
+def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path: Path) -> None:
+    text = "item,repeat,label\n" + "".join(f"{n // 2},{n % 2},label {n}\n" for n in range(106))
+    with pytest.raises(ItemError) as caught:
+        imported(tmp_path, text, labels=("label 0", "label 1"))
+    told = str(caught.value)
+    assert "103 others in the file: 'label 3', 'label 4'" in told
+    assert len(told.splitlines()) == 4
+    assert len(told) < 600
 
 
 def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import polars as pl
 
 from quaver.arguments import guarded
+from quaver.cells import composed
 from quaver.design.tables import Row, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.label_cells import LabelCells, Taken, alike, doubts
+from quaver.label_cells import LabelCells, Taken, alike, beyond, doubts
 from quaver.measure.annotation_file import agreement_of
 from quaver.measure.encode import ordered
 from quaver.measure.table import Missing
@@ -185,11 +186,13 @@ def _labels(
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
     texts = [row.text(column) for row in rows]
     counts, named = Counter(texts), [str(label) for label in given or ()]
-    known = {text: number for text, number in counts.items() if text and text not in unlabelled}
+    left = {"", *map(composed, unlabelled)}
+    known = {text: number for text, number in counts.items() if composed(text) not in left}
     also = alike(known, named)
     codes = named or ordered(known.keys() - also.keys())
     cells = LabelCells(codes, also, unlabelled)
     read = {text: cells.read(text) for text in counts}
     # What is outside the label set stays as it is, so that the measure counts it.
     found = [one.label if (one := read[text]) else text for text in texts]
-    return found, doubts(counts, codes, unlabelled, given=bool(named))
+    outside = {text: counts[text] for text, one in read.items() if one is None}
+    return found, [*doubts(counts, codes, unlabelled, given=bool(named)), *beyond(outside)]

@@ -130,13 +130,13 @@ class BundledStudy(Study):
 
     def standing(self) -> Standing:
         """As it was packed."""
-        if self.spec.annotations is not None:
+        if self.spec.has_labels_only:
             return labelled(self.annotations().height)
         return super().standing()
 
     def measurable(self) -> pl.DataFrame:
         """The annotations, less those of evaluators that had nothing to read in a decoding."""
-        return self.annotations() if self.spec.annotations is not None else super().measurable()
+        return self.annotations() if self.spec.has_labels_only else super().measurable()
 
     def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the packed answers with evaluators.
@@ -144,7 +144,7 @@ class BundledStudy(Study):
         Raises:
             StoreError: There are labels, and no answers.
         """
-        if self.spec.annotations is not None:
+        if self.spec.has_labels_only:
             raise StoreError(
                 "annotations that exist already cannot be read again", where=str(self.packed), found="labels"
             )
@@ -206,7 +206,8 @@ def opened_bundle(path: Path, folder: str | Path | None = None) -> BundledStudy:
     else:
         given = lock_in(home).document["study"]
         if given.get("annotations"):
-            given = {name: value for name, value in given.items() if name not in NOT_ASKED}
+            left = {"evaluators"} if given["annotations"].get("raw") else set()
+            given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
         study = BundledStudy(*read_study(given), home, path, opened)
     study._temporary = temporary
     return study

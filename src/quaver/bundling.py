@@ -104,7 +104,7 @@ def _whole(study: Study, folder: Path) -> int:
     _derived(study, folder, study.lock(), study.measurable(), study.annotations())
     _write(folder / "items.json", [_item(item) for item in study.experiment.items])
     answers = study.folder / "responses.db"
-    if study.spec.annotations is None and answers.exists():
+    if not study.spec.has_labels_only and answers.exists():
         copy_store(answers, folder / "responses.db")
     for file in study.own_files():
         if not (folder / file.name).exists() and file.name != MANIFEST:
@@ -122,7 +122,7 @@ def _without_texts(study: Study, folder: Path) -> int:
     items = [_item(item, kept) for item in study.experiment.items]
     _write(folder / "items.json", items)
     withheld: list[dict[str, Any]] = []
-    if study.spec.annotations is None:
+    if not study.spec.has_labels_only:
         withheld = copy_store_without(study.folder / "responses.db", folder / "responses.db", texts)
         _write(folder / "withheld.json", withheld)
     for file in study.own_files():

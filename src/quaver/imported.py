@@ -1,4 +1,4 @@
-"""A study of annotations that exist already: it measures, reports and compares, and asks nothing."""
+"""A study of labels that exist already: it measures, reports and compares, and asks nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from quaver.resolved import Resolved
 from quaver.standing import Standing, labelled
 from quaver.study import Study
 
-__all__ = ["ImportedStudy", "Labels"]
+__all__ = ["AskingNothing", "ImportedStudy", "Labels"]
 
 _RULE = "The label that stands in the file; an empty cell, or one named as unlabelled, is no label."
 
@@ -56,6 +56,11 @@ class Labels(Resolved):
         check_design(found)
         return found
 
+    @property
+    def read_by(self) -> Sequence[str]:
+        """Whose readings there are."""
+        return (IMPORTED,)
+
     @cached_property
     def engines(self) -> dict[str, Model]:
         """None: nothing is asked."""
@@ -78,21 +83,17 @@ class Labels(Resolved):
         return document | {"calls": self.imported.frame.height}
 
 
-class ImportedStudy(Study):
+class AskingNothing(Study):
     """A study whose file names ``annotations`` instead of items, prompt and models."""
 
     def __init__(self, labels: Labels) -> None:
         super().__init__(labels)
         self._labels = labels
 
-    @property
-    def _frame(self) -> pl.DataFrame:
-        return self._labels.imported.frame
-
     def plan(self, *, pilot: int = 0, compare: Sequence[str] = ()) -> Forecast:
         """No calls, whatever is asked."""
         experiment = self.experiment
-        self._labels.plugins.check_measures(self._labels.factors, (IMPORTED,))
+        self._labels.plugins.check_measures(self._labels.factors, self._labels.read_by)
         return Forecast(len(experiment.items), len(experiment.variants), len(experiment.decodings), ())
 
     def run(
@@ -109,12 +110,12 @@ class ImportedStudy(Study):
 
     def status(self) -> tuple[Counts, int]:
         """Every annotation is there."""
-        height = self._frame.height
+        height = self._labels.imported.frame.height
         return Counts(height, 0, 0), height
 
     def standing(self) -> Standing:
         """Every annotation is there, and nothing was spent."""
-        return labelled(self._frame.height)
+        return labelled(self._labels.imported.frame.height)
 
     def noise(self, prompts: int = 6) -> dict[str, list[Noise]]:
         """Not to be had.
@@ -128,6 +129,14 @@ class ImportedStudy(Study):
             expected="a study with models",
             found="labels",
         )
+
+
+class ImportedStudy(AskingNothing):
+    """A study of labels that exist already."""
+
+    @property
+    def _frame(self) -> pl.DataFrame:
+        return self._labels.imported.frame
 
     def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the file again, and keep the frame as ``annotations.parquet``.

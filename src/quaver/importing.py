@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -14,114 +13,16 @@ from ruamel.yaml import YAML
 
 from quaver.agreeing import read_table
 from quaver.arguments import guarded
+from quaver.cells import composed
 from quaver.collect.sole_writer import writing
-from quaver.design.tables import Row
-from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.errors import QuaverError
 from quaver.label_cells import Taken, alike, doubts, listed
 from quaver.measure.encode import ordered
 from quaver.plugins import Measurement
 from quaver.study import Study
+from quaver.table_roles import MOST_LABELS, Roles, Table, roles_of
 
 __all__ = ["Roles", "Taken", "import_annotations"]
-
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "item": ("item", "item_id", "unit", "unit_id", "text_id", "doc_id", "document_id", "id"),
-    "label": ("label", "annotation", "code", "category", "coding"),
-    "coder": ("coder", "coder_id", "rater", "rater_id", "annotator", "annotator_id", "worker", "model"),
-    "decoding": ("decoding",),
-    "repeat": ("repeat", "iteration", "repetition", "run", "trial"),
-    "text": ("text", "tweet", "sentence", "passage", "document"),
-    "gold": ("gold", "gold_label", "truth", "true_label"),
-}
-"""What a column is often called, by the role that it plays."""
-
-_VARIANTS = ("variant", "prompt_id", "wording", "format", "temperature")
-_MOST_LABELS = 30
-"""Columns with more values than these together are not taken for coders."""
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Which columns play which role, as far as the user says; the rest is recognised by name.
-
-    Attributes:
-        item: Of the items' ids.
-        label: Of the labels, in a table with a row an annotation.
-        coders: The coders' columns, in a table with a row an item.
-        coder: Of who labelled.
-        variant: Of the prompts, each a factor.
-        decoding: Of how the answer was drawn.
-        repeat: Of which asking it was.
-        text: Of the items' texts.
-        gold: Of the true labels.
-        groups: That group the items.
-        ignore: Play no role, whatever they are called.
-    """
-
-    item: str | None = None
-    label: str | None = None
-    coders: tuple[str, ...] = ()
-    coder: str | None = None
-    variant: tuple[str, ...] = ()
-    decoding: str | None = None
-    repeat: str | None = None
-    text: str | None = None
-    gold: str | None = None
-    groups: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Table:
-    """A file's columns, and what they have been taken for."""
-
-    path: Path
-    rows: list[Row]
-    columns: list[str] = field(init=False)
-    taken: list[Taken] = field(default_factory=list)
-    used: set[str] = field(default_factory=set)
-    _counts: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.columns = list(self.rows[0])
-
-    def counts(self, column: str) -> Counter[str]:
-        """How often each text occurs in a column, in order of appearance, the empty one included."""
-        if column not in self._counts:
-            self._counts[column] = Counter(row.text(column) for row in self.rows)
-        return self._counts[column]
-
-    def values(self, column: str) -> list[str]:
-        """The texts that occur in a column, in order of appearance."""
-        return [text for text in self.counts(column) if text]
-
-    def holds_texts(self, column: str) -> bool:
-        """Whether each cell of a column holds a single value."""
-        try:
-            self.counts(column)
-        except ItemError:
-            return False
-        return True
-
-    def take(self, role: str, column: str, why: str) -> str:
-        if column not in self.columns:
-            raise UnknownName("column", column, self.columns, where=f"{self.path.name}: --{role}")
-        self.used.add(column)
-        self.taken.append(Taken(role, column, why))
-        return column
-
-    def free(self) -> list[str]:
-        return [column for column in self.columns if column not in self.used]
-
-    def find(self, role: str) -> str | None:
-        """The free column that is called as such columns are."""
-        found = [name for name in self.free() if name.casefold() in _NAMES[role]]
-        if len(found) > 1:
-            known = [name for name in _NAMES[role] if name in {one.casefold() for one in found}]
-            found.sort(key=lambda name: known.index(name.casefold()))
-            if role != "item":
-                raise _ambiguous(self.path, role, found)
-        return self.take(role, found[0], "recognised by its name") if found else None
 
 
 @guarded
@@ -133,6 +34,7 @@ def import_annotations(
     labels: Sequence[str] = (),
     unlabelled: Sequence[str] = (),
     level: str = "nominal",
+    evaluators: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> tuple[Study, list[Taken]]:
@@ -148,6 +50,7 @@ def import_annotations(
         labels: The label set, in order; those that occur, if left out.
         unlabelled: What stands where there is no label.
         level: Level of measurement.
+        evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
 
@@ -165,13 +68,21 @@ def import_annotations(
         raise QuaverError(
             "there is a study already", where=str(home), fix="name another folder, or remove that one"
         )
+    if evaluators and not (roles and roles.raw):
+        raise QuaverError(
+            "there is nothing for an evaluator to read",
+            where="evaluators",
+            expected="a column of raw answers",
+            found="labels",
+            fix="name the column with --raw",
+        )
     rows = read_table(path, encoding, separator)
-    table = _Table(path, rows)
-    told = _roles(table, roles or Roles())
-    found, alike = _labels(table, told, labels, unlabelled)
+    table = Table(path, rows)
+    told = roles_of(table, roles or Roles())
+    found, also = _labels(table, told, labels, unlabelled)
     annotations: dict[str, Any] = {"source": f"imported{path.suffix.lower()}", **told}
-    if alike:
-        annotations["map"] = alike
+    if also:
+        annotations["map"] = also
     if encoding != "utf-8":
         annotations["encoding"] = encoding
     if separator:
@@ -182,6 +93,7 @@ def import_annotations(
         "name": path.stem,
         "task": {"labels": found, **({} if level == "nominal" else {"level": level})},
         "annotations": annotations,
+        **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in told else {}),
         "measures": _measures(table, told),
     }
     rows.clear()  # they are read again, as the study will read them
@@ -189,101 +101,22 @@ def import_annotations(
     return study, [*table.taken, *_rest(table, study)]
 
 
-def _roles(table: _Table, given: Roles) -> dict[str, Any]:
-    """The columns by role, as the study file names them."""
-    table.used.update(given.ignore)
-    for name in given.ignore:
-        if name not in table.columns:
-            raise UnknownName("column", name, table.columns, where=f"{table.path.name}: --ignore")
-    single = ("item", "label", "coder", "decoding", "repeat", "text", "gold")
-    told: dict[str, Any] = {
-        role: table.take(role, name, "named") for role in single if (name := getattr(given, role))
-    }
-    for role, names in (("coders", given.coders), ("variant", given.variant), ("groups", given.groups)):
-        if names:
-            told[role] = [table.take(role, name, "named") for name in names]
-    order = ("label", "item", "gold", "text") if not given.coders else ("item", "gold", "text")
-    for role in order:
-        if role not in told and (column := table.find(role)):
-            told[role] = column
-    if "label" in told:
-        for role in ("coder", "repeat", "decoding"):
-            if role not in told and (column := table.find(role)):
-                told[role] = column
-        if "variant" not in told and (found := _variants(table)):
-            told["variant"] = found
-    elif "coders" not in told:
-        told["coders"] = _coders(table)
-    if "label" not in told and "item" not in told:
-        table.taken.append(Taken("item", "(the row's number)", "no column was recognised"))
-    if "label" in told and "item" not in told:
-        raise QuaverError(
-            "no column of items was recognised",
-            where=table.path.name,
-            expected="a column that says which item a label belongs to",
-            found=", ".join(table.columns),
-            fix="name it with --item",
-        )
-    return told
-
-
-def _variants(table: _Table) -> list[str]:
-    """Columns called as those of prompts are, and that vary."""
-    found = [name for name in table.free() if name.casefold() in _VARIANTS and len(table.values(name)) > 1]
-    return [table.take("variant", name, "recognised by its name") for name in found]
-
-
-def _coders(table: _Table) -> list[str]:
-    """The columns that are left, where they hold few values and share them."""
-    found = [name for name in table.free() if table.values(name)]
-    together = {value for name in found for value in table.values(name)}
-    shared = [
-        name
-        for name in found
-        if any(set(table.values(name)) & set(table.values(other)) for other in found if other != name)
-    ]
-    if len(found) < 2 or len(together) > _MOST_LABELS or len(shared) < len(found):
-        raise QuaverError(
-            "no column of labels was recognised",
-            where=table.path.name,
-            expected="a column of labels, or a column of labels for each coder",
-            found=", ".join(table.columns),
-            fix="name it with --label, or the coders' columns with --coders a,b,c",
-        )
-    why = "recognised: what is left shares its values"
-    return [table.take("coders", name, why) for name in found]
-
-
 def _labels(
-    table: _Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
+    table: Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
-    columns = [told["label"]] if "label" in told else list(told["coders"])
+    columns = [told["label"]] if "label" in told else list(told.get("coders", ()))
     counts = Counter[str]()
     for name in columns:
         counts.update(table.counts(name))
     golden = table.counts(told["gold"]) if "gold" in told else Counter[str]()
-    values = {text: n for text, n in (counts + golden).items() if text and text not in unlabelled}
+    left = {"", *map(composed, unlabelled)}
+    values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
     also = alike(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
-    where = f"{table.path.name}: {', '.join(columns)}"
-    if len(found) < 2:
-        raise QuaverError(
-            "fewer than two labels occur",
-            where=where,
-            expected="the label set",
-            found=", ".join(found) or "no label",
-            fix="give the whole set with --labels a,b,c",
-        )
-    if len(found) > _MOST_LABELS and not given:
-        raise QuaverError(
-            f"{len(found)} different labels occur",
-            where=where,
-            expected=f"at most {_MOST_LABELS}, or the label set with --labels",
-            found=", ".join(label[:40] for label in found[:8]) + ", …",
-            fix="name the right column with --label, or the set with --labels a,b,c",
-        )
-    table.taken.append(Taken("labels", listed(found), "named" if given else "all that occur"))
+    _check_labels(found, f"{table.path.name}: {', '.join(columns) or told['raw']}", given)
+    why = "named" if given else "all that occur" if columns else "the gold labels that occur"
+    table.taken.append(Taken("labels", listed(found), why))
     table.taken += [
         Taken(f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters")
         for written, label in also.items()
@@ -294,13 +127,28 @@ def _labels(
     return found, also
 
 
-def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
-    return QuaverError(
-        f"several columns could be the {role}",
-        where=path.name,
-        found=", ".join(found),
-        fix=f"name the right one with --{role}, and the others with --ignore",
-    )
+def _check_labels(found: Sequence[str], where: str, given: Sequence[str]) -> None:
+    """See that there are as many labels as a label set has.
+
+    Raises:
+        QuaverError: There are too few, or so many that the column is hardly one of labels.
+    """
+    if len(found) < 2:
+        raise QuaverError(
+            "fewer than two labels occur",
+            where=where,
+            expected="the label set",
+            found=", ".join(found) or "no label",
+            fix="give the whole set with --labels a,b,c",
+        )
+    if len(found) > MOST_LABELS and not given:
+        raise QuaverError(
+            f"{len(found)} different labels occur",
+            where=where,
+            expected=f"at most {MOST_LABELS}, or the label set with --labels",
+            found=", ".join(label[:40] for label in found[:8]) + ", …",
+            fix="name the right column with --label, or the set with --labels a,b,c",
+        )
 
 
 def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Taken]) -> Study:
@@ -357,7 +205,7 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
 
 
-def _rest(table: _Table, study: Study) -> list[Taken]:
+def _rest(table: Table, study: Study) -> list[Taken]:
     """What became of the columns that were taken for nothing."""
     kept = study.experiment.items[0].fields
     rest = {"field": "one value an item", "nothing": "not recognised"}
@@ -365,7 +213,7 @@ def _rest(table: _Table, study: Study) -> list[Taken]:
     return [Taken(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
 
 
-def _measures(table: _Table, told: Mapping[str, Any]) -> list[Any]:
+def _measures(table: Table, told: Mapping[str, Any]) -> list[Any]:
     """What can be measured in annotations of this shape."""
 
     def several(role: str) -> bool:
@@ -373,12 +221,16 @@ def _measures(table: _Table, told: Mapping[str, Any]) -> list[Any]:
 
     found: list[Any] = []
     variant = told.get("variant", ())
-    if several("repeat"):
+    if several("repeat") or told.get("repeats_in_order"):
         found.append("intra_pss")
     if any(len(table.values(name)) > 1 for name in variant):
         found += ["inter_pss", "sensitivity"]
     if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
         found.insert(found.index("inter_pss") + 1, {"use": "inter_pss", "by": ["model", "temperature"]})
+    if "original" in told and len(variant) == 1:
+        found.append("original_agreement")
+    elif "original" in told and sorted(variant)[1:] == ["temperature"]:
+        found.append({"use": "original_agreement", "by": ["model", "temperature"]})
     if several("coder") or len(told.get("coders", ())) > 1:
         found.append("inter_model")
     if "gold" in told and table.values(told["gold"]):

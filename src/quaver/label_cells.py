@@ -11,15 +11,15 @@ from typing import NamedTuple
 from quaver.cells import composed
 from quaver.records import Status
 
-__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "doubts", "listed"]
+__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "beyond", "doubts", "listed"]
 
 _LIKE_MISSING = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
 )
 """What programs and people write where there is no label, in lower case."""
 
-_MOST_DOUBTS = 8
-"""Labels that occur once and are named one by one."""
+_MOST_DOUBTS, _MOST_LISTED = 8, 30
+"""Labels that are named one by one: of those that occur once, and of a whole set."""
 
 
 class CellLabel(NamedTuple):
@@ -134,6 +134,19 @@ def doubts(
     return found
 
 
+def beyond(counts: Mapping[str, int]) -> list[Taken]:
+    """What counts as missing since it is none of the valid labels.
+
+    Args:
+        counts: How often each of these texts occurs.
+    """
+    if not counts:
+        return []
+    more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
+    named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
+    return [Taken("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
+
+
 def _rows(number: int) -> str:
     return f"{number:,} cell{'s' * (number != 1)}"
 
@@ -144,5 +157,6 @@ def listed(labels: Sequence[str]) -> str:
     >>> listed(["left", "right, far"])
     'left, "right, far"'
     """
-    doubled = [label.replace('"', '""') for label in labels]
-    return ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
+    doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]
+    written = ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
+    return written if len(labels) <= _MOST_LISTED else f"{written}, … ({len(labels)} in all)"

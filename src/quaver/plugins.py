@@ -164,7 +164,7 @@ class Plugins:
         if names is not None:
             plugins = {name: registry.load("evaluators", name) for name in names}
             return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
-        if self._spec.annotations is not None:  # its labels were not read here
+        if self._spec.has_labels_only:
             return {}
         return {
             asked.title: self._evaluator(asked, index) for index, asked in enumerate(self._spec.evaluators)

@@ -619,6 +619,10 @@ def _study(
     """A study of a kind, or one of annotations that exist already."""
     if spec.annotations is None:
         return kind(Resolved(spec, source, folder, functions or {}))
-    from quaver.imported import ImportedStudy, Labels
+    if spec.has_labels_only:
+        from quaver.imported import ImportedStudy, Labels
 
-    return ImportedStudy(Labels(spec, source, folder, functions or {}))
+        return ImportedStudy(Labels(spec, source, folder, functions or {}))
+    from quaver.imported_answers import Answers, ImportedAnswers
+
+    return ImportedAnswers(Answers(spec, source, folder, functions or {}))

@@ -19,6 +19,13 @@ def command(
     ] = None,
     item: Annotated[str | None, typer.Option(help="The column of items.")] = None,
     label: Annotated[str | None, typer.Option(help="The column of labels, a row an annotation.")] = None,
+    raw: Annotated[
+        str | None, typer.Option(help="The column of raw answers, for evaluators to read, instead of labels.")
+    ] = None,
+    thinking: Annotated[str | None, typer.Option(help="The column of thinking beside raw answers.")] = None,
+    evaluator: Annotated[
+        list[str] | None, typer.Option(help="Reads the raw answers; first_label, if left out.")
+    ] = None,
     coders: Annotated[
         str | None, typer.Option(help="The coders' columns, a row an item: anna,ben,cleo.")
     ] = None,
@@ -26,6 +33,13 @@ def command(
     variant: Annotated[list[str] | None, typer.Option(help="A column of prompts; may be repeated.")] = None,
     decoding: Annotated[str | None, typer.Option(help="The column of how the answer was drawn.")] = None,
     repeat: Annotated[str | None, typer.Option(help="The column of which asking it was.")] = None,
+    repeats_in_order: Annotated[
+        bool, typer.Option("--repeats-in-order", help="Rows that nothing tells apart are repeats.")
+    ] = False,
+    prompt: Annotated[str | None, typer.Option(help="The column of the prompts' texts.")] = None,
+    original: Annotated[
+        str | None, typer.Option(help="The column that marks the original prompt: true, yes or 1.")
+    ] = None,
     text: Annotated[str | None, typer.Option(help="The column of texts.")] = None,
     gold: Annotated[str | None, typer.Option(help="The column of true labels.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="A column that groups the items.")] = None,
@@ -48,11 +62,16 @@ def command(
     roles = Roles(
         item=item,
         label=label,
+        raw=raw,
+        thinking=thinking,
         coders=parts(coders, "--coders"),
         coder=coder,
         variant=tuple(variant or ()),
         decoding=decoding,
         repeat=repeat,
+        repeats_in_order=repeats_in_order,
+        prompt=prompt,
+        original=original,
         text=text,
         gold=gold,
         groups=tuple(group or ()),
@@ -65,6 +84,7 @@ def command(
         labels=parts(labels, "--labels"),
         unlabelled=unlabelled or (),
         level=level.value,
+        evaluators=evaluator or (),
         encoding=encoding,
         separator="\t" if separator == r"\t" else separator,
     )

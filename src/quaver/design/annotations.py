@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,15 +13,24 @@ from quaver.design.experiment import Experiment
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.study_file import Source
 from quaver.design.tables import Row, read_rows
+from quaver.design.templates import literal
 from quaver.design.variants import ORIGINAL
 from quaver.errors import ItemError, SpecError, UnknownName, nearest
 from quaver.label_cells import CellLabel, LabelCells
-from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Variant
+from quaver.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Response, Variant
 
 __all__ = ["Imported", "read_imported"]
 
 _MOST_NAMED, _MOST_LABELS, _LONGEST = 5, 30, 200
 """What an error names: cells outside the label set, labels of it, characters of a cell."""
+
+
+_SINGLE = (
+    *("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text"),
+)
+"""The roles that one column plays."""
+
+_YES = frozenset(("true", "yes", "1", "1.0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,14 @@ class Imported:
 
     Attributes:
         experiment: Its items, variants and conditions.
-        frame: The annotation frame (`records.ANNOTATION_COLUMNS`, factors, groups).
+        frame: The annotation frame (`records.ANNOTATION_COLUMNS`, factors, groups); of raw answers, without
+            labels.
+        answers: The raw answers, where there are some: one for each row of the frame.
     """
 
     experiment: Experiment
     frame: pl.DataFrame
+    answers: Sequence[Response] = ()
 
 
 class _Given(NamedTuple):
@@ -78,8 +91,10 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
     labels = spec.task.label_set()
     given = _given(asked, rows)
     items = _items(asked, rows, labels)
-    occurring = dict.fromkeys(given.factors)
-    variants = {levels: _variant(asked.variant, levels, labels, asked.text) for levels in occurring}
+    prompts = _prompts(asked, given, rows)
+    variants = {
+        levels: _variant(asked, levels, labels, *prompts[levels]) for levels in dict.fromkeys(given.factors)
+    }
     if len({variant.id for variant in variants.values()}) < len(variants):
         raise SpecError(
             "two combinations of levels have the same name",
@@ -95,12 +110,12 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
     )
     conditions = [Condition(*row) for row in asks.iter_rows()]
     experiment = Experiment(labels, list(items.values()), list(variants.values()), decodings, conditions)
-    return Imported(experiment, frame)
+    return Imported(experiment, frame, _answers(asked, rows) if asked.raw is not None else ())
 
 
 def _check_columns(asked: AnnotationsSpec, first: Row, source: Source) -> None:
     told: list[tuple[str, str | None]] = [
-        *((role, getattr(asked, role)) for role in ("item", "label", "coder", "decoding", "repeat", "text")),
+        *((role, getattr(asked, role)) for role in _SINGLE),
         *(("coders", name) for name in asked.coders),
         *(("variant", name) for name in asked.variant),
         *(("groups", name) for name in asked.groups),
@@ -145,9 +160,11 @@ def _given(asked: AnnotationsSpec, rows: Sequence[Row]) -> _Given:
         factors = [shared.setdefault(levels, levels) for levels in zip(*columns, strict=True)]
     items, repeats = _ids(asked, rows), _column(rows, asked.repeat)
     drawn = _column(rows, asked.decoding, IMPORTED)
-    if asked.label is not None:
+    if not asked.coders:
         coders = _column(rows, asked.coder, IMPORTED)
         labels = _column(rows, asked.label)
+        if asked.repeats_in_order:
+            repeats = _in_turn(zip(items, coders, factors, drawn, strict=True))
         return _Given(range(len(rows)), items, coders, factors, drawn, repeats, labels)
     there = [
         (at, name, label) for at, row in enumerate(rows) for name in asked.coders if (label := row.text(name))
@@ -164,25 +181,70 @@ def _given(asked: AnnotationsSpec, rows: Sequence[Row]) -> _Given:
     )
 
 
-def _variant(columns: Sequence[str], levels: tuple[str, ...], labels: LabelSet, text: str | None) -> Variant:
-    factors = dict(zip(columns, levels, strict=True))
+def _in_turn(places: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Which of the rows in its place each row is, from 0."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    found = []
+    for place in places:
+        found.append(str(seen[place]))
+        seen[place] += 1
+    return found
+
+
+def _prompts(
+    asked: AnnotationsSpec, given: _Given, rows: Sequence[Row]
+) -> dict[tuple[str, ...], tuple[str, bool | None]]:
+    """Each variant's prompt, and whether it is the original, by its levels.
+
+    Raises:
+        ItemError: A variant has two prompts, or is the original and is not.
+    """
+    found: dict[tuple[str, ...], tuple[str, str, Row]] = {}
+    for levels, at in zip(given.factors, given.row, strict=True):
+        row = rows[at]
+        told = row.text(asked.prompt), row.text(asked.original)
+        *known, first = found.setdefault(levels, (*told, row))
+        for column, one, other in zip((asked.prompt, asked.original), known, told, strict=True):
+            if one != other:
+                raise ItemError(
+                    f"the variant {', '.join(levels) or ORIGINAL!r} has two values of {column!r}",
+                    where=row.where,
+                    expected="one prompt a variant",
+                    found=f"another one than at {first.where}",
+                    fix="name the columns that tell the prompts apart with `variant`, or leave this one out",
+                )
+    originals = asked.original is not None
+    return {
+        levels: (prompt, mark.casefold() in _YES if originals else None)
+        for levels, (prompt, mark, _) in found.items()
+    }
+
+
+def _variant(
+    asked: AnnotationsSpec, levels: tuple[str, ...], labels: LabelSet, prompt: str, original: bool | None
+) -> Variant:
+    """A variant as far as the table shows it. How its prompt and the text were put together is not known."""
+    text = asked.text
+    factors = dict(zip(asked.variant, levels, strict=True))
     if "variant" in factors:  # the frame's own column holds it
         factors = {("prompt" if name == "variant" else name): level for name, level in factors.items()}
     return Variant(
         id=",".join(f"{name}={level}" for name, level in factors.items()) or ORIGINAL,
         factors=factors,
-        system="",
+        system=literal(prompt),
         layout="{{ text }}",
         text=f"{{{{ item[{text!r}] }}}}" if text else "(the text was not imported)",
         instruction="",
         postfix="",
         answers={code: code for code in labels.codes},
+        covariates={} if original is None else {ORIGINAL: original},
         origin={name: {"family": IMPORTED} for name in factors},
     )
 
 
 def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dict[str, Item]:
-    own = {asked.label, asked.coder, asked.decoding, asked.repeat, *asked.coders, *asked.variant}
+    own = {getattr(asked, role) for role in _SINGLE if role not in ("item", "text")}
+    own |= {*asked.coders, *asked.variant}
     fixed = {name for name in (asked.gold and asked.gold.column, asked.text, *asked.groups) if name}
     steady = {name for name in rows[0] if name not in own} | fixed
     fields: dict[str, Row] = {}
@@ -261,14 +323,18 @@ def _frame(
         "reason": [read[label].reason for label in given.label],
         "gold": [items[item].gold for item in given.item],
     }
-    extra: dict[str, list[str]] = {}
+    extra: dict[str, list[Any]] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
         extra[factor] = [variants[levels].factors[factor] for levels in given.factors]
     for group in asked.groups:
         extra[group] = [items[item].groups[group] for item in given.item]
+    kinds = {**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)}
+    if asked.original is not None:
+        extra[ORIGINAL] = [variants[levels].covariates[ORIGINAL] for levels in given.factors]
+        kinds[ORIGINAL] = pl.Boolean
     empty = [None] * len(given.label)
     data = {name: columns.get(name, empty) for name in ANNOTATION_COLUMNS} | extra
-    frame = pl.DataFrame(data, schema={**ANNOTATION_COLUMNS, **dict.fromkeys(extra, pl.Categorical)})
+    frame = pl.DataFrame(data, schema=kinds)
     _check_places(frame, given, rows)
     return frame
 
@@ -309,6 +375,21 @@ def _readings(
         where = f"{rows[given.row[at]].where}: {asked.label or given.coder[at]}"
         raise _outside(f"the label of item {given.item[at]!r}", where, written, labels, [*outside])
     return found
+
+
+def _answers(asked: AnnotationsSpec, rows: Sequence[Row]) -> list[Response]:
+    """The raw answers, as they stand in the table."""
+    thinking = asked.thinking
+    return [
+        Response(_whole(row, asked.raw), thinking=(_whole(row, thinking) or None) if thinking else None)
+        for row in rows
+    ]
+
+
+def _whole(row: Row, column: str | None) -> str:
+    """A cell with the white space around it: what a model wrote is kept as it is."""
+    value = None if column is None else row.get(column)
+    return value if isinstance(value, str) else row.text(column)
 
 
 def _repeats(repeats: Sequence[str]) -> dict[str, int]:

@@ -6,6 +6,7 @@ Item texts are values: what looks like a template inside them stays text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -17,8 +18,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["check", "check_columns", "check_syntax", "names_in", "render"]
+__all__ = ["check", "check_columns", "check_syntax", "literal", "names_in", "render"]
 
+
+_OPENING = re.compile(r"\{[{%#]")
+"""What Jinja takes for the beginning of something that is filled in."""
 
 _LONGEST = 10_000_000
 """Characters of one filled-in template."""
@@ -130,6 +134,15 @@ def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
             else:
                 return None
     return tuple(parts)
+
+
+def literal(text: str) -> str:
+    """A template that writes a text, whatever stands in it.
+
+    >>> literal("{{ x }}"), literal("plain")
+    ("{{ '{{' }} x }}", 'plain')
+    """
+    return _OPENING.sub(lambda found: f"{{{{ '{found.group()}' }}}}", text)
 
 
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:

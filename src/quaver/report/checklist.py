@@ -65,8 +65,10 @@ def _rules(results: Results) -> Row:
     asked = "The evaluators’ exact rules, with the prompts that they read the answers to"
     named = ", ".join(results.evaluators)
     shown = sum(1 for one in results.variants if one.get("example"))
-    if results.imported:
-        return asked, "no", "the labels existed already; their prompts were not imported"
+    if not results.has_raw_answers:
+        return asked, "no", "the labels existed already; no raw answers were imported"
+    if not results.has_prompts:
+        return asked, "in part", f"{named}; the answers existed already, and their prompts were not imported"
     if not named:
         return asked, "no", "no evaluator read the answers"
     if shown < len(results.variants):

@@ -157,10 +157,11 @@ def _asked(results: Results, repeats: Sequence[int]) -> str:
     """How many calls there were, or that there were none."""
     calls = int(results.lock.get("calls", 0))
     if results.imported:
-        return (
-            f", {calls:,} labels in all. They existed already: the prompts, and how the answers were drawn, "
-            "are not known here."
-        )
+        what = "raw answers" if results.has_raw_answers else "labels"
+        told = f", {calls:,} {what} in all. They existed already: "
+        if results.has_prompts:
+            return f"{told}how the answers were drawn is not known here."
+        return f"{told}the prompts, and how the answers were drawn, are not known here."
     times = f", asked {_times(repeats)}" if repeats else ""
     return f"{times}, {calls:,} calls in all" + (
         ", follow-ups among them." if results.lock.get("follow_ups") else "."

@@ -58,7 +58,22 @@ class Results:
     @property
     def imported(self) -> bool:
         """Whether the labels existed already, so that nobody here knows how they were asked for."""
-        return bool(self.lock.get("study", {}).get("annotations"))
+        return bool(self._annotations)
+
+    @property
+    def has_raw_answers(self) -> bool:
+        """Whether there are answers that evaluators read."""
+        return not self.imported or bool(self._annotations.get("raw"))
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether it is known what was asked."""
+        return not self.imported or bool(self._annotations.get("prompt"))
+
+    @property
+    def _annotations(self) -> Mapping[str, Any]:
+        """Which column of imported labels or answers is what; empty where they were asked for here."""
+        return self.lock.get("study", {}).get("annotations") or {}
 
     @property
     def seed(self) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from quaver.design.templates import literal
 from quaver.records import LabelSet
 
 __all__ = ["escaped", "label_names", "lost", "named", "placeholders", "protected", "segments"]
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
-_OPENING = re.compile(r"\{[{%#]")
 
 
 def placeholders(template: str) -> list[str]:
@@ -98,10 +98,6 @@ def escaped(text: str, original: str) -> str:
     for found in _PLACEHOLDER.finditer(text):
         if found.group() not in known:
             continue
-        pieces += [_literal(text[at : found.start()]), found.group()]
+        pieces += [literal(text[at : found.start()]), found.group()]
         at = found.end()
-    return "".join([*pieces, _literal(text[at:])])
-
-
-def _literal(text: str) -> str:
-    return _OPENING.sub(lambda found: f"{{{{ '{found.group()}' }}}}", text)
+    return "".join([*pieces, literal(text[at:])])

@@ -27,7 +27,9 @@ NOT_ASKED = (
     "reuse",
     "until",
 )
-"""What a study of imported annotations cannot have: it asks nothing."""
+"""What a study of imported labels cannot have: it asks nothing, and reads nothing.
+
+One of raw answers can have evaluators."""
 
 
 class AnnotationsSpec(Part):
@@ -45,10 +47,23 @@ class AnnotationsSpec(Part):
     coders: tuple[Name, ...] = Field(
         (), description="Instead of `label`: a column a coder, each with that coder's labels."
     )
+    raw: Name | None = Field(
+        None, description="Instead of `label`: of raw answers, which the study's evaluators read."
+    )
+    thinking: Name | None = Field(
+        None, description="Of what a model thought, where that stands apart from its raw answer."
+    )
     coder: Name | None = Field(None, description="Of who labelled: a person, a model.")
     variant: tuple[Name, ...] = Field((), description="Of the prompts; each column is a factor.")
+    prompt: Name | None = Field(None, description="Of the prompts' texts, one for each variant.")
+    original: Name | None = Field(
+        None, description="Of what marks the original among the prompts: true, yes or 1."
+    )
     decoding: Name | None = Field(None, description="Of how the answer was drawn.")
     repeat: Name | None = Field(None, description="Of which asking it was.")
+    repeats_in_order: bool = Field(
+        False, description="Rows that nothing else tells apart are repeats, in the file's order."
+    )
     text: Name | None = Field(None, description="Of the items' texts.")
     gold: GoldSpec | None = Field(None, description="Of the true labels, or column and map.")
     groups: tuple[Name, ...] = Field((), description="That group the items (author, party).")
@@ -57,9 +72,14 @@ class AnnotationsSpec(Part):
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:
-        if (self.label is None) == (not self.coders):
-            raise ValueError("give the column of labels with `label`, or a column a coder with `coders`")
-        if self.label is not None and self.item is None:
+        if sum((self.label is not None, bool(self.coders), self.raw is not None)) != 1:
+            raise ValueError(
+                "give the column of labels with `label`, or a column a coder with `coders`, or the column "
+                "of raw answers with `raw`"
+            )
+        if self.thinking is not None and self.raw is None:
+            raise PlacedError("`thinking` belongs to raw answers: `raw`", "thinking")
+        if not self.coders and self.item is None:
             raise PlacedError("a table with a row an annotation needs its column of items: `item`")
         if self.coders and self.coder:
             raise PlacedError("`coders` are columns already; there can be no column of them", "coder")

@@ -90,18 +90,25 @@ class StudySpec(Part):
         """Stand-ins for what only a study that asks needs."""
         if not isinstance(given, Mapping) or not given.get("annotations"):
             return given
-        for name in NOT_ASKED:
-            if name in given:
-                raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
         told = given["annotations"]
-        source = told.get("source") if isinstance(told, Mapping) else None
+        told = told if isinstance(told, Mapping) else {}
+        reads = told.get("raw") is not None
+        for name in NOT_ASKED:
+            if name in given and not (reads and name == "evaluators"):
+                raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
+        source = told.get("source")
         return {
             **given,
             "items": {"source": source or "annotations", "text": "{{ text }}"},
             "prompt": {"instruction": IMPORTED},
             "models": [{"name": IMPORTED, "use": IMPORTED}],
-            "evaluators": [IMPORTED],
+            **({} if reads else {"evaluators": [IMPORTED]}),
         }
+
+    @property
+    def has_labels_only(self) -> bool:
+        """Whether its labels existed already, so that there are no answers to be read."""
+        return self.annotations is not None and self.annotations.raw is None
 
     @field_validator("models", "follow_ups", "evaluators")
     @classmethod
