@@ -401,3 +401,24 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
     assert (turned.cell["first"], turned.cell["second"]) == ("first_label", "exact")
     with pytest.raises(UnknownName, match="unknown evaluator 'exat'"):
         study.measure("evaluator_flips", second="exat")
+
+
+def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path: Path) -> None:
+    """A paraphrase's distance and whether it is the original are columns, and the same comparison again."""
+    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?', c: 'Which?'}}\n"
+    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
+    study.run()
+    assert {"original", "distance"} <= set(study.annotations().columns)
+    found = study.measure("factor_effects", resamples=100)
+    assert {one.cell["factor"] for one in found} == {"wording"}
+    assert {one.details["comparisons"] for one in found if "p" in one.details} == {9}  # 3 levels, 3 outcomes
+
+
+def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: Path) -> None:
+    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?'}}\n"
+    text += "measures:\n  - {use: sensitivity}\n  - {use: sensitivity, convention: paper}\n  - accuracy\n"
+    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
+    study.run()
+    cells = dict.fromkeys((one.measure, one.cell.get("convention")) for one in study.estimates())
+    assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
+    assert [one.measure for one in study.pictured()].count("sensitivity_baseline") == 2  # noisy, random

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 
 import polars as pl
 
@@ -44,7 +45,24 @@ def measurement(
         options = options if options.get("second") == first else {"first": first, **options}
     seed = derive(study.spec.seed, "bootstrap", asked.use)
     options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
+    if "factors" in signature(plugin).parameters and (varied := _varied(study, frame, by)):
+        options = {"factors": varied, **options}
     return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, asked.only)
+
+
+def _varied(study: Resolved, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
+    """The factors of the variants that have several levels, without what was measured of a variant.
+
+    A paraphrase's distance, or whether it is the original, goes with the paraphrase: as factors of their own
+    they would be the same comparisons once more.
+    """
+    levels: dict[str, set[str]] = {}
+    for variant in study.experiment.variants:
+        for factor, level in variant.factors.items():
+            levels.setdefault(factor, set()).add(level)
+    return tuple(
+        name for name, some in levels.items() if len(some) > 1 and name in frame.columns and name not in by
+    )
 
 
 def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
@@ -69,7 +87,29 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
         for name in names:
             registry.load("measures", name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
-    return [*(measurement(study, one, frame, loc) for loc, one in asked), *concluded]
+    return [*_told_apart([measurement(study, one, frame, loc) for loc, one in asked]), *concluded]
+
+
+_TREATMENTS = ("convention", "missing", "level", "wordings")
+"""Options by which one measure may be taken of the same cells more than once."""
+
+
+def _told_apart(found: list[Measurement]) -> list[Measurement]:
+    """The measurements; those of one measure that differ in its treatment say in their cells in which.
+
+    Else two conventions of one measure were two numbers of one name and one cell.
+    """
+    apart = []
+    for one in found:
+        alike = [other for other in found if (other.measure, other.evaluator) == (one.measure, one.evaluator)]
+        known = signature(one.plugin).parameters
+        named = {
+            name: str(one.options.get(name, known[name].default))
+            for name in _TREATMENTS
+            if name in known and len({other.options.get(name, known[name].default) for other in alike}) > 1
+        }
+        apart.append(one._replace(named={name: told for name, told in named.items() if told != "None"}))
+    return apart
 
 
 def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:

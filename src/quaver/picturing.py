@@ -128,7 +128,11 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
         return []
     first = str(frame["evaluator"][0])
     curves = [found for one in measurements if one.measure == "ece" for found in _coarser(one, frame)]
-    asked = [one for one in measurements if one.measure in _OF and one.evaluator in (None, first)]
+    once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
+    for one in measurements:
+        if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
+            once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
+    asked = list(once.values())
     if not asked:
         return curves
     frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)

@@ -35,6 +35,7 @@ class Measurement(NamedTuple):
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
         flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
         only: The values that annotations need to take part, by column.
+        named: What tells it from the study's other estimates of this measure, for their cells.
     """
 
     measure: str
@@ -43,6 +44,7 @@ class Measurement(NamedTuple):
     options: Mapping[str, Any]
     flagged: Literal["with", "without", "both"] = "with"
     only: Mapping[str, Sequence[str]] = {}
+    named: Mapping[str, str] = {}
 
     def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
         """The estimates; of no annotations, one that is undefined.
@@ -63,7 +65,7 @@ class Measurement(NamedTuple):
                 count = left_out(frame, one.cell)
                 excluded = {**one.excluded, **({"flagged wording": count} if count else {})}
                 found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
-        return found
+        return [replace(one, cell={**one.cell, **self.named}) for one in found] if self.named else found
 
     def _taken(self, frame: pl.DataFrame, other: Mapping[str, Any]) -> list[Estimate]:
         options = {**self.options, **other}

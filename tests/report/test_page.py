@@ -15,7 +15,7 @@ from quaver.records import Estimate
 from quaver.report import Results, figures, page, write_report
 from quaver.report.figure import Figure
 from quaver.report.numbers import printed
-from quaver.report.tables import Table
+from quaver.report.tables import Table, estimates_table, remarks
 
 WIDTHS = (390, 1280)
 
@@ -262,3 +262,53 @@ def test_long_texts_are_lists_on_a_phone(browser: Any, report: Path) -> None:
         box = cell.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= 390
+
+
+def test_a_warning_of_many_rows_is_said_once_and_rows_go_by_its_number() -> None:
+    few, flat = "only {} of 60 units differ", "the bootstrap does not vary"
+    estimates = [
+        Estimate("accuracy", 0.5, cell={"variant": f"v{n}"}, warnings=(few.format(n),)) for n in range(3)
+    ]
+    estimates.append(Estimate("accuracy", 1.0, cell={"variant": "v3"}, warnings=(flat, few.format(0))))
+    said = remarks(estimates)
+    assert [line.partition(" estimates")[0] for line in said] == ["4 of 4", "1 of 4"]
+    assert [row[-1] for row in estimates_table(estimates).rows] == [
+        *["remark 1"] * 3,
+        "remark 2; remark 1",
+    ]
+
+
+def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
+    browser: Any, make: Any, tmp_path: Path
+) -> None:
+    study = make(items=24, answer=lambda i, w, layout, k: "ab"[(i + (layout == "names")) % 2])
+    long = pl.col("item").cast(pl.String) + "_" + "an_id_without_end_" * 9
+    study.annotations = study.annotations.with_columns(item=long.cast(pl.Categorical))
+    path = write_report(tmp_path, **study.inputs())
+    over = (
+        "[...document.querySelectorAll('td')].filter(e => e.offsetParent && "
+        "e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+    )
+    for width in WIDTHS:
+        with Visit(browser, path, width) as visit:
+            assert visit.page.evaluate(over) == []
+
+
+def test_no_table_is_clipped_on_paper(browser: Any, make: Any, tmp_path: Path) -> None:
+    """The widest table has fourteen columns; on paper nothing can be scrolled."""
+    study = make(items=24, models=("a model of some name", "another model"))
+    cell = {"first": "first_label", "second": "label_match", "model": "a model of some name"}
+    kinds = ("", "_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+    flips = [
+        Estimate(f"evaluator_flips{kind}", 0.5, 0.4, 0.6, cell=cell | {"variant": variant["id"]})
+        for variant in study.lock["variants"]
+        for kind in kinds
+    ]
+    inputs = study.inputs()
+    path = write_report(tmp_path, **inputs | {"audit": [*inputs["audit"], *flips]})
+    with Visit(browser, path, 794) as visit:  # A4 at 96 dots an inch, less the page's margins
+        visit.page.set_viewport_size({"width": 794 - 106, "height": 1000})
+        visit.page.emulate_media(media="print")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 794 - 106
+        wide = "[...document.querySelectorAll('table')].filter(e => e.offsetWidth > innerWidth).length"
+        assert visit.page.evaluate(wide) == 0

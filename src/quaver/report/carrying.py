@@ -129,9 +129,7 @@ def _stability(results: Results) -> list[Markup]:
 
 def _always_alike(results: Results) -> list[Markup]:
     known = _coarsest(results, "strict_stability")
-    return (
-        [Markup("{} of the items get the same label in every repeat.").format(_span(known))] if known else []
-    )
+    return [Markup("Items with the same label in every repeat: {}.").format(_span(known))] if known else []
 
 
 def _sensitivity(results: Results) -> list[Markup]:
@@ -260,8 +258,8 @@ def _effects(results: Results) -> list[Markup]:
 def _largest(found: Largest, what: str) -> Markup:
     """The largest effect with its interval, whether it is clear of zero, and whether of the next."""
     top = found.top
-    said = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against “{}”")
-    told = said.format(_part(top), what, _points(top), top.details.get("against", "the others"))
+    said = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against {}")
+    told = said.format(_part(top), what, _points(top), _against(top))
     if not found.clear:
         told += Markup(", not clear of zero")
         if found.others:
@@ -270,6 +268,12 @@ def _largest(found: Largest, what: str) -> Markup:
     elif found.next is not None and not found.separated:
         told += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
     return told + Markup(".")
+
+
+def _against(one: Estimate) -> Markup:
+    """The level that an effect is compared with, or the mean of the others."""
+    level = str(one.details.get("against", "the mean of the others"))
+    return escape(level) if level.startswith("the mean") else Markup("“{}”").format(level)
 
 
 def _part(one: Estimate) -> Markup:

@@ -63,14 +63,16 @@ def finding(results: Results) -> Finding:
         results: The study, with the estimates that verdicts rest on among its audit.
     """
     estimates = [*results.audit, *results.estimates]
-    gate, found = quality(estimates), verdicts(estimates)
+    places = {model: at for at, model in enumerate(results.models)}
+    gate = quality(estimates)
+    found = sorted(verdicts(estimates), key=lambda one: places.get(one.model, len(places)))
     headline = _headline(results, found)
     sentences = [escape(line) for line in quality_lines(gate)]
     for one in found[:_MODELS]:
         sentences += _evidence(results, one, several=len(found) > 1)
     if ready := readiness_headline(results):
         headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
-    return Finding(headline, (*sentences, *carrying(results)), gate, found)
+    return Finding(headline, (*sentences, *carrying(results)), gate, tuple(found))
 
 
 def strongest_factor(moved: Sequence[Estimate]) -> str | None:
@@ -122,9 +124,13 @@ def _clause(results: Results, one: Verdict) -> Markup:
         return Markup("every label is {}, whatever the item and the prompt").format(label)
     if one.kind == "steady and wrong":
         wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
-        return Markup("the labels stay the same under every prompt, but {} are wrong").format(wrong)
+        return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
     if one.kind == "follows the item" and one.factor:
         return Markup("the labels follow the items, but the {} moves them too").format(one.factor)
+    if one.kind == "flips without a direction" and one.factor:
+        return Markup("the labels flip from prompt to prompt, and only some of that goes with the {}").format(
+            one.factor
+        )
     if one.kind == "follows the prompt":
         none = (one.evidence["flips_agreement"].high or 0.0) < _NONE
         said = (
@@ -139,7 +145,7 @@ def _clause(results: Results, one: Verdict) -> Markup:
 _CLAUSES = {
     "no answers": "there are no answers yet",
     "one prompt": "one prompt only: this study cannot say how far the labels depend on it",
-    "steady": "the labels stay the same under every prompt",
+    "steady": "the labels hardly change with the prompt",
     "follows the item": "the labels follow the items, but prompts change some of them",
     "undecided": "prompts change the labels; too few items to tell whether they or the items matter more",
     "flips on repetition": "the labels flip when the same prompt is asked again",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -30,7 +29,7 @@ from quaver.report.page_tables import estimates_frame, page_tables, summary_fram
 from quaver.report.plain_text import slug, visible
 from quaver.report.prompts import shown_prompts
 from quaver.report.results import Results
-from quaver.report.tables import Table, estimates_table
+from quaver.report.tables import Table, estimates_table, remarks
 from quaver.report.written_tables import write_tables
 
 __all__ = ["finding_picture", "write_report"]
@@ -181,7 +180,7 @@ def _page(
         figures=_by_section(drawn, pictures),
         tables=tables,
         causes=told,
-        flips_warnings=_warnings([one for one in results.audit if one.measure == "evaluator_flips"]),
+        flips_warnings=remarks([one for one in results.audit if one.measure == "evaluator_flips"]),
         noise_in_words=noise_in_words(results),
         method=method_paragraph(results, tables["cost"]),
         measured=measured([*results.estimates, *results.audit]),
@@ -237,22 +236,5 @@ def _shown(figure: Figure, pictures: _Pictures) -> dict[str, Any]:
         "wide": inline_svg(pictures.wide, f"{figure.name}-{_WIDE}", figure.alternative),
         "narrow": inline_svg(pictures.narrow, f"{figure.name}-{_NARROW}", figure.alternative),
         "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
-        "warnings": _warnings(figure.estimates),
+        "warnings": remarks(figure.estimates),
     }
-
-
-_DIGITS = re.compile(r"\d[\d.,e]*")
-
-
-def _warnings(estimates: Sequence[Estimate]) -> list[Markup]:
-    """The warnings of some estimates: those that differ in numbers only are told once."""
-    alike: dict[str, list[str]] = {}
-    for one in estimates:
-        for warning in one.warnings:
-            alike.setdefault(_DIGITS.sub("#", warning), []).append(warning)
-    told = []
-    for warnings in sorted(alike.values(), key=len, reverse=True):
-        several = len(set(warnings)) > 1
-        how = "{} of {} estimates, for instance: {}" if several else "{} of {} estimates: {}"
-        told.append(Markup(how).format(len(warnings), len(estimates), warnings[0]))
-    return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,14 +15,7 @@ from quaver.report.measure_words import ALL
 from quaver.report.numbers import interval, number, percent_measure
 from quaver.report.results import Results
 
-__all__ = [
-    "Table",
-    "estimates_table",
-    "noise_table",
-    "statuses",
-    "undefined_table",
-    "verdict",
-]
+__all__ = ["Table", "estimates_table", "noise_table", "remarks", "statuses", "undefined_table", "verdict"]
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -60,8 +54,34 @@ class Table:
         return 0 < len(self.rows) <= _PRINTED
 
 
+_DIGITS = re.compile(r"\d[\d.,e]*")
+
+
+def _kind(warning: str) -> str:
+    """A warning without its numbers: those that differ in these alone are of one kind."""
+    return _DIGITS.sub("#", warning)
+
+
+def warnings_by_kind(estimates: Sequence[Estimate]) -> dict[str, list[str]]:
+    """The warnings of some estimates by kind, the most frequent kind first."""
+    alike: dict[str, list[str]] = {}
+    for one in estimates:
+        for warning in one.warnings:
+            alike.setdefault(_kind(warning), []).append(warning)
+    return dict(sorted(alike.items(), key=lambda pair: -len(pair[1])))
+
+
+def remarks(estimates: Sequence[Estimate]) -> list[str]:
+    """A remark for each kind of warning, to be said once; the rows of `estimates_table` go by its number."""
+    told = []
+    for warnings in warnings_by_kind(estimates).values():
+        how = "{} of {} estimates, for instance: {}" if len(set(warnings)) > 1 else "{} of {} estimates: {}"
+        told.append(how.format(len(warnings), len(estimates), warnings[0]))
+    return told
+
+
 def estimates_table(estimates: Sequence[Estimate]) -> Table:
-    """Estimates with their cells, intervals and warnings.
+    """Estimates with their cells, intervals and the numbers of the `remarks` that concern them.
 
     Args:
         estimates: In any order; the first 600 are shown.
@@ -70,15 +90,17 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
     tested = [one for one in estimates if "p_holm" in one.details]
+    numbers = {kind: f"remark {at}" for at, kind in enumerate(warnings_by_kind(estimates), 1)}
     rows = []
     for one in estimates[:_MOST_ROWS]:
         percent = percent_measure(one.measure)
         value = escape("—") if one.value is None else number(one.value, percent)
         verdict = one.details.get("verdict")
-        remarks = [str(said) for said in (verdict, one.reason) if said] + [*one.warnings]
+        about = [str(said) for said in (verdict, one.reason) if said]
+        about += dict.fromkeys(numbers[_kind(warning)] for warning in one.warnings)
         cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
         adjusted = [_p_value(one)] if tested else []
-        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(remarks)))
+        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(about)))
     at = len(columns)
     left = len(estimates) - _MOST_ROWS
     heads = ("value", _level(estimates), *([p_heading(tested)] if tested else []), "n", "remarks")
@@ -102,7 +124,7 @@ def verdict(one: Estimate) -> list[str]:
 
 def _level(estimates: Sequence[Estimate]) -> str:
     levels = {one.confidence for one in estimates}
-    return f"{100 * levels.pop():g} % interval" if len(levels) == 1 else "interval"
+    return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 
 def undefined_table(results: Results) -> Table:
