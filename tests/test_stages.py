@@ -13,7 +13,7 @@ ROOT = Path(quaver.__file__).parent
 STAGES = {"design", "collect", "score", "measure", "report"}
 SHARED = [
     *("arguments", "boundary", "cells", "errors", "label_cells", "printed", "quality_in_words", "records"),
-    *("registry", "secrets", "seeds", "shown", "spreadsheet", "terms", "verdicts"),
+    *("meter", "registry", "secrets", "seeds", "shown", "spreadsheet", "terms", "verdicts"),
 ]
 MAY = {("models/stored_answers.py", "collect")}
 """Recorded answers are read from a study's store."""

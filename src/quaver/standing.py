@@ -64,7 +64,11 @@ class Standing:
         empty: A sentence for each model that ended answers without a word.
         misasked: Answers that were asked without the JSON schema that they should follow.
         left_behind: Answers of earlier designs that kept the keys of an older recipe.
-        discarded: Replies that could not be used; the tokens that they took are among the others.
+        sent: Requests that were sent to servers.
+        received: Replies to these.
+        discarded: Replies that became no answer: they could not be used, never came, or servers were tried
+            with them.
+        discarded_tokens: What these took, which is among the other tokens.
         waiting: Answers of a run that was killed, which the next run takes in.
     """
 
@@ -87,7 +91,10 @@ class Standing:
     empty: Sequence[str] = ()
     misasked: int = 0
     left_behind: int = 0
+    sent: int = 0
+    received: int = 0
     discarded: int = 0
+    discarded_tokens: float = 0.0
     waiting: int = 0
 
     @property
@@ -195,6 +202,9 @@ def standing(
         empty=empty_answers(entries),
         misasked=misasked,
         left_behind=int((store.noted("left_behind") if store else None) or 0),
+        sent=sum(one.sent for one in entries),
+        received=sum(one.received for one in entries),
         discarded=sum(one.discarded for one in entries),
+        discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
     )

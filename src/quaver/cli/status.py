@@ -70,6 +70,11 @@ def _about(now: Standing) -> list[str]:
 
         cost = "cost unknown" if now.money is None else str(Range(now.money, now.money))
         lines.append(f"{now.tokens:,.0f} tokens were read and written ({cost}).")
+    if now.discarded:
+        lines.append(
+            f"{now.sent:,} requests were sent and {now.received:,} replies came; {now.discarded:,} became no "
+            f"answer and took {now.discarded_tokens:,.0f} of these tokens."
+        )
     if now.wordings:
         lines.append(f"{now.wordings:,} calls made wordings; what they took is among it.")
     lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]

@@ -15,7 +15,7 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 from quaver.collect.tables import written_prompt
-from quaver.collect.tallies import TOKENS_A_CHARACTER
+from quaver.meter import TOKENS_A_CHARACTER, Traffic
 from quaver.records import Request, Response
 
 __all__ = ["Budget", "Gate", "Price", "Spent", "Stop", "written"]
@@ -142,6 +142,27 @@ class Budget:
             tokens, money = self._took(request, responses)
             self._spent_tokens += tokens
             self._spent_money += money
+
+    def discard(self, model: str, traffic: Traffic) -> bool:
+        """Count what replies took that became no answer.
+
+        Args:
+            model: Whose they were.
+            traffic: What passed.
+
+        Returns:
+            Whether there is room for another try.
+        """
+        with self._lock:
+            prompt, completion = traffic.prompt_tokens, traffic.completion_tokens
+            if self._reckons:
+                prompt += traffic.reckoned_prompt
+                completion += traffic.reckoned_completion
+            price = self._prices.get(model, _FREE)
+            self._spent_tokens += prompt + completion
+            self._spent_money += price.of(prompt, traffic.cached_tokens, completion)
+            spent_all = self._tokens is not None and self._spent_tokens >= self._tokens
+            return not spent_all and (self._money is None or self._spent_money < self._money)
 
     def give_up(self) -> None:
         """Forget what is in flight: nobody is left who could answer it."""

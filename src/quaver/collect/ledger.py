@@ -12,6 +12,7 @@ from quaver.collect.budget import Price, Spent
 from quaver.collect.progress import kind_of
 from quaver.collect.store import Store
 from quaver.collect.tallies import KEY, SUMS
+from quaver.meter import Traffic
 
 __all__ = [
     "Configuration",
@@ -53,7 +54,9 @@ class Entry(NamedTuple):
         speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
         empty: Answers that ended by themselves before they began.
         wordings: Whether they made wordings and are no answers.
-        discarded: Replies that could not be used and that the tokens are of; there are no responses then.
+        sent: Requests that were sent to a server; in an entry of its own, beside those of responses.
+        received: Replies to these.
+        discarded: Replies that became no answer; the entry's tokens are theirs.
     """
 
     model: str
@@ -74,6 +77,8 @@ class Entry(NamedTuple):
     speechless: float = 0.0
     empty: float = 0.0
     wordings: bool = False
+    sent: int = 0
+    received: int = 0
     discarded: int = 0
 
 
@@ -114,7 +119,7 @@ def ledger(store: Store) -> list[Entry]:
         if sums[0]:
             found.append(_entry(of, True, (*sums, *everything[-2:])))
         found.append(_entry(of, False, unplaced))
-    return [*found, *_unusable(store, sources)]
+    return [*found, *_beside(store, sources)]
 
 
 def _unplaced(store: Store) -> list[tuple[Any, ...]]:
@@ -136,30 +141,12 @@ def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row
     return Entry(model, reused, served_model, fingerprint, placed, **sums)
 
 
-def _unusable(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
-    """What models took for replies that could not be used."""
-    sql = """SELECT source, discarded, prompt_tokens, cached_tokens, completion_tokens, reckoned_prompt,
-        reckoned_completion FROM traffic WHERE discarded > 0"""
-    for source, discarded, *tokens in store.rows(sql):
-        prompt, cached, completion, reckoned_prompt, reckoned_completion = tokens
-        yield Entry(
-            model=sources[source][0] or "",
-            reused=None,
-            served_model=None,
-            fingerprint=None,
-            placed=False,
-            calls=0,
-            errors=0,
-            prompt_tokens=prompt,
-            cached_tokens=cached,
-            completion_tokens=completion,
-            thinking_tokens=0.0,
-            first=0.0,
-            last=0.0,
-            reckoned_prompt=reckoned_prompt,
-            reckoned_completion=reckoned_completion,
-            discarded=discarded,
-        )
+def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
+    """What passed beside the answers, by source."""
+    for source, *row in store.rows(f"SELECT source, {', '.join(Traffic._fields)} FROM traffic"):
+        values: dict[str, Any] = Traffic(*row)._asdict()
+        nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
+        yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
 
 
 def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, reckoned: bool = False) -> Spent:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from queue import Empty, Queue
 
 from quaver.collect.budget import Budget, Gate
@@ -22,6 +23,7 @@ from quaver.collect.store import Store
 from quaver.collect.taking import taken
 from quaver.collect.writer import Kept, Writer
 from quaver.errors import ModelError, QuaverError
+from quaver.meter import Meter, Metered
 from quaver.models import Model
 from quaver.records import Request
 
@@ -134,9 +136,11 @@ def collect(
     spill = store.spill()
     feeds = {name: Feed(requests[name], following) for name in requests}
     gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
-    writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal)
+    asking = {name: models[name] for name in requests}
+    meters = {name: model.meter for name, model in asking.items() if isinstance(model, Metered)}
+    writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal, meters)
     failures = dict(progress.given_up)
-    with _interrupts(budget), closing(spill):
+    with _interrupts(budget), closing(spill), _metering(meters, budget):
         asked = list(gates)
         while asked:  # again where the budget turned a request away that has room now
             workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
@@ -183,6 +187,18 @@ def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception
         told += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
         first.fix = f"{first.fix}; {told}" if first.fix else told
     return first
+
+
+@contextmanager
+def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
+    """What passes beside the answers counts in the budget as it passes."""
+    for name, meter in meters.items():
+        meter.tell(partial(budget.discard, name))
+    try:
+        yield
+    finally:
+        for meter in meters.values():
+            meter.tell(None)
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from quaver.collect.tables import (
 )
 from quaver.collect.troubles import REPAIR
 from quaver.errors import StoreError
+from quaver.meter import Traffic
 from quaver.records import UNFOLLOWED, Call, Condition, Request, Response
 from quaver.secrets import without_keys
 from quaver.terms import request_terms
@@ -230,6 +231,26 @@ class Store(Database):
             call.key not in known or (known[call.key].finish == "error" != row[finish])
             for call, row in zip(one.calls, one.rows, strict=True)
         )
+
+    def add_traffic(self, source: int, traffic: Traffic) -> None:
+        """Add up what passed beside the answers.
+
+        Args:
+            source: The number that ``register`` gave for the model.
+            traffic: What passed since the last time.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        names = Traffic._fields
+        sql = f"""INSERT INTO traffic (source, {", ".join(names)})
+            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
+            {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
+
+        def write() -> None:
+            self._db.execute(sql, (source, *traffic))
+
+        self._write_whatever_happens(write)
 
     def adopt(self, adopted: Sequence[Adopted]) -> None:
         """Write responses that were asked for elsewhere, all or none.

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["KEY", "REFILL", "SUMS", "TALLIES", "TOKENS_A_CHARACTER", "WRITTEN"]
+from quaver.meter import TOKENS_A_CHARACTER
 
-TOKENS_A_CHARACTER = 1 / 3
-"""More than in English; what the model reports takes its place, and what reports nothing is reckoned so."""
+__all__ = ["KEY", "REFILL", "SUMS", "TALLIES", "WRITTEN"]
 
 _SPEECHLESS = (
     "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"

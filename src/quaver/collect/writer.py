@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from quaver.boundary import told
@@ -16,6 +17,7 @@ from quaver.collect.receipt import Receipt, line_of, receipt
 from quaver.collect.spill import Spill
 from quaver.collect.store import Store
 from quaver.collect.tables import row_of
+from quaver.meter import NO_TRAFFIC, Meter
 from quaver.models import Answered
 from quaver.records import Response
 from quaver.secrets import Keys
@@ -58,6 +60,7 @@ class Writer:
         budget: Says what was spent.
         watch: Called after every group.
         journal: Told what happens.
+        meters: Count what passes beside the answers, by model.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class Writer:
         budget: Budget,
         watch: Callable[[Progress], None],
         journal: Journal,
+        meters: Mapping[str, Meter] = MappingProxyType({}),
     ) -> None:
+        self._meters = meters
         self._store, self._spill = store, spill
         self._progress, self._sources, self._feeds = progress, sources, feeds
         self._budget, self._watch, self._journal = budget, watch, journal
@@ -135,6 +140,9 @@ class Writer:
         Raises:
             StoreError: It could not be written; it stays for another try, and in the spill.
         """
+        for model, meter in self._meters.items():
+            if (traffic := meter.take()) != NO_TRAFFIC:
+                self._store.add_traffic(self._sources[model], traffic)
         if self._group:
             began = time.monotonic()
             unfit = self._store.write([kept.receipt for kept, _ in self._group])

@@ -19,12 +19,14 @@ from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
 from quaver.errors import MissingKey, SpecError, UnknownName
+from quaver.meter import Meter
 from quaver.models import Abilities, Answered, Needs
 from quaver.models.pace import Pace
 from quaver.models.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.body import CHAT, PLAIN, body_of, is_plain
 from quaver.models.served.faults import Address
 from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.metering import reading, sending, spent_on
 from quaver.models.served.options import (
     check_repeatable,
     checked_body,
@@ -127,6 +129,7 @@ class OpenAICompatible:
         self._allowed = frozenset(allow_downgrade)
         self._found: dict[str, Any] = {}
         self._timeout, self._retries, self._patience = timeout, retries, patience
+        self.meter = Meter()
         self._is_repeatable = setting == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
@@ -197,7 +200,7 @@ class OpenAICompatible:
         from quaver.models.served.probe import tried
 
         server = replace(self._kind, n=self._kind.n and self._repeats == "shared")
-        found = tried(server, needs, self._connected, self._address, self._arriving, self._allowed)
+        found = tried(server, needs, self._connected, self._address, self._trying, self._allowed)
         self._kind = replace(found.server, n=found.server.n or self._kind.n)
         if "n" in found.downgrades:
             self._kind = replace(self._kind, n=False)
@@ -212,6 +215,7 @@ class OpenAICompatible:
             shared=self._repeats == "shared" and self._kind.n,
             retries=self._retries,
             patience=self._patience,
+            has_room=lambda: self.meter.has_room,
         )
         yield from flight.answers(requests, self._connected)
 
@@ -229,25 +233,33 @@ class OpenAICompatible:
     async def _send(self, connection: Connection, part: Part) -> Landed:
         return await self._arriving(connection, self._kind, part)
 
+    async def _trying(self, connection: Connection, server: Preset, part: Part) -> Landed:
+        """As ``_arriving``; what the answers took is counted, since they are not stored."""
+        landed = await self._arriving(connection, server, part)
+        self.meter.count(spent_on(landed.responses))
+        return landed
+
     async def _arriving(self, connection: Connection, server: Preset, part: Part) -> Landed:
         request = part.request
         body = body_of(server, self._model, request, first=part.first, n=part.n)
         path = PLAIN if is_plain(request.prompt.messages) else CHAT
-        came = await self._read(connection, path, body, request.prompt.messages) or await connection.post(
-            path, body
-        )
+        with sending(self.meter, request, part.n):
+            came = await self._read(connection, path, body, request.prompt.messages) or await connection.post(
+                path, body
+            )
         if isinstance(came, Response):
             return Landed([came] * part.n)
         content, limits = came
         wrapped = request.choices if server.choice == "json_schema" and not request.schema else ()
         last = request.prompt.messages[-1]
-        responses = read_reply(
-            content,
-            n=part.n,
-            logprobs=request.decoding.logprobs,
-            begun=last.content if last.role == "assistant" else "",
-            wrapped=wrapped,
-        )
+        with reading(self.meter, request, content):
+            responses = read_reply(
+                content,
+                n=part.n,
+                logprobs=request.decoding.logprobs,
+                begun=last.content if last.role == "assistant" else "",
+                wrapped=wrapped,
+            )
         return Landed(responses, limits)
 
     async def _read(

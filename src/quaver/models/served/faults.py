@@ -36,6 +36,9 @@ class Passing(Exception):
         wait: Seconds for which it wants to be left alone.
         status: Of the reply; 0 where none came, or one that was no error.
         fix: What to do should it not pass; empty where that is not known.
+
+    Attributes:
+        billed: The server may have billed what it sent.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class Passing(Exception):
     ) -> None:
         super().__init__(reason)
         self.reason, self.limited, self.busy, self.unreached = reason, limited, busy, unreached
-        self.wait, self.status, self.fix = wait, status, fix
+        self.wait, self.status, self.fix, self.billed = wait, status, fix, False
 
 
 class Refused(ModelError):

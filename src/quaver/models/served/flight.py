@@ -48,6 +48,7 @@ class Part:
         tries: How often it was sent in vain.
         responses: What came back.
         whole: All parts of the request.
+        billed: Whether the server may have billed a try.
     """
 
     request: Request
@@ -56,6 +57,7 @@ class Part:
     tries: int = 0
     responses: list[Response] = field(default_factory=list)
     whole: list[Part] = field(default_factory=list)
+    billed: bool = False
 
     @property
     def tokens(self) -> int:
@@ -91,11 +93,21 @@ class Flight:
         shared: Whether a request's calls are sent as one.
         retries: How often a call is tried again.
         patience: Seconds without an answer after which the server is given up.
+        has_room: Whether the budget has room for trying again what was billed in vain.
     """
 
     def __init__(
-        self, send: Send, pace: Pace, address: Address, *, shared: bool, retries: int, patience: float
+        self,
+        send: Send,
+        pace: Pace,
+        address: Address,
+        *,
+        shared: bool,
+        retries: int,
+        patience: float,
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._has_room = has_room
         self._send, self._pace, self._address = send, pace, address
         self._shared, self._retries = shared, retries
         self._health, self._patience = Health(patience), patience
@@ -223,10 +235,14 @@ class Flight:
                     self._timer = self._loop.call_later(wait, self._pump_later)
                 break
             part = self._waiting.popleft()
+            if self._is_unpaid(part):
+                self._fail(part, "the budget has no room for another try")
+                continue
             task = self._loop.create_task(self._try(part, self._pace.sent(part.tokens)))
             self._flying.add(task)
             task.add_done_callback(self._landed)
         self._draw()
+        self._finish()
 
     def _pump_later(self) -> None:
         self._timer = None
@@ -290,12 +306,19 @@ class Flight:
             return
         # What is refused, or fails because the whole server does, is not the call's own failure.
         part.tries += not (fault.limited or was_ill)
-        if part.tries > self._retries:
-            error = f"{fault.reason} ({part.tries} tries)"[:500]
-            part.responses = [Response("", finish="error", error=error)] * part.n
-            self._complete(part)
+        part.billed = part.billed or fault.billed
+        if part.tries > self._retries or self._is_unpaid(part):
+            self._fail(part, f"{fault.reason} ({part.tries} tries)")
             return
         self._rest(part, _backoff(part.tries) if fault.wait is None else fault.wait)
+
+    def _fail(self, part: Part, error: str) -> None:
+        part.responses = [Response("", finish="error", error=error[:500])] * part.n
+        self._complete(part)
+
+    def _is_unpaid(self, part: Part) -> bool:
+        """Whether it was billed in vain, and nothing is left to pay for another try."""
+        return part.billed and not self._has_room()
 
     def _rest(self, part: Part, seconds: float) -> None:
         def again() -> None:

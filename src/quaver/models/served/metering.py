@@ -1,0 +1,81 @@
+"""What a call over HTTP adds to the meter, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from quaver.errors import ModelError
+from quaver.meter import TOKENS_A_CHARACTER, Meter, Traffic, told_usage
+from quaver.models.served.faults import Passing
+from quaver.records import Request, Response
+
+__all__ = ["reading", "sending", "spent_on"]
+
+
+@contextmanager
+def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
+    """Count a request that is sent in the block, and its reply; one that does not come may have been written.
+
+    Args:
+        meter: What counts.
+        request: What is asked.
+        n: How many answers to it.
+    """
+    try:
+        yield
+    except Passing as fault:
+        if fault.status:
+            meter.count(Traffic(sent=1, received=1))
+        elif not fault.unreached:
+            longest = float(n * request.decoding.max_tokens)
+            lost = Traffic(1, 0, 1, reckoned_prompt=_prompt(request), reckoned_completion=longest)
+            meter.count(lost)
+            fault.billed = True
+        raise
+    except ModelError:
+        meter.count(Traffic(sent=1, received=1))
+        raise
+    meter.count(Traffic(sent=1, received=1))
+
+
+@contextmanager
+def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
+    """Count a reply that the block cannot make answers of.
+
+    Args:
+        meter: What counts.
+        request: What was asked.
+        content: The reply's body.
+    """
+    try:
+        yield
+    except Exception as fault:
+        usage = told_usage(content)
+        begun = not usage and b'"choices"' in content
+        meter.count(
+            Traffic(
+                discarded=1,
+                **usage,
+                reckoned_prompt=_prompt(request) if begun else 0,
+                reckoned_completion=len(content) * TOKENS_A_CHARACTER if begun else 0,
+            )
+        )
+        if isinstance(fault, Passing):
+            fault.billed = bool(usage) or begun
+        raise
+
+
+def spent_on(responses: Sequence[Response]) -> Traffic:
+    """What answers took that are not stored: those that a server is tried with."""
+    first, together = responses[0], (responses[0].raw or {}).get("completion_tokens_of_request")
+    return Traffic(
+        discarded=1,
+        prompt_tokens=first.prompt_tokens or 0,
+        cached_tokens=first.cached_tokens or 0,
+        completion_tokens=together or sum(one.completion_tokens or 0 for one in responses),
+    )
+
+
+def _prompt(request: Request) -> float:
+    return sum(len(content) for _, content in request.prompt.messages) * TOKENS_A_CHARACTER
