@@ -71,7 +71,7 @@ def _anew(study: BundledStudy) -> Verification:
     stored = study.annotations()
     differing: list[str] = []
     read, withheld = 0, places_in(study.folder)
-    if study.spec.annotations is None:
+    if not study.spec.has_labels_only:
         read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
     estimates = study.estimates()
