@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
+from typing import Any
 
 import polars as pl
 
 from quaver import registry
 from quaver.auditing import audited
 from quaver.concluding import CONCLUSIONS
-from quaver.design.spec import MeasureSpec, UntilSpec
-from quaver.measure import compared_by
+from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
+from quaver.design.study_file import Source, read_part
+from quaver.errors import QuaverError
+from quaver.measure import Measure, compared_by
 from quaver.plugins import Measurement
 from quaver.resolved import Resolved
 from quaver.seeds import derive
 from quaver.sizing import Sizing, assumed_sizes, measured_sizes
 
-__all__ = ["asked_until", "audit", "measurement", "measurements", "sizes", "with_something_to_read"]
+__all__ = [
+    "asked_until",
+    "audit",
+    "measurement",
+    "measurements",
+    "measures_of",
+    "sizes",
+    "told_apart",
+    "with_something_to_read",
+]
 
 
 def measurement(
@@ -43,11 +55,54 @@ def measurement(
     if "evaluator" in compared and not frame.is_empty():
         first = asked.evaluator or str(frame["evaluator"][0])
         options = options if options.get("second") == first else {"first": first, **options}
+    only = _repairing(study, plugin, options, asked, evaluators)
     seed = derive(study.spec.seed, "bootstrap", asked.use)
     options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
     if "factors" in signature(plugin).parameters and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
-    return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, asked.only)
+    return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)
+
+
+def _repairing(
+    study: Resolved, plugin: Measure, options: Mapping[str, Any], asked: MeasureSpec, known: Sequence[str]
+) -> Mapping[str, Sequence[str]]:
+    """The annotations that take part: where evaluators are set side by side, none of stated confidence.
+
+    Such an evaluator has the label of another one, and repairs nothing. One that is named is compared.
+    """
+    takes = signature(plugin).parameters
+    if not {"first", "second"} <= set(takes) or "stated" in takes or options.get("second") is not None:
+        return asked.only
+    stated = stated_evaluators(study)
+    left = [name for name in known if name not in stated or name == options.get("first")]
+    return (
+        asked.only
+        if "evaluator" in asked.only or len(left) == len(known)
+        else {**asked.only, "evaluator": left}
+    )
+
+
+def stated_evaluators(study: Resolved) -> list[str]:
+    """The evaluators that read how sure a model says it is; the label beside that is another's reading."""
+    evaluators = study.plugins.evaluators().items()
+    return [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+
+
+def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[MeasureSpec]:
+    """A measure as a study file names it, each time that it does, with some options in place of the file's.
+
+    Args:
+        spec: The study.
+        name: The measure's registered name.
+        options: ``by``, ``evaluator`` and the measure's own.
+
+    Raises:
+        SpecError: An option of these does not fit.
+    """
+    own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
+    merged = [{**one, **options, "use": name} for one in own]
+    found = [read_part(MeasureSpec, one, Source(None, {}), ("measure",)) for one in merged]
+    return [one for at, one in enumerate(found) if one not in found[:at]]
 
 
 def _varied(study: Resolved, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
@@ -71,10 +126,11 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
     Args:
         study: The study.
         names: Only these; one that the file does not name comes with its defaults.
-        frame: The annotations that they will be taken of.
+        frame: The annotations that they will be taken of. A measure that they do not allow is among the
+            others; it fails when it is taken.
 
     Raises:
-        UnknownName: No measure, column or evaluator of that name exists.
+        UnknownName: No measure of that name is registered.
     """
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
@@ -87,14 +143,14 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
         for name in names:
             registry.load("measures", name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
-    return [*_told_apart([measurement(study, one, frame, loc) for loc, one in asked]), *concluded]
+    return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
 
 
 _TREATMENTS = ("convention", "missing", "level", "wordings")
 """Options by which one measure may be taken of the same cells more than once."""
 
 
-def _told_apart(found: list[Measurement]) -> list[Measurement]:
+def told_apart(found: list[Measurement]) -> list[Measurement]:
     """The measurements; those of one measure that differ in its treatment say in their cells in which.
 
     Else two conventions of one measure were two numbers of one name and one cell.
@@ -112,10 +168,20 @@ def _told_apart(found: list[Measurement]) -> list[Measurement]:
     return apart
 
 
+def _or_failed(
+    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
+) -> Measurement:
+    """A measure, also one that cannot be taken: the others still can."""
+    try:
+        return measurement(study, asked, frame, loc)
+    except QuaverError as error:
+        plugin = registry.load("measures", asked.use, where=study.source.where(*loc))
+        return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
+
+
 def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:
     """The measures of how the answers were read (see `quaver.auditing`)."""
-    evaluators = study.plugins.evaluators().items()
-    stated = [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+    stated = stated_evaluators(study)
     return [measurement(study, one, frame) for one in audited(frame, study.factors, stated)]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, cast
 
 import polars as pl
 
 from quaver.design.experiment import Experiment
+from quaver.errors import QuaverError
 from quaver.measure import Measure
 from quaver.measure.answer_quality import answer_quality
 from quaver.measure.baselines import baseline
@@ -127,24 +129,27 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     if frame.is_empty():
         return []
     first = str(frame["evaluator"][0])
-    curves = [found for one in measurements if one.measure == "ece" for found in _coarser(one, frame)]
+    found: list[Estimate] = []
+    for one in measurements:
+        if one.measure == "ece":
+            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
+                found += _coarser(one, frame)
     once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
     for one in measurements:
         if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
             once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
     asked = list(once.values())
     if not asked:
-        return curves
+        return found
     frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
     few = _sample(frame, seed)
-    found = curves
+    plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
     for one in asked:
-        found += _classes(one, frame)
-        found += _spread(one, frame)
-        found += _predictors(one, few)
-    pair = [[e for one in asked if one.measure == name for e in _plain(one, frame)] for name in _OF]
-    if all(pair):
-        found.append(sensitivity_with_consistency(*pair))
+        with suppress(QuaverError):
+            found += [*_classes(one, frame), *_spread(one, frame), *_predictors(one, few)]
+            plain[one.measure] += _plain(one, frame)
+    if all(plain.values()):
+        found.append(sensitivity_with_consistency(*plain.values()))
     return found
 
 

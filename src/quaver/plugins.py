@@ -12,7 +12,7 @@ import polars as pl
 from quaver import registry
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.study_file import Source, bind, read_part
-from quaver.errors import SpecError, Unavailable, UnknownName
+from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
 from quaver.measure import Measure
 from quaver.measure.originals import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.models import Model
@@ -36,6 +36,7 @@ class Measurement(NamedTuple):
         flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
         only: The values that annotations need to take part, by column.
         named: What tells it from the study's other estimates of this measure, for their cells.
+        failed: What is wrong with how it is asked for; None where nothing is.
     """
 
     measure: str
@@ -45,6 +46,18 @@ class Measurement(NamedTuple):
     flagged: Literal["with", "without", "both"] = "with"
     only: Mapping[str, Sequence[str]] = {}
     named: Mapping[str, str] = {}
+    failed: QuaverError | None = None
+
+    def or_why(self, frame: pl.DataFrame) -> list[Estimate]:
+        """The estimates; where the measure fails, one that says why there are none."""
+        try:
+            return self.of(frame)
+        except QuaverError as error:
+            told = [error.problem, error.found and f"({error.found})", error.fix and f"- {error.fix}"]
+            why = " ".join(part for part in told if part)
+        except Exception as error:  # of a measure that somebody else wrote
+            why = f"{type(error).__name__}: {error}"
+        return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
 
     def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
         """The estimates; of no annotations, one that is undefined.
@@ -52,7 +65,12 @@ class Measurement(NamedTuple):
         Args:
             frame: The annotations.
             **other: Options in place of the study's.
+
+        Raises:
+            QuaverError: It cannot be measured as it is asked for.
         """
+        if self.failed is not None:
+            raise self.failed
         if self.evaluator is not None:
             frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
         for column, values in self.only.items():

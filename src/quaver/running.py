@@ -14,13 +14,14 @@ from quaver.collect.noise import Noise, engine_noise
 from quaver.collect.progress import Outcome, Progress
 from quaver.collect.sole_writer import sole_writer
 from quaver.collecting import Collecting, reused_folders
-from quaver.design.spec import UntilSpec
+from quaver.design.spec import MeasureSpec, UntilSpec
 from quaver.errors import QuaverError
 from quaver.measuring import asked_until, measurement
 from quaver.models import Probed
 from quaver.models.fit import needs_of
 from quaver.prices import check_money
 from quaver.records import ANNOTATION_COLUMNS, Request
+from quaver.rehearsing import rehearse
 from quaver.resolved import Resolved
 from quaver.rounds import Design, Part, Round, RoundsDocument, collect_in_rounds, together, widest
 
@@ -37,11 +38,16 @@ def check(study: Resolved) -> None:
     study.conclusions.check()
     check_money(study.prices, study.spec, study.source)
     reused_folders(study.spec, study.source)
+    asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
+        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+    ]
     if study.spec.until is not None:
-        asked = asked_until(study, study.spec.until)
-        study.plugins.measure(asked, ("until",))
+        until = asked_until(study, study.spec.until)
+        study.plugins.measure(until, ("until",))
         columns = [*ANNOTATION_COLUMNS, *study.factors, *study.spec.items.groups]
-        study.plugins.check_names(asked, columns, list(study.plugins.evaluators()), ("until",))
+        study.plugins.check_names(until, columns, list(study.plugins.evaluators()), ("until",))
+        asked.append((("until",), until))
+    rehearse(study, asked)
 
 
 def run(

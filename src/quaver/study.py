@@ -25,11 +25,19 @@ from quaver.concluding import concluded_about
 from quaver.design.edits import Edit
 from quaver.design.experiment import Experiment
 from quaver.design.small import write_small
-from quaver.design.spec import MeasureSpec, StudySpec
-from quaver.design.study_file import Source, read_part, read_study
+from quaver.design.spec import StudySpec
+from quaver.design.study_file import Source, read_study
 from quaver.errors import QuaverError
 from quaver.forecast import Forecast, forecast, forecast_of_wordings
-from quaver.measuring import audit, measurement, measurements, sizes, with_something_to_read
+from quaver.measuring import (
+    audit,
+    measurement,
+    measurements,
+    measures_of,
+    sizes,
+    told_apart,
+    with_something_to_read,
+)
 from quaver.models import Model
 from quaver.notebook import Estimates
 from quaver.outgoing import check_outgoing, written_report
@@ -410,7 +418,9 @@ class Study:
 
         Args:
             name: A registered measure, such as ``inter_pss``.
-            **options: ``by``, ``evaluator`` and the measure's own, as the study file takes them.
+            **options: ``by``, ``evaluator`` and the measure's own, as the study file takes them. Those that
+                the study file gives this measure hold for what is not given here; where it names the measure
+                more than once, it is measured as often.
 
         Returns:
             An estimate for each cell.
@@ -421,8 +431,8 @@ class Study:
             MeasureError: The annotations do not allow it.
         """
         frame = self.measurable()
-        asked = read_part(MeasureSpec, {**options, "use": name}, Source(None, {}), ("measure",))
-        return Estimates(measurement(self._resolved, asked, frame).of(frame))
+        asked = [measurement(self._resolved, one, frame) for one in measures_of(self.spec, name, options)]
+        return Estimates(found for one in told_apart(asked) for found in one.of(frame))
 
     @guarded
     def estimates(self, names: str | Sequence[str] | None = None) -> Estimates:
@@ -432,19 +442,20 @@ class Study:
             names: Only these, or this one; one that the file does not name is taken with its defaults.
 
         Returns:
-            The estimates of each measure, in the file's order.
+            The estimates of each measure, in the file's order. One that cannot be taken is undefined, and
+            says why; ``measure`` raises it.
 
         Raises:
             StoreError: Nothing is stored yet.
             UnknownName: No measure of that name is registered.
         """
         frame = self.measurable()
-        return Estimates(one for asked in self.measurements(names, frame) for one in asked.of(frame))
+        return Estimates(one for asked in self.measurements(names, frame) for one in asked.or_why(frame))
 
     def audit(self) -> Estimates:
         """How the answers were read, whatever the study's file asks for (see `quaver.auditing`)."""
         frame = self.measurable()
-        return Estimates(found for one in audit(self._resolved, frame) for found in one.of(frame))
+        return Estimates(found for one in audit(self._resolved, frame) for found in one.or_why(frame))
 
     def pictured(self) -> Estimates:
         """What the report's charts show beyond what the file asks for (see `quaver.picturing`)."""

@@ -1,0 +1,154 @@
+"""What a measure names and the study does not have is found before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import ITEMS
+
+import quaver
+from quaver.errors import QuaverError
+
+BASE: dict[str, Any] = {
+    "task": {"labels": ["positive", "negative"]},
+    "items": {
+        "source": "items.csv",
+        "id": "id",
+        "text": "{{ text }}",
+        "gold": "truth",
+        "groups": ["truth"],
+    },
+    "prompt": {"instruction": "Is this positive or negative?"},
+    "variants": [
+        {"use": "wordings", "texts": {"curt": "Positive?"}},
+        {"use": "label_order", "orders": "reversed"},
+    ],
+    "models": [{"name": "fake", "use": "function"}, {"name": "other", "use": "function"}],
+    "decoding": {"cold": {"temperature": 0}, "hot": {"temperature": 1}},
+    "repeats": 2,
+    "evaluators": [{"use": "first_label"}, {"use": "exact", "name": "strict"}],
+}
+
+
+def opened(folder: Path, *measures: dict[str, Any], **changes: Any) -> quaver.Study:
+    (folder / "items.csv").write_text(ITEMS)
+    study = {**BASE, "measures": list(measures), **changes}
+    study["items"] = {**study["items"], "source": str(folder / "items.csv")}
+
+    def annotate(text: str, prompt: str) -> str:
+        return "positive" if len(text + prompt) % 3 else "negative"
+
+    return quaver.Study.open(
+        study, folder=folder / "out", functions=dict.fromkeys(["fake", "other"], annotate)
+    )
+
+
+WRONG: list[dict[str, Any]] = [
+    {"use": "evaluator_flips", "first": "frist"},
+    {"use": "evaluator_flips", "second": "frist"},
+    {"use": "recovered_share", "variant": "curtt"},
+    {"use": "recovered_share", "second": "exact"},  # it has another name here
+    {"use": "readiness", "token": "nobody"},
+    {"use": "readiness", "thresholds": {"nothing": 0.5}},
+    {"use": "differences", "between": "wordding"},
+    {"use": "differences", "between": "model", "reference": "nobody"},
+    {"use": "differences", "between": "wording", "reference": "curtt"},
+    {"use": "distribution_shift", "reference": "curtt"},
+    {"use": "factor_effects", "factors": ["wordding"]},
+    {"use": "factor_effects", "reference": {"wording": "curtt"}},
+    {"use": "factor_effects", "interactions": [["wording", "formt"]]},
+    {"use": "mixed_effects", "formula": "correct ~ wordding"},
+    {"use": "original_agreement", "original": "curtt"},
+    {"use": "coder_agreement", "coders": ["anna"]},
+    {"use": "inter_pss", "view": "balanced", "across": "wordding"},
+    {"use": "spread", "variants": ["curtt"]},
+    {"use": "accuracy", "group": "party"},
+    {"use": "accuracy", "columns": {"label": "coded"}},
+    {"use": "accuracy", "by": ["wordding"]},
+    {"use": "accuracy", "evaluator": "frist"},
+    {"use": "accuracy", "only": {"wordding": "curt"}},
+    {"use": "accuracy", "only": {"wording": "curtt"}},
+    {"use": "accuracy", "only": {"model": "nobody"}},
+    {"use": "accuracy", "only": {"decoding": ["hot", "tepid"]}},
+    {"use": "accuracy", "only": {"evaluator": "nobody"}},
+    {"use": "accuracy", "only": {"truth": "sad"}},
+    {"use": "accuracy", "only": {"label": "sad"}},
+    {"use": "accuracy", "only": {"item": "z"}},
+]
+
+
+@pytest.mark.parametrize("measure", WRONG, ids=[str(list(one.items())[:3]) for one in WRONG])
+def test_a_name_that_the_study_does_not_have(measure: dict[str, Any], tmp_path: Path) -> None:
+    study = opened(tmp_path, {"use": "accuracy"}, measure)
+    for look in (study.plan, study.run):
+        with pytest.raises(QuaverError) as caught:
+            look()
+        assert str(caught.value).startswith("measures[1]")
+    assert not (tmp_path / "out" / "responses.db").exists() or study.status()[0].answered == 0
+
+
+RIGHT: list[dict[str, Any]] = [
+    {"use": "evaluator_flips", "first": "strict"},
+    {"use": "recovered_share", "second": "strict"},
+    {"use": "differences", "between": "model", "reference": "other"},
+    {"use": "factor_effects", "factors": ["wording", "decoding"], "reference": {"wording": "curt"}},
+    {"use": "mixed_effects", "formula": "correct ~ wording * decoding"},
+    {"use": "accuracy", "only": {"wording": "curt", "decoding": ["hot", "cold"], "truth": "positive"}},
+    {"use": "accuracy", "group": "truth", "by": ["wording", "truth"]},
+    {"use": "inter_pss", "view": "balanced", "across": "wording"},
+    {"use": "intra_pss_subsamples", "shares": [0.5]},
+    {"use": "expected_intra_pss"},
+    {"use": "generalizability"},
+    {"use": "verbal_calibration"},
+    {"use": "ece_shift"},
+]
+
+
+@pytest.mark.parametrize("measure", RIGHT, ids=[str(list(one.items())[:2]) for one in RIGHT])
+def test_names_that_it_has(measure: dict[str, Any], tmp_path: Path) -> None:
+    opened(tmp_path, measure).plan()
+
+
+def test_the_measure_that_ends_a_collection_is_looked_at_too(tmp_path: Path) -> None:
+    until = {"measure": "accuracy", "width": 0.1, "options": {"group": "party"}}
+    with pytest.raises(QuaverError, match=r"until.*party"):
+        opened(tmp_path, until=until).run()
+
+
+@pytest.mark.parametrize("measure", [WRONG[0], WRONG[10], {"use": "accuracy", "by": ["wordding"]}])
+def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: Path) -> None:
+    opened(tmp_path, {"use": "accuracy"}).run()
+    study = opened(tmp_path, measure, {"use": "accuracy", "evaluator": "strict"})  # edited since
+    failed, *others = study.estimates()
+    assert (failed.measure, failed.value) == (measure["use"], None)
+    assert str(failed.reason).startswith("not measured: unknown ")
+    assert len(others) == 16
+    assert all(one.value is not None for one in others)
+    assert study.report().exists()
+    with pytest.raises(QuaverError, match="unknown"):
+        study.measure(measure["use"])
+
+
+def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
+    asked = {"use": "differences", "between": "model", "reference": "other", "only": {"decoding": "hot"}}
+    study = opened(
+        tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["wording"]}
+    )
+    study.run()
+    assert study.measure("differences") == study.estimates("differences")
+    assert {"model", "reference"} & set(study.measure("differences")[0].cell)
+    given = study.measure("differences", reference="fake")
+    assert given != study.measure("differences")
+    assert len(given) == len(study.measure("differences"))
+    assert study.measure("accuracy") == study.estimates("accuracy")
+    assert {name for one in study.measure("accuracy") for name in one.cell} >= {"model", "wording"}
+    alone = study.measure("accuracy", by=["decoding"])
+    assert [one.cell["decoding"] for one in alone] == ["cold", "hot"] * 2
+
+
+def test_a_model_s_formula_is_not_dropped(tmp_path: Path) -> None:
+    study = opened(tmp_path, {"use": "mixed_effects", "formula": "correct ~ decoding", "by": ["model"]})
+    study.run()
+    assert all("correct ~ decoding" in one.method for one in study.measure("mixed_effects"))
