@@ -27,6 +27,8 @@ _LARGEST = 1e300
 _DEEPEST = 20
 """Levels of what a model says besides."""
 
+_ROWS: Final = (tuple, list)
+
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
 
@@ -135,15 +137,15 @@ def sound_tokens(places: object) -> tuple[Token, ...]:
     >>> sound_tokens([["a", -0.5, []], [None, -0.5, []]])
     ()
     """
-    if not isinstance(places, Sequence) or isinstance(places, str):
-        return ()
     found = []
-    for place in places:
-        if not isinstance(place, Sequence) or len(place) != len(Token._fields) or not _is_pair(place[:2]):
+    for place in _listed(places):
+        if not isinstance(place, _ROWS) or len(place) != len(Token._fields):
             return ()
-        text, logprob, top = place
-        pairs = [(utf8(pair[0]), pair[1]) for pair in _listed(top) if _is_pair(pair)]
-        found.append(Token(utf8(text), logprob, tuple(pairs)))
+        own, top = _pair(place[:2]), place[2]
+        if own is None:
+            return ()
+        pairs = [one for pair in _listed(top) if (one := _pair(pair)) is not None]
+        found.append(Token(*own, tuple(pairs)))
     return tuple(found)
 
 
@@ -160,18 +162,20 @@ def _failure(why: str) -> Response:
     return Response("", finish="error", error=why)
 
 
-def _is_pair(pair: object) -> bool:
-    """Whether it is a token and its log-probability."""
-    if not isinstance(pair, Sequence) or len(pair) != 2:
-        return False
+def _pair(pair: Any) -> tuple[str, float] | None:
+    """A token and its log-probability; None where it is anything else. Called a hundred times an answer."""
+    if not isinstance(pair, _ROWS) or len(pair) != 2:
+        return None
     text, logprob = pair
-    if isinstance(logprob, int) and not isinstance(logprob, bool):
-        return isinstance(text, str) and abs(logprob) < _LARGEST
-    return isinstance(text, str) and isinstance(logprob, float) and -math.inf <= logprob < math.inf
+    if not isinstance(logprob, float) and (type(logprob) is not int or abs(logprob) > _LARGEST):
+        return None
+    if not isinstance(text, str) or not -math.inf <= logprob < math.inf:  # NaN is neither
+        return None
+    return (text if text.isascii() else utf8(text)), logprob
 
 
 def _listed(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
+    return value if isinstance(value, _ROWS) else ()
 
 
 def _seconds(value: object) -> float | None:
