@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any
 
+from quaver.models.cores import spin_briefly
 from quaver.models.weights import find_weights
 
 NAME = "smollm2-135m-instruct"
@@ -15,7 +15,7 @@ SLOTS = 4
 
 def started(*, context: int = CONTEXT, slots: int = SLOTS) -> Any:
     """A server of one's own; it ends when it is let go of."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    spin_briefly()
     import xllamacpp
 
     flash = xllamacpp.llama_flash_attn_type

@@ -12,6 +12,7 @@ import pytest
 from tests.models.requests import TEXTS, ask, bits, one, request
 
 from quaver.errors import ModelError, Unavailable
+from quaver.models.cores import cores, waiting
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.weights import BUNDLED, find_weights
 from quaver.records import Message, Prompt, Request, Response
@@ -220,6 +221,26 @@ def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
     answer = json.loads(one(model, asked).text)
     assert list(answer) == ["why", "label"]
     assert answer["label"] in ("good", "so-so")
+
+
+@pytest.mark.parametrize("setting", ["repeatable", "fast"])
+def test_any_number_of_threads_gives_the_same_bits(setting: Any) -> None:
+    asked = [greedy(text, max_tokens=tokens) for text in TEXTS for tokens in (1, 6)]
+    asked += [request(text, repeats=range(3), temperature=1.5, max_tokens=4, seed=40) for text in TEXTS]
+    found = []
+    for threads in (1, 2, 3, None):
+        made = LlamaCpp(model=NAME, context=256, threads=threads, setting=setting)
+        made.prepare(3)
+        found.append([bits(responses) for responses in ask(made, *asked)])
+        made.close()
+    assert found[1:] == found[:1] * 3
+
+
+def test_provenance_has_the_threads_and_how_they_wait() -> None:
+    assert LlamaCpp(model=NAME, threads=3).provenance()["threads"] == 3
+    own = LlamaCpp(model=NAME).provenance()
+    assert own["threads"] == (cores() or "llama.cpp's choice")
+    assert own["threads_wait"] == waiting() != ""
 
 
 def test_identity_is_of_weights_and_what_changes_an_answer() -> None:

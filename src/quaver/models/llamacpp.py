@@ -10,7 +10,6 @@ cache.) ``fast`` leaves these out. ``quaver doctor`` measures what either does t
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from urllib.request import urlopen
 
 from quaver.errors import ModelError
 from quaver.models import Abilities, Answered
+from quaver.models.cores import cores, spin_briefly, waiting
 from quaver.models.weights import digest, find_weights
 from quaver.records import Message, Request, Response, Token
 
@@ -41,7 +41,7 @@ class LlamaCpp:
         setting: ``repeatable`` or ``fast``; see the module.
         context: Tokens of prompt and answer together; a longer item becomes an error response.
         slots: Repeats decoded side by side; by default as many as the study repeats, within memory.
-        threads: Of the processor; llama.cpp's choice by default.
+        threads: By default as many as there are cores. They do not change the answers.
 
     Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
@@ -72,7 +72,8 @@ class LlamaCpp:
     ) -> None:
         self._name = model
         self._path = find_weights(model)
-        self._setting, self._context, self._threads = setting, context, threads
+        self._setting, self._context = setting, context
+        self._threads = threads or cores()
         self._slots = slots
         self._wanted_slots = 1
         self._server: Any = None
@@ -98,6 +99,8 @@ class LlamaCpp:
             "context": self._context,
             "xllamacpp": version("xllamacpp"),
             "processor": xllamacpp.get_system_info().strip(),
+            "threads": self._threads or "llama.cpp's choice",
+            "threads_wait": waiting(),
         }
 
     def prepare(self, repeats: int) -> None:
@@ -204,8 +207,7 @@ class LlamaCpp:
         params.warmup = False
         params.verbosity = -1
         params.endpoint_slots = params.endpoint_props = False
-        if self._threads:
-            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads or -1
         try:
             self._server = xllamacpp.Server(params)
         except (RuntimeError, ValueError) as error:
@@ -228,12 +230,8 @@ class LlamaCpp:
 
 
 def _library() -> Any:
-    """The bindings, with threads that sleep while they wait for each other.
-
-    By default they spin, and where something else runs on one of the cores, every step then waits for
-    a whole time slice: on two busy cores the model is five times slower. Heeded when first imported.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    """The bindings, its threads waiting for each other as `quaver.models.cores` says."""
+    spin_briefly()
     import xllamacpp
 
     return xllamacpp
