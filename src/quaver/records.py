@@ -464,8 +464,11 @@ class Estimate:
         name = f"{self.measure} ({about})" if about else self.measure
         if self.value is None:
             return f"{name}: undefined, {self.reason}"
-        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        return f"{name}: {self.value:.3f}{interval}, {self.n} {self.unit}{'s' * (self.n != 1)}"
+        ends = [round(end, 3) + 0.0 for end in (self.low, self.high) if end is not None]  # no "-0.000"
+        interval = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if len(ends) == 2 else ""
+        return (
+            f"{name}: {round(self.value, 3) + 0.0:.3f}{interval}, {self.n} {self.unit}{'s' * (self.n != 1)}"
+        )
 
     def _repr_html_(self) -> str:
         """The same line, where a notebook shows it."""

@@ -21,7 +21,7 @@ def test_a_bare_study_says_what_is_missing(make: Any) -> None:
     rows = answered(study, raw=False)
     assert rows["How confidence was normalised"][0] == "not applicable"
     assert rows["The raw text of"][0] == "no"
-    assert rows["How many answers could"] == ("no", "add the measure compliance")
+    assert rows["How many answers have"] == ("no", "add the measure compliance")
     assert all(how for _, how in rows.values())
 
 
@@ -32,7 +32,7 @@ def test_what_is_there_is_told_with_where(make: Any) -> None:
     assert rows["How confidence was normalised"][0] == "in part"
     assert "10 bins" in rows["How confidence was normalised"][1]
     assert "responses.db" in rows["The raw text of"][1]
-    assert rows["How many answers could"][0] == "yes"
+    assert rows["How many answers have"][0] == "yes"
     assert rows["The evaluators’ exact rules,"][0] == "yes"
     study.estimates.append(Estimate("ece_shift", 0.1, n=8))
     assert answered(study)["How confidence was normalised"][0] == "yes"

@@ -21,7 +21,7 @@ Row = tuple[str | Markup, ...]
 
 
 def flips_table(results: Results) -> Table:
-    """For each two evaluators, a row a cell: what the second read otherwise, and accuracy by each."""
+    """For each two evaluators, a row a cell: what the second read differently, and accuracy by each."""
     rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
     for one in results.in_order(_of(results, "evaluator_flips")):
         kind = one.measure.removeprefix("evaluator_flips")
@@ -38,7 +38,7 @@ def flips_table(results: Results) -> Table:
         accuracy = [_share(of.get(kind), ends=kind == "_accuracy_gain") for kind in kinds]
         made.append((*_cells(flips, columns, results), _share(flips), *counts, *accuracy))
     headings = (
-        "read otherwise",
+        "read differently",
         *_FLIPS,
         "right by the first",
         "by the second",
@@ -126,7 +126,7 @@ def missing_table(results: Results) -> Table:
 
 
 def parse_rates_table(results: Results) -> Table:
-    """Where stated confidence could be read often enough to be measured."""
+    """Where stated confidence was found often enough to be measured."""
     every = results.in_order(_of(results, "verbal_calibration_parse_rate"))
     some = [one for one in every if one.value is not None]
     columns = _columns(some)

@@ -1,6 +1,6 @@
 """Why labels may be unstable: the probable causes, with what in a study speaks for and against each.
 
-The rules are few and stated. An answer is *unlike* where it differs from its item's commonest label
+The rules are few and stated. An answer is *unlike* where it differs from its item's most frequent label
 or has none (`records.Unlike`). Unlike answers count as concentrated where a fifth of the items (or variants)
 holds at least half of them; as spread where it holds at most a third. Nothing here proves a cause: it says
 where to look.
@@ -14,6 +14,7 @@ from math import ceil
 
 import polars as pl
 
+from quaver.printed import points as in_points
 from quaver.records import Estimate, Unlike
 from quaver.report.finding import STABLE, strongest_factor
 from quaver.report.numbers import printed
@@ -27,7 +28,7 @@ _FIFTH = 5
 _CONCENTRATED, _SPREAD = 0.5, 1 / 3
 _MOVES = 0.2
 _BETTER = 0.1
-"""Accuracy above that of always giving the commonest gold label."""
+"""Accuracy above that of always giving the most frequent gold label."""
 
 
 @dataclass(slots=True)
@@ -136,7 +137,7 @@ def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -
     ]
     if top is not None and spans and top not in ("decoding", "model"):
         span = spans[0].value or 0.0
-        said = f"by {top} alone a label’s share moves by {100 * span:.0f} points"
+        said = f"by {top} alone a label’s share moves by {in_points(span)}"
         (instruction.speaks_for if span >= _MOVES else instruction.against).append(said)
     if found.variants.height < 2:
         instruction.unknown.append("one prompt only: what another would give is not known")
@@ -225,7 +226,7 @@ def _by_accuracy(results: Results, model: Cause) -> None:
         return
     least, most = _ends(known)
     over = "" if len(known) == 1 else f" over {len(known)} conditions"
-    always = f"always giving the commonest gold label is right in {_percent(majority[0])}"
+    always = f"always giving the most frequent gold label is right in {_percent(majority[0])}"
     said = f"accuracy is {_between(_percent(least), _percent(most))}{over}; {always}"
     if most <= majority[0]:
         model.speaks_for.append(said)

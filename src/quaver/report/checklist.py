@@ -92,7 +92,7 @@ def _raw(raw_kept: bool) -> Row:
 
 
 def _parse_rates(results: Results) -> Row:
-    asked = "How many answers could be read, by cell"
+    asked = "How many answers have a label, by cell"
     cells = {tuple(one.cell.items()) for one in _defined(results, "compliance")}
     if not cells:
         return asked, "no", "add the measure compliance"

@@ -203,7 +203,8 @@ def _levels(results: Results, moved: Sequence[Estimate], first: bool) -> Figure 
         "level_shares",
         "finding" if first else "factors",
         title,
-        "A dot for each level, all else averaged, on its 95% interval; lowest and highest are named.",
+        "A dot for each level: the share of all answers, with or without a label, all else averaged, on its "
+        "95% interval; lowest and highest are named.",
         lambda **how: level_chart(results, moved, label, **how),
         [*shown, *(one for one in moved if one.measure in ("label_range", "variation"))],
         f"{title}: {'; '.join(told)}.",
@@ -242,7 +243,7 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
     some = results.of("compliance")
     if not any(one.value is not None for one in some):
         return None
-    title = "How many answers each evaluator could read"
+    title = "How many answers each evaluator gives a label"
     several = len({one.cell.get("evaluator") for one in some}) > 1
     panel = "evaluator" if several else None
     return Figure(

@@ -59,7 +59,7 @@ def worst_items_table(results: Results, found: Unlike | None, behind: Behind | N
         )
         for row in found.items.head(len(worst)).iter_rows(named=True)
     ]
-    columns = ("item", "text", "gold", "commonest label", "other answers", "answers", "without a label")
+    columns = ("item", "text", "gold", "most frequent label", "other answers", "answers", "without a label")
     left = found.items.filter(pl.col("unlike") > 0).height - len(worst)
     note = f"{left:,} more items have more than one label." if left else ""
     return Table(columns, tuple(rows), frozenset({4, 5, 6}), note, "worst-items")

@@ -52,8 +52,8 @@ def matrix_figure(results: Results) -> Figure | None:
         "consistency_distribution",
         "sensitivity",
         title,
-        f"A row and a column an item (up to {shown} a class, ordered by their commonest label); the darker, "
-        f"the more alike. Blocks are groups of items with labels of their own.{cut}",
+        f"A row and a column an item (up to {shown} a class, ordered by their most frequent label); "
+        f"the darker, the more alike. Blocks are groups of items with labels of their own.{cut}",
         partial(draw, Grid(squares, named=False, names=panels, headings=under)),
         some,
         f"{title}. {told}.",

@@ -1,4 +1,4 @@
-"""In which cells stated confidence could be read."""
+"""In which cells stated confidence was found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse_rate_figure(results: Results) -> Figure | None:
     rows = list(dict.fromkeys(square.row for square in squares))
     kept = set(rows[:_MOST_ROWS])
     threshold = float(every[0].details.get("threshold", 0.8))
-    title = "In how many answers the stated confidence could be read"
+    title = "In how many answers the stated confidence was found"
     cut = f" The first {_MOST_ROWS} of {len(rows)} rows are drawn." if len(rows) > _MOST_ROWS else ""
     return Figure(
         "parse-rates",

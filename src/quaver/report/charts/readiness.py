@@ -23,7 +23,7 @@ _NAMES = {
     "accuracy": "accuracy",
     "compliance": "valid answers",
     "spread": "spread of accuracy over prompts",
-    "flips": "read otherwise by another rule",
+    "flips": "read differently by another rule",
     "ece": "calibration error, tokens",
     "parse_rate": "stated confidence read",
     "stated_ece": "calibration error, stated",

@@ -173,9 +173,9 @@ def stability_chart(
 
 
 def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: Any) -> Any:
-    """Accuracy beside guessing and the commonest label. Options are those of `score_chart`."""
+    """Accuracy beside guessing and the most frequent label. Options are those of `score_chart`."""
     references = []
-    for key, text in (("chance", "dashed: guessing"), ("majority", "the commonest label")):
+    for key, text in (("chance", "dashed: guessing"), ("majority", "the most frequent label")):
         found = [one.details[key] for one in estimates if isinstance(one.details.get(key), float)]
         if found:
             middle = median(found)

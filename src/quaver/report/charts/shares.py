@@ -25,7 +25,7 @@ _MOST_SERIES = 3
 def shares_shown(results: Results, factor: str | None = None, model: str = "") -> list[Estimate]:
     """The estimates that the chart draws: label shares from the first evaluator.
 
-    Of several decodings, the first three. Labels beyond six are left to the CSV: those that are commonest
+    Of several decodings, the first three. Labels beyond six are left to the CSV: those that are most frequent
     somewhere are kept.
 
     Args:
@@ -112,7 +112,7 @@ def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
         ]
     else:
         if len(labels) > _MOST_LABELS:
-            told.append(f"the {_MOST_LABELS} commonest of {len(labels)} labels")
+            told.append(f"the {_MOST_LABELS} most frequent of {len(labels)} labels")
         if len(results.decodings) > _MOST_SERIES:
             told.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
     return f" Drawn are {' and '.join(told)}." if told else ""
