@@ -239,6 +239,9 @@ class Resolved:
                 else:
                     with sole_writer(self.folder):
                         self.place(store)
+            if self.fingerprint not in self._known_misasked(store):
+                with suppress(StoreError):  # it is looked for again where it cannot be kept
+                    self.note_misasked(store)
             yield store
 
     def place(self, store: Store) -> None:
@@ -284,10 +287,14 @@ class Resolved:
     def misasked(self, store: Store) -> int:
         """How many answers of the study were asked under other terms than their keys say.
 
-        Whoever writes the store keeps what was found; what comes in now has its terms beside it.
+        What was found is kept: whatever comes in now has its terms beside it.
         """
-        known = json.loads(store.noted("misasked") or "{}")
-        return int(known[self.fingerprint]) if self.fingerprint in known else len(self._misasked(store))
+        known = self._known_misasked(store).get(self.fingerprint)
+        return len(self._misasked(store)) if known is None else known
+
+    def _known_misasked(self, store: Store) -> dict[str, int]:
+        """How many there are by the study's fingerprint."""
+        return dict(json.loads(store.noted("misasked") or "{}"))
 
     def note_misasked(self, store: Store) -> None:
         """Keep how many there are."""

@@ -8,7 +8,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from quaver.boundary import sound_tokens, utf8
-from quaver.collect.tallies import REFILL, TALLIES, WRITTEN
+from quaver.collect.tallies import REMADE, TALLIES, WRITTEN
 from quaver.records import Message, Response
 from quaver.secrets import Keys, without_keys
 
@@ -75,7 +75,7 @@ CREATE VIEW IF NOT EXISTS answers AS
     + TALLIES
 )
 
-VERSION = 4
+VERSION = 5
 """Of the tables; a newer version is refused, an older one brought up to this."""
 
 CHANGES = {
@@ -92,14 +92,13 @@ ALTER TABLE conditions ADD COLUMN parent INTEGER;
     2: """
 ALTER TABLE responses ADD COLUMN terms INTEGER;
 DROP VIEW IF EXISTS answers;
-"""
-    + TALLIES
-    + REFILL,
+""",
     3: """
 ALTER TABLE responses ADD COLUMN checksum INTEGER;
 ALTER TABLE prompts ADD COLUMN checksum INTEGER;
 """
     + CHECKED,
+    4: REMADE,
 }
 """What brings the tables of a version to the next."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from quaver.meter import TOKENS_A_CHARACTER
 
-__all__ = ["KEY", "REFILL", "SUMS", "TALLIES", "WRITTEN"]
+__all__ = ["KEY", "REFILL", "REMADE", "SUMS", "TALLIES", "WRITTEN"]
 
 _SPEECHLESS = (
     "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
@@ -92,3 +92,15 @@ INSERT INTO tallies ({", ".join(KEY)}, {", ".join(SUMS)}, first, last)
         min(r.received), max(r.received) FROM responses r GROUP BY {", ".join(f"r.{name}" for name in KEY)};
 """
 """The sums made anew, from all responses."""
+
+REMADE = (
+    """
+DROP TRIGGER IF EXISTS response_added;
+DROP TRIGGER IF EXISTS response_replaced;
+DROP TRIGGER IF EXISTS response_removed;
+DROP TABLE IF EXISTS tallies;
+"""
+    + TALLIES
+    + REFILL
+)
+"""Table, triggers and sums made anew: the step to the next version where what is added up has changed."""
