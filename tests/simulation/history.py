@@ -64,6 +64,8 @@ class History:
         self._kept: Rows = {}
         self._elsewhere: Rows = {}
         self._owed: set[bytes] = set()
+        self._written: set[bytes] = set()
+        self._billed = 0
         self._kill_at = self._moments = 0
 
     def __str__(self) -> str:
@@ -96,7 +98,7 @@ class History:
         self._elsewhere = {key: row for key, row in self._rows().items() if row[0] != "error"}
         self._meant |= {key: meant for one in self.server.attempts for key, meant in one.asked}
         self.spec["reuse"] = [str(self.folder)]
-        self.folder, self._owed = own, set()
+        self.folder, self._owed, self._written = own, set(), set()
         self._say("another study is there", answers=len(self._elsewhere))
 
     def _edit(self) -> None:
@@ -124,8 +126,9 @@ class History:
         retry = self.draw.random() < 0.3
         asked: dict[str, Any] = {"retry_errors": retry}
         self.spec.pop("budget", None)
-        if self.draw.random() < 0.25:
-            self.spec["budget"] = {"calls": self.draw.randint(1, 40)}
+        if self.draw.random() < 0.4:
+            cap = self.draw.choice((("calls", 40), ("tokens", 3000)))
+            self.spec["budget"] = {cap[0]: self.draw.randint(1, cap[1])}
         if happens == "pilot":
             asked["requests"] = self.draw.randint(1, 4)
         if happens == "disk":
@@ -173,7 +176,7 @@ class History:
         counts, total = other.status()
         if counts.answered > total:
             raise Broken(f"{counts.answered} of {total} answered, while it runs")
-        if counts.unplaced and not self._kept:
+        if counts.unplaced and not self._kept and not self._owed:
             raise Broken(f"{counts.unplaced} stored answers fit no call, while it runs")
         other.standing()
         try:
@@ -221,7 +224,8 @@ class History:
         def written(store: Store, group: Sequence[Receipt]) -> Any:
             done = write(store, group)
             if not self.world.schedule.dead:
-                self._owed |= {key for one in group for key in _good(one)}
+                self._written |= {key for one in group for key in _good(one)}
+                self._owed |= self._written
             return done
 
         with patch.object(Writer, "keep", kept), patch.object(Store, "write", written):
@@ -261,6 +265,7 @@ class History:
         self._found = self._home / f"study-{self._number}"
         if self.folder.exists():
             if power:
+                self._owed &= self._written  # the spill is not synced
                 self.disk.after_power_cut(self.folder, self._found)
             else:
                 self.disk.after_kill(self.folder, self._found)
@@ -311,12 +316,23 @@ class History:
             raise Broken(f"{len(owed - set(rows))} answers that the process had are lost")
         if isinstance(ended, Outcome):
             self._owed -= set(rows)
-        cap = self.spec.get("budget", {}).get("calls")
-        if cap is not None:
-            new = {key for attempt in attempts for key in attempt.keys} - set(self._kept)
-            if new and len(new) + len(self._kept) > cap and len(new) > cap:
-                raise Broken(f"{len(new)} calls asked under a cap of {cap}")
+        self._check_caps(attempts)
+        self._billed += sum(one.tokens for one in attempts if not killed or set(one.keys) <= set(rows))
         self._kept = rows
+
+    def _check_caps(self, attempts: list[Attempt]) -> None:
+        """Nothing is asked or billed beyond the cap and what was in flight."""
+        caps = self.spec.get("budget", {})
+        new = {key for one in attempts for key in one.keys} - set(self._kept)
+        if new and len(new) > caps.get("calls", len(new)):
+            raise Broken(f"{len(new)} calls asked under a cap of {caps}")
+        if "tokens" in caps:
+            tried = sum(one.tokens for one in attempts if not one.keys)
+            at_once = sum(model["concurrency"] for model in self.spec["models"])
+            in_flight = at_once * max((one.tokens for one in attempts), default=0)
+            billed, room = sum(one.tokens for one in attempts), max(0, caps["tokens"] - self._billed)
+            if billed > room + tried + in_flight:
+                raise Broken(f"{billed} tokens billed where {room} were left, {in_flight} in flight")
 
     def _finish(self) -> None:
         """Let it end in peace; that must be what an undisturbed study ends in, and the end of asking."""
