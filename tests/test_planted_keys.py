@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.commands import here
-from tests.planted import KEY, PLACES, SERVED, VARIABLE, echoing, finds, write_planted
+from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, write_planted
 
 import quaver
 from quaver import secrets

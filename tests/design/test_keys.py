@@ -16,7 +16,7 @@ from quaver.design import keys
 from quaver.design.experiment import Experiment
 from quaver.design.follow_ups.verbal import Verbal
 from quaver.design.plan import Plan
-from quaver.records import Condition, Decoding, Item, Label, LabelSet, Request, Response, Variant
+from quaver.records import Condition, Decoding, Item, Label, LabelSet, Message, Request, Response, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 DRAWN = Decoding("drawn", temperature=0.7, seed=3)
@@ -106,6 +106,25 @@ DECIDING: Mapping[str, tuple[str, dict[str, Any]]] = {
 def test_what_decides_an_answer_is_in_its_key(name: str) -> None:
     golden, change = DECIDING[name]
     assert first(**change) == golden
+
+
+def test_who_says_what_decides_and_where_a_message_ends() -> None:
+    """Also where a message holds what stands between two of them."""
+    recipe = keys.RECIPES[keys.RECIPE]
+
+    def key(*messages: tuple[str, str]) -> bytes:
+        said = [Message(role, content) for role, content in messages]  # type: ignore[arg-type]
+        return recipe.call(recipe.request(recipe.condition("weights", "[]"), said, 0), 0)
+
+    made = [
+        key(("system", "a"), ("user", "b")),
+        key(("user", "a"), ("user", "b")),
+        key(("system", "ab"), ("user", "")),
+        key(("system", "auserb")),
+        key(("system", "a\x1fuser\x1fb")),
+        key(("system", "auser\x1f1\x1fb")),
+    ]
+    assert len(set(made)) == len(made)
 
 
 def test_every_one_of_these_keys_is_another() -> None:

@@ -1,0 +1,180 @@
+"""Plant faults and see that the tests find them: ``python -m tests.planted.run``, or only some, by name.
+
+Each fault of ``faults.yaml`` breaks one promise: in a copy of the source it replaces one text of one file.
+Each of the tests that it names must then fail; all of them hold without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from ruamel.yaml import YAML
+
+__all__ = ["ROOT", "Fault", "faults", "table"]
+
+ROOT = Path(__file__).parents[2]
+FAULTS = Path(__file__).with_name("faults.yaml")
+_LONGEST = 300
+"""Seconds after which the tests of a fault are ended; they take a few."""
+_HELD, _FAILED = 0, 1
+"""How pytest exits where all tests hold, and where some fail; whatever else goes wrong exits otherwise."""
+_FAILURE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault to plant.
+
+    Attributes:
+        stage: Where it is: ``asked``, ``paid``, ``stored`` and so on.
+        name: Its name.
+        breaks: What no longer holds, in words.
+        file: The file, below ``src/quaver``.
+        old: A text that stands there once.
+        new: What takes its place.
+        tests: Those that find it, each by its file and name.
+    """
+
+    stage: str
+    name: str
+    breaks: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def planted(self, source: str) -> str:
+        """A file's text with the fault.
+
+        Raises:
+            ValueError: What it replaces does not stand there exactly once.
+        """
+        if (times := source.count(self.old)) != 1:
+            raise ValueError(f"{self.name}: {self.file} holds this {times} times, not once:\n{self.old}")
+        return source.replace(self.old, self.new)
+
+
+class Finding(NamedTuple):
+    """What became of a planted fault.
+
+    Attributes:
+        fault: The fault.
+        why: Why it was not found; empty where every one of its tests failed.
+        seconds: How long its tests took.
+    """
+
+    fault: Fault
+    why: str
+    seconds: float
+
+
+def faults() -> list[Fault]:
+    """All of them, in their order."""
+    read: Mapping[str, Mapping[str, Mapping[str, str]]] = YAML(typ="safe").load(FAULTS)
+    return [
+        Fault(stage, name, one["breaks"], one["file"], one["old"], one["new"], tuple(one["tests"].split()))
+        for stage, some in read.items()
+        for name, one in some.items()
+    ]
+
+
+def table() -> str:
+    """The faults and what finds them, as the docs show it."""
+    rows = ["| planted fault | found by |", "| --- | --- |"]
+    for stage, some in groupby(faults(), key=lambda one: one.stage):
+        rows.append(f"| **{stage[:1].upper()}{stage[1:]}** | |")
+        rows += [f"| {one.breaks} | {', '.join(f'`{test}`' for test in one.tests)} |" for one in some]
+    return "\n".join(rows)
+
+
+def _pytest(source: Path, tests: Sequence[str], **more: str) -> tuple[int, str]:
+    """How pytest exits, and what it prints, with Quaver taken from a folder."""
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-rf"]
+    with tempfile.TemporaryDirectory() as scratch:
+        command += ["--tb=line", f"--basetemp={scratch}/tmp", *tests]
+        environment = os.environ | {"PYTHONPATH": str(source), "COLUMNS": "1000"} | more
+        try:
+            ended = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=None if len(tests) > 9 else _LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return -1, f"no end within {_LONGEST} seconds"
+    return ended.returncode, ended.stdout
+
+
+def find(fault: Fault) -> Finding:
+    """Plant a fault in a copy of the source and run its tests."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))  # what is compiled comes along
+        file = source / "quaver" / fault.file
+        file.write_text(fault.planted(file.read_text(encoding="utf-8")), encoding="utf-8")
+        code, told = _pytest(source, fault.tests, PYTHONDONTWRITEBYTECODE="1")
+    seconds = time.monotonic() - began
+    if code not in (_HELD, _FAILED):
+        return Finding(fault, f"the tests do not run (pytest exits with {code}):\n{told[-2000:]}", seconds)
+    failed = [found.partition("[")[0] for found in _FAILURE.findall(told)]
+    held = [test for test in fault.tests if test.partition("[")[0] not in failed]
+    return Finding(fault, f"still holds: {', '.join(held)}" if held else "", seconds)
+
+
+def _wanted(names: Sequence[str]) -> list[Fault]:
+    known = {one.name: one for one in faults()}
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            sys.exit(f"no fault is called {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only these faults")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once")
+    parser.add_argument("--table", action="store_true", help="only print the table that the docs show")
+    given = parser.parse_args()
+    if given.table:
+        print(table())
+        return 0
+    planted = _wanted(given.names)
+    began = time.monotonic()
+    code, told = _pytest(ROOT / "src", sorted({test for one in planted for test in one.tests}))
+    if code != _HELD:
+        print(f"the tests fail before anything is planted:\n{told[-4000:]}")
+        return 1
+    print(f"without a fault all tests hold ({time.monotonic() - began:.0f} s)", flush=True)
+    missed: list[Finding] = []
+    with ThreadPoolExecutor(max(1, given.jobs)) as pool:
+        for one in pool.map(find, planted):
+            missed += [one] if one.why else []
+            state = "MISSED" if one.why else "found "
+            print(f"{state} {one.seconds:5.1f} s  {one.fault.name}  {one.why}".rstrip(), flush=True)
+    print(
+        f"{len(planted) - len(missed)} of {len(planted)} planted faults were found, "
+        f"in {time.monotonic() - began:.0f} s"
+    )
+    return bool(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
