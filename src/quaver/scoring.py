@@ -13,6 +13,7 @@ from quaver.collect.store import Store
 from quaver.errors import QuaverError, StoreError
 from quaver.resolved import Resolved
 from quaver.score.annotate import Annotator, annotate
+from quaver.score.rules import mark_of_rules
 
 __all__ = ["kept_annotations", "rescore"]
 
@@ -85,9 +86,10 @@ def _readable(study: Resolved, of: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _mark(study: Resolved, store: Store) -> str:
-    """Changes with the calls, the stored answers and the study's evaluators."""
+    """Changes with the calls, the stored answers, the study's evaluators and the code of their rules."""
     told: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
     told.append([dict(variant.covariates) for variant in study.experiment.variants])
     told += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
+    told.append(mark_of_rules(study.plugins.evaluators().values()))
     text = json.dumps(told, sort_keys=True, default=str)
     return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"
