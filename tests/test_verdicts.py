@@ -261,3 +261,15 @@ def test_answers_that_were_cut_off_say_how_many_lost_their_label() -> None:
     assert (
         found["truncated_answers"].details["unlabelled"] == found["unlabelled_answers"].details["times"] > 0
     )
+
+
+def test_a_decoding_explains_no_flip_between_prompts() -> None:
+    """Prompts are compared within a decoding: what moves with it alone flips from no prompt to another."""
+    cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))
+    frame = pl.concat([cold, warm.with_columns(decoding=pl.lit("warm"))])
+    factors = ["wording", "decoding"]
+    found = [*answer_quality(frame, factors), *label_flips(frame, factors, labels=LABELS, seed=3)]
+    (one,) = verdicts(found)
+    assert (one.kind, one.factor) == ("flips without a direction", "")
+    clear = {shift.cell["factor"] for shift in one.shifts if shift.details["p_holm"] < 0.05}
+    assert clear == {"decoding"}

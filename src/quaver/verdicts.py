@@ -34,7 +34,7 @@ from typing import Final, Literal, get_args
 
 from quaver.records import Estimate
 
-__all__ = ["KINDS", "STEADY", "Issue", "Kind", "Quality", "Verdict", "quality", "verdicts"]
+__all__ = ["KINDS", "STEADY", "Issue", "Kind", "Quality", "Verdict", "beyond_chance", "quality", "verdicts"]
 
 Kind = Literal[
     "no answers",
@@ -106,7 +106,8 @@ class Verdict:
         kind: Of which kind (the table of the module's docstring).
         model: Whose labels; empty where there are no answers.
         evidence: The estimates that it was judged from, by measure; those without a value say why.
-        factor: The factor that moves a label's share furthest, where one does beyond chance; else empty.
+        factor: The factor of the prompt that moves a label's share furthest, where one does beyond chance;
+            else empty. Prompts are compared within a decoding, which so explains no flip between them.
         shifts: How far each factor moves the share of a label.
     """
 
@@ -166,8 +167,8 @@ def verdicts(estimates: Sequence[Estimate]) -> tuple[Verdict, ...]:
 def _verdict(model: str, own: Sequence[Estimate]) -> Verdict:
     evidence = {one.measure: one for one in own if one.measure in _EVIDENCE}
     shifts = tuple(one for one in own if one.measure == "label_shift" and one.value is not None)
-    beyond = [one for one in shifts if one.details.get("p_holm", 1.0) < _CHANCE]
-    top = max(beyond, key=_excess, default=None)
+    asked = [one for one in shifts if beyond_chance(one) and one.cell["factor"] != "decoding"]
+    top = max(asked, key=_excess, default=None)
     kind = _stopped(evidence) or _judged(evidence, top)
     return Verdict(kind, model, evidence, "" if top is None else top.cell["factor"], shifts)
 
@@ -207,6 +208,11 @@ def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
     if top is not None and top.details["directed"] >= _HALF:
         return "follows the prompt"
     return "flips without a direction"
+
+
+def beyond_chance(shift: Estimate) -> bool:
+    """Whether a factor moves the share of a label further than its levels would by chance."""
+    return float(shift.details.get("p_holm", 1.0)) < _CHANCE
 
 
 def _excess(one: Estimate) -> float:

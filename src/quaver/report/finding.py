@@ -15,7 +15,7 @@ from quaver.report.carrying import carrying, named, readiness_headline, readines
 from quaver.report.numbers import number, points, value_and_interval
 from quaver.report.results import Results
 from quaver.verdicts import STEADY as STABLE
-from quaver.verdicts import Quality, Verdict, quality, verdicts
+from quaver.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
 
 __all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
 
@@ -184,7 +184,8 @@ def _flips(one: Verdict) -> list[Markup]:
 
 def _shifts(results: Results, one: Verdict) -> list[Markup]:
     """Which way the labels move, or that they move in none."""
-    top = one.shift
+    clear = [shift for shift in one.shifts if beyond_chance(shift)]
+    top = one.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
     if top is None:
         known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
         if known is None or not known.value or "floor_high" not in known.details:
@@ -197,15 +198,15 @@ def _shifts(results: Results, one: Verdict) -> list[Markup]:
         return [said.format(*ends)]
     shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
     levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
-    label = named(results, top.cell["label"])
+    factor, label = top.cell["factor"], named(results, top.cell["label"])
     if len(levels) > _LISTED:
         said = Markup("By {}, the share of {} among the labels runs from {} to {}")
-        told = said.format(one.factor, label, levels[0], levels[-1])
+        told = said.format(factor, label, levels[0], levels[-1])
     else:
         said = Markup("By {}, the share of {} among the labels is {} and {}")
-        told = said.format(one.factor, label, Markup(", ").join(levels[:-1]), levels[-1])
+        told = said.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
     told += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
-    others = [s for s in one.shifts if s is not top and s.details.get("p_holm", 1.0) < 0.05]
+    others = [shift for shift in clear if shift is not top]
     if others:
         each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
         told += Markup(" Beyond chance, too: {}.").format(Markup(", ").join(each))
