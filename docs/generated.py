@@ -24,6 +24,7 @@ GIVEN = (
     "quaver.forecast.Forecast",
     "quaver.standing.Standing",
     "quaver.collect.progress.Outcome",
+    "quaver.repairing.Repaired",
     "quaver.sizing.Sizing",
     "quaver.bounds.Judgement",
     "quaver.verifying.Verification",

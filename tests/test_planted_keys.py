@@ -25,6 +25,8 @@ COMMANDS = (
     ("status", "study.yaml"),
     ("measure", "study.yaml", "accuracy", "--json"),
     ("report", "study.yaml"),
+    ("report", "study.yaml", "--to", "elsewhere"),
+    ("repair", "study.yaml"),
     ("export", "study.yaml", "out.jsonl"),
     ("export", "study.yaml", "out.csv"),
     ("export", "study.yaml", "out.parquet"),
@@ -146,7 +148,9 @@ def test_an_answer_of_a_function_is_stored_without_it(study: quaver.Study, tmp_p
 
 def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "responses.db")) as db, db:
-        db.execute("UPDATE responses SET text = ? WHERE id = 3", (f"negative {KEY}",))
+        # As a version of Quaver stored it that had no checksums.
+        sql = "UPDATE responses SET text = ?, checksum = NULL WHERE id = 3"
+        db.execute(sql, (f"negative {KEY}",))
     for write in (
         lambda: study.export(tmp_path / "a.jsonl"),
         lambda: study.export(tmp_path / "a.parquet"),

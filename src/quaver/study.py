@@ -43,6 +43,7 @@ from quaver.notebook import Estimates
 from quaver.outgoing import check_outgoing, written_report
 from quaver.plugins import Annotate, Measurement
 from quaver.prices import COMPARED, prices_of
+from quaver.repairing import Repaired, repair
 from quaver.resolved import Resolved
 from quaver.rewording import (
     export_wordings,
@@ -342,6 +343,17 @@ class Study:
     def known_noise(self) -> dict[str, list[dict[str, Any]]]:
         """The engines' own noise by model, as it was measured; empty where it was not."""
         return self._files.read_noise()
+
+    def repair(self) -> Repaired:
+        """Put a damaged store right; what cannot be read any more is asked again by the next run.
+
+        Returns:
+            What was saved and lost, and where the damaged file is kept.
+
+        Raises:
+            StoreError: Nothing is stored, nothing of it can be read, or another process collects.
+        """
+        return repair(self._resolved)
 
     # ---------------------------------------------------------------------- score
 

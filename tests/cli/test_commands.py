@@ -106,7 +106,19 @@ def test_the_version_is_told(tmp_path: Path, command: Command) -> None:
 def test_help_names_every_command(tmp_path: Path) -> None:
     done = quaver(tmp_path, "--help")
     assert done.returncode == 0
-    names = ("init", "plan", "run", "status", "rescore", "measure", "report", "doctor", "demo", "schema")
+    names = (
+        "init",
+        "plan",
+        "run",
+        "status",
+        "rescore",
+        "measure",
+        "report",
+        "repair",
+        "doctor",
+        "demo",
+        "schema",
+    )
     assert [name for name in names if f"\n  {name} " not in done.stdout] == []
     script = Path(sys.executable).with_name("quaver")
     assert subprocess.run([script, "--help"], capture_output=True, check=True, env=environment()).stdout

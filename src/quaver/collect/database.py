@@ -187,14 +187,14 @@ class Database:
             with self._translated(), self._transaction():
                 write()
 
-    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]], each: int = _ROWS) -> None:
         """Insert rows in place of ``{rows}``, many with one statement.
 
         Python's lock is let go of once a statement: with a statement a row, writing and asking take turns
         at it for longer than either works.
         """
         unread = iter(rows)
-        while part := list(islice(unread, _ROWS)):
+        while part := list(islice(unread, each)):
             marks = f"({','.join('?' * len(part[0]))})"
             self._db.execute(sql.format(rows=",".join([marks] * len(part))), list(chain(*part)))
 
