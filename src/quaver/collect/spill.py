@@ -120,12 +120,14 @@ class Spill:
         self._file, self._size = file, len(lines)
 
     def close(self) -> None:
-        """Let go of the file; remove it where all of it is in the database."""
+        """Let go of the file; remove it where all of it is in the database, else see it onto the disk."""
         with self._adding:
-            os.close(self._file)
-            if not self._lines:
-                with suppress(OSError):
+            with suppress(OSError):
+                if self._lines:
+                    os.fsync(self._file)
+                else:
                     self._path.unlink(missing_ok=True)
+            os.close(self._file)
 
 
 def _writing_at_once() -> Callable[[int, bytes], int]:
