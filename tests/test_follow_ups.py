@@ -151,3 +151,11 @@ def test_reading_what_was_never_asked_is_an_error(tmp_path: Path) -> None:
     study.run()
     with pytest.raises(StoreError, match="calls that this study has not made"):
         study.rescore(["constrained"])
+
+
+def test_stated_confidence_repairs_no_gap_unless_it_is_named(study: Study) -> None:
+    for measure in ("recovered_share", "evaluator_flips"):
+        seconds = {one.cell.get("second") for one in study.measure(measure, resamples=0)}
+        assert seconds == {"constrained", "logprob"}
+        named = study.measure(measure, second="decimal", resamples=0)
+        assert {one.cell.get("second") for one in named} == {"decimal"}

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from quaver.archive import Opened, extract
-from quaver.bundle_parts import frame_in, items_in, lock_in
+from quaver.bundle_parts import frame_in, items_in, lock_in, places_in
 from quaver.collect.ledger import Entry
 from quaver.collect.sound import check_cells, check_places, make_sound
 from quaver.collect.store import Store
@@ -39,6 +39,7 @@ class Packed(Resolved):
         super().__init__(spec, source, folder, {})
         self._digest = digest
         self._lock = lock_in(folder)
+        self.withheld = len(places_in(folder))
         self._is_sound = False
 
     @cached_property

@@ -91,23 +91,23 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
     return written
 
 
-def raw_answers(store: Store, experiment: Experiment, items: Collection[str]) -> pl.DataFrame:
+def raw_answers(store: Store, experiment: Experiment, items: Collection[str] | None = None) -> pl.DataFrame:
     """The answers to some items as they came, without those to follow-ups.
 
     Args:
         store: The study's answers.
         experiment: The study's design.
-        items: Their ids.
+        items: Their ids; every item if left out.
 
     Returns:
         ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
     """
-    places = [at for at, item in enumerate(experiment.items) if item.id in items]
-    own = [at for at, one in enumerate(experiment.conditions) if not one.follow_up]
+    places = [at for at, item in enumerate(experiment.items) if items is not None and item.id in items]
+    own = {at for at, one in enumerate(experiment.conditions) if not one.follow_up}
     sql = "SELECT c.condition, c.item, c.repeat, r.text FROM calls c JOIN responses r ON r.id = c.response"
-    marks = ", ".join("?" * len(places))
+    some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
     with store.reading() as reader:
-        found = reader.execute(f"{sql} WHERE c.item IN ({marks}) ORDER BY c.response", places).fetchall()
+        found = reader.execute(f"{sql}{some} ORDER BY c.response", places).fetchall()
     rows = []
     for at, item, repeat, output in found:
         if at in own:

@@ -13,9 +13,10 @@ from quaver.auditing import audited
 from quaver.concluding import CONCLUSIONS
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.study_file import Source, read_part
-from quaver.errors import QuaverError
-from quaver.measure import Measure, compared_by
+from quaver.errors import QuaverError, StoreError
+from quaver.measure import OUTPUT, Measure, compared_by, reads_outputs
 from quaver.plugins import Measurement
+from quaver.records import Estimate
 from quaver.resolved import Resolved
 from quaver.seeds import derive
 from quaver.sizing import Sizing, assumed_sizes, measured_sizes
@@ -26,7 +27,9 @@ __all__ = [
     "measurement",
     "measurements",
     "measures_of",
+    "seen_by",
     "sizes",
+    "taken",
     "told_apart",
     "with_something_to_read",
 ]
@@ -177,6 +180,47 @@ def _or_failed(
     except QuaverError as error:
         plugin = registry.load("measures", asked.use, where=study.source.where(*loc))
         return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
+
+
+def taken(study: Resolved, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """The estimates of a measure; where it fails, one that says why there are none.
+
+    Args:
+        study: The study.
+        one: The measure.
+        frame: The annotations.
+    """
+    try:
+        frame = seen_by(study, one, frame)
+    except QuaverError as error:
+        one = one._replace(failed=error)
+    return one.or_why(frame)
+
+
+def seen_by(study: Resolved, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations that a measure is taken of; if it reads them, with the answers as they were written.
+
+    Raises:
+        StoreError: Some answers were withheld from a bundle.
+    """
+    if not reads_outputs(one.plugin) or not study.files.responses.exists():
+        return frame
+    if study.withheld:
+        raise StoreError(
+            "answers that quote an item were left out of this bundle",
+            where=str(study.folder),
+            found=f"{study.withheld:,} withheld",
+            fix="a bundle with the texts has them",
+        )
+    from quaver.export import raw_answers
+
+    with study.answers() as store:
+        answers = raw_answers(store, study.experiment)
+    keys = [name for name in answers.columns if name != OUTPUT]
+    answers = answers.with_columns(pl.col(name).cast(frame.schema[name]) for name in keys)
+    failed = pl.col("status").cast(pl.String) == "error"
+    output = pl.when(~failed).then(pl.col(OUTPUT)).alias(OUTPUT)
+    return frame.join(answers, on=keys, how="left", maintain_order="left").with_columns(output)
 
 
 def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:

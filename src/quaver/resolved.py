@@ -61,6 +61,9 @@ class Resolved:
         self.spec = self.plugins.with_follow_ups()
         self.source, self.folder, self.files = source, folder, StudyFolder(folder)
 
+        self.withheld = 0
+        """Answers that a bundle was packed without."""
+
     # --------------------------------------------------------------------- design
 
     @cached_property

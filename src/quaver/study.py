@@ -34,7 +34,9 @@ from quaver.measuring import (
     measurement,
     measurements,
     measures_of,
+    seen_by,
     sizes,
+    taken,
     told_apart,
     with_something_to_read,
 )
@@ -444,7 +446,9 @@ class Study:
         """
         frame = self.measurable()
         asked = [measurement(self._resolved, one, frame) for one in measures_of(self.spec, name, options)]
-        return Estimates(found for one in told_apart(asked) for found in one.of(frame))
+        return Estimates(
+            found for one in told_apart(asked) for found in one.of(seen_by(self._resolved, one, frame))
+        )
 
     @guarded
     def estimates(self, names: str | Sequence[str] | None = None) -> Estimates:
@@ -462,7 +466,9 @@ class Study:
             UnknownName: No measure of that name is registered.
         """
         frame = self.measurable()
-        return Estimates(one for asked in self.measurements(names, frame) for one in asked.or_why(frame))
+        return Estimates(
+            found for one in self.measurements(names, frame) for found in taken(self._resolved, one, frame)
+        )
 
     def audit(self) -> Estimates:
         """How the answers were read, whatever the study's file asks for (see `quaver.auditing`)."""

@@ -69,3 +69,19 @@ def test_the_majority_baseline():
 def test_without_gold_it_is_undefined():
     found = f1(frame_of([None, None], ["a", "b"]))
     assert [one.reason for one in found] == ["no gold labels"] * 2
+
+
+def test_the_unanswered_as_a_class_of_their_own():
+    """As scikit-learn counts a class N/A; the micro-F1 is then accuracy, and the macro-F1 knows the class."""
+    gold, given = list("aabbcc"), ["a", None, "b", "b", None, "a"]
+    frame = pl.DataFrame({"item": range(6), "label": given, "gold": gold})
+    macro, micro, *each = f1(frame, missing="category")
+    assert micro.value == pytest.approx(3 / 6)
+    # a: 1 right of 2 given and 2 gold; b: 2 of 2 and 2; c: none of 0 and 2; N/A: none of 2 and 0.
+    assert [one.value for one in each] == pytest.approx([1 / 2, 1.0, 0.0, 0.0])
+    assert macro.value == pytest.approx((1 / 2 + 1 + 0 + 0) / 4)
+    assert each[-1].cell["label"] == "no label"
+    assert "class of their own" in micro.method
+    assert micro.low is None or micro.low <= micro.value <= micro.high
+    whole = frame.with_columns(label=pl.col("label").fill_null("a"))
+    assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]

@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from quaver.errors import MeasureError
 from quaver.measure.correctness import accuracy
 from quaver.measure.shares import distinct_annotations, label_shares
 from quaver.records import Label, LabelSet
@@ -51,3 +52,21 @@ def test_accuracy_beside_what_guessing_gives():
     assert wrong.details["left_out"] == left.value
     assert wrong.details["chance"] == pytest.approx(1 / 3)
     assert (wrong.details["majority"], wrong.details["majority_label"]) == (pytest.approx(2 / 3), "a")
+
+
+def test_distinct_annotations_are_the_answers_as_they_were_written():
+    """As in the paper's figure: four strings, of which an evaluator makes two labels and a gap."""
+    said = ["positive", "Positive.", "positive", None, "no idea", "negative"]
+    read = ["positive", "positive", "positive", None, None, "negative"]
+    status = ["valid", "valid", "valid", "error", "no_label", "valid"]
+    frame = pl.DataFrame({"item": range(6), "label": read, "status": status, "output": said})
+    (found,) = distinct_annotations(frame, labels=LABELS)
+    assert found.value == 4
+    assert found.details == {"answers": 5}  # no answer itself stands in an estimate
+    assert "as they were written" in found.method
+    (labels,) = distinct_annotations(frame.drop("output"))
+    assert (labels.value, labels.details["given"]) == (2, {"negative": 1, "positive": 3})
+    (renamed,) = distinct_annotations(frame.rename({"output": "raw"}), columns={"output": "raw"})
+    assert renamed.value == 4
+    with pytest.raises(MeasureError, match="raw"):
+        distinct_annotations(frame, columns={"output": "raw"})

@@ -12,7 +12,7 @@ within each stratum of a cell and averaged over them, so that every measure work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from quaver.records import Estimate, LabelSet
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frame", "Measure", "compared_by", "compares", "guarded"]
+__all__ = ["OUTPUT", "Frame", "Measure", "compared_by", "compares", "guarded", "of_outputs", "reads_outputs"]
 
 Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
 
@@ -43,6 +43,24 @@ def compares(*columns: str) -> Callable[[_F], _F]:
         return measure
 
     return mark
+
+
+OUTPUT: Final = "output"
+"""The column of the answers as they were written, for measures that read them."""
+
+
+def of_outputs(measure: _F) -> _F:
+    """Say of a measure that it takes the answers as they were written, as its attribute ``reads_outputs``.
+
+    A study gives it the column ``output`` beside the annotations, where its answers are stored.
+    """
+    measure.reads_outputs = True  # type: ignore[attr-defined]
+    return measure
+
+
+def reads_outputs(measure: Callable[..., Any]) -> bool:
+    """Whether a measure takes the answers as they were written."""
+    return bool(getattr(measure, "reads_outputs", False))
 
 
 def compared_by(measure: Callable[..., Any], options: Mapping[str, Any]) -> tuple[str, ...]:

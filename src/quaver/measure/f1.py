@@ -17,14 +17,17 @@ from quaver.measure.judged import Judged, judge, treatment
 from quaver.measure.means import differing
 from quaver.measure.roles import Columns
 from quaver.measure.shares import ASKING
-from quaver.measure.table import Missing, cells
-from quaver.records import Estimate, LabelSet
+from quaver.measure.table import Missing, cells, checked
+from quaver.records import NO_LABEL, Estimate, LabelSet
 
 __all__ = ["confusion", "f1", "f1_statistic"]
 
 _REFERENCE = (
     "van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019), arXiv:1911.03347"
 )
+
+
+_N_A = "a class of their own (N/A)"
 
 
 def f1(
@@ -46,14 +49,15 @@ def f1(
     labels' F1 over the labels that occur, as gold label or as answer (others have none); ``f1_micro``
     sums TP, FP and FN over labels first: with every answer labelled it is accuracy. A label that occurs
     and is never right has F1 = 0. An unanswered item counts against its gold label (FN) and for no other,
-    or is left out. Undefined where no item has a gold label or nothing was answered. Intervals resample
-    items.
+    is left out, or (``"category"``) is an answer of a class of its own, which is always wrong: ``f1_micro``
+    is then accuracy, as Errica et al. (2024) count N/A. Undefined where no item has a gold label or nothing
+    was answered. Intervals resample items.
 
     In the details of ``f1_macro``: ``majority``, the macro-F1 of always giving the commonest gold label; in a
     label's: ``precision``, ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts).
 
     Source: van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019),
-    arXiv:1911.03347.
+    arXiv:1911.03347; N/A as a class: Errica et al. (2024), arXiv:2406.12334.
 
     Args:
         annotations: A row an annotation, with ``gold``; see `quaver.measure.Measure`.
@@ -62,7 +66,7 @@ def f1(
         confidence: Nominal level.
         resamples: Bootstrap resamples.
         seed: Root seed.
-        missing: ``"wrong"`` or ``"drop"``.
+        missing: ``"wrong"``, ``"drop"`` or ``"category"``.
         columns: Other names for the frame's columns.
         group: The column whose groups of items are resampled.
         interval: Which interval is given.
@@ -79,14 +83,20 @@ def f1(
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("abbb"), "gold": list("aabb")})
     >>> [(e.measure, round(e.value, 6)) for e in f1(frame)]
     [('f1_macro', 0.733333), ('f1_micro', 0.75), ('f1_label', 0.666667), ('f1_label', 0.8)]
+
+    With the last one unanswered, 2 of 3 answers to 4 items are right: 4/7, or 4/8 with a class N/A:
+
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", "b", "b", None], "gold": list("aabb")})
+    >>> [round(f1(frame, missing=missing)[1].value, 6) for missing in ("wrong", "category")]
+    [0.571429, 0.5]
     """
     resampling = Resampling(confidence, resamples, seed, interval)
-    told = treatment(missing)
+    told = _N_A if checked(missing, ("wrong", "drop", "category")) == "category" else treatment(missing)
     found: list[Estimate] = []
     for cell in cells(
         annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True
     ):
-        judged = judge(cell, missing)
+        judged = judge(cell, "drop" if missing == "drop" else "wrong")
         claim = Claim(
             "f1",
             f"F1, unanswered {told}",
@@ -95,7 +105,7 @@ def f1(
             excluded=judged.excluded,
             n=cell.units.touched(np.asarray(judged.asked.any((1, 2)))),
         )
-        found += _f1(claim, cell, judged, resampling)
+        found += _f1(claim, cell, judged, resampling, apart=missing == "category")
     return found
 
 
@@ -135,13 +145,22 @@ def f1_statistic(counts: Floats) -> Statistic:
     return statistic
 
 
-def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling) -> list[Estimate]:
+def _with_unanswered(counts: Floats, cell: Cell, judged: Judged) -> Floats:
+    """The counts with a last label, that of the unanswered: never right, and nobody's gold label."""
+    own = np.zeros((len(counts), 1, 3))
+    own[:, 0, 1] = (judged.asked & (cell.codes < 0)).sum((1, 2))
+    return np.concatenate([counts, own], 1)
+
+
+def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling, *, apart: bool) -> list[Estimate]:
     if judged.reason:
         return [
             undefined(replace(claim, measure=kind), cell.units, resampling, judged.reason)
             for kind in ("f1_macro", "f1_micro")
         ]
-    counts = confusion(cell, judged)
+    counts, labels = confusion(cell, judged), cell.labels
+    if apart:
+        counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
     draws = bootstrap(f1_statistic(counts), cell.units, resampling)
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
@@ -155,7 +174,7 @@ def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling) -> lis
         _one(replace(claim, measure="f1_macro", details={**shared, **majority}), cell, draws, resampling, 0),
         _one(replace(claim, measure="f1_micro", details=shared), cell, draws, resampling, 1),
     ]
-    for index, label in enumerate(cell.labels):
+    for index, label in enumerate(labels):
         right, given, gold = (float(value) for value in sums[index])
         details: dict[str, Any] = {"given": int(given), "gold": int(gold)}
         details |= {"precision": right / given} if given else {}

@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from quaver.measure import Frame
+from quaver.measure import OUTPUT, Frame, of_outputs
 from quaver.measure.bootstrap import Floats, Resampling, bootstrap
 from quaver.measure.cell import Cell
 from quaver.measure.intervals import Claim, estimate, mean_within, undefined
 from quaver.measure.means import differing, ratio
-from quaver.measure.roles import Columns
-from quaver.measure.table import Missing, cells
+from quaver.measure.roles import Columns, UnknownColumn
+from quaver.measure.table import Missing, cells, frame_of
 from quaver.records import Estimate, LabelSet
 
 __all__ = ["ASKING", "distinct_annotations", "label_shares"]
@@ -111,6 +111,7 @@ def _shares(claim: Claim, cell: Cell, counts: Floats, resampling: Resampling) ->
     return found
 
 
+@of_outputs
 def distinct_annotations(
     annotations: Frame,
     *,
@@ -122,48 +123,64 @@ def distinct_annotations(
     columns: Columns | None = None,
     group: str | None = None,
 ) -> list[Estimate]:
-    """The number of distinct labels among a cell's annotations.
+    """The number of distinct annotations among a cell's answers: of answers as they were written.
 
-    By repeat or by the paraphrases' temperature it shows where a model leaves its label set, most of all on
-    labels that are the answers as they were written. A count of what is there, without an interval.
-    Undefined where no answer has a label. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    Two answers are one annotation where they are the same, character for character, whatever an evaluator
+    reads in them. By repeat or by the paraphrases' temperature it shows where a model leaves its label set.
+    It takes the frame's column ``output``, which a study with stored answers gives it; labels, where
+    there is none, and the method says so. A count of what is there, without an interval. Undefined where
+    nothing was answered. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
     Args:
         annotations: A row an annotation; see `quaver.measure.Measure`.
-        labels: The label set: labels outside it do not count. Leave it out to count whatever was written.
+        labels: Where labels are counted, the label set: those outside it do not count.
         by: Columns that make the cells, for instance ``["repeat"]``.
         confidence: Of no effect.
         resamples: Of no effect.
         seed: Of no effect.
-        columns: Other names for the frame's columns.
+        columns: Other names for the frame's columns; ``output`` is one of the roles here.
         group: The column whose groups of items are counted as the units.
 
     Returns:
-        An estimate for each cell; ``details["given"]`` has each label's count.
+        An estimate for each cell. Where labels are counted, ``details["given"]`` has each label's count; the
+        answers themselves are in no estimate, since they may quote an item.
 
     Raises:
         MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "label": list("aaab")})
+    >>> frame = pl.DataFrame({"item": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "label": list("aaab"),
+    ...                       "output": ["a", "a", "A", "b!"]})
     >>> [(e.cell["repeat"], e.value) for e in distinct_annotations(frame, by=["repeat"])]
     [('0', 1.0), ('1', 2.0)]
+    >>> [distinct_annotations(one)[0].value for one in (frame, frame.drop("output"))]
+    [3.0, 2.0]
     """
     resampling = Resampling(confidence, resamples, seed)
+    frame, roles = frame_of(annotations), dict(columns or {})
+    output = roles.pop("output", OUTPUT)
+    is_raw = output in frame.columns
+    if is_raw:  # an answer without a label is an annotation, too
+        told = roles.pop("status", "status")
+        frame = frame.drop([one for one in (told,) if one in frame.columns])
+        roles["label"], labels = output, None
+    elif columns and OUTPUT in columns:
+        raise UnknownColumn(str(output), frame.columns, where="columns['output']")
     found = []
-    for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
+    for cell in cells(frame, raters=ASKING, by=by, labels=labels, columns=roles, group=group):
         tally = np.bincount(cell.codes[cell.codes >= 0], minlength=len(cell.labels))
         given = {cell.labels[code]: int(tally[code]) for code in np.flatnonzero(tally)}
         claim = Claim(
             "distinct_annotations",
-            "number of distinct labels",
+            "number of distinct answers, as they were written" if is_raw else "number of distinct labels",
             "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039",
             cell=cell.where,
-            excluded=cell.counted,
-            details={"given": given},
+            excluded={} if is_raw else cell.counted,
+            details={"answers": sum(given.values())} if is_raw else {"given": given},
         )
         if not given:
-            why = "no answer has a label" if cell.items else "no annotations"
+            nothing = "there is no answer" if is_raw else "no answer has a label"
+            why = nothing if cell.items else "no annotations"
             found.append(undefined(claim, cell.units, resampling, why))
             continue
         found.append(replace(undefined(claim, cell.units, resampling), value=float(len(given)), reason=None))

@@ -46,10 +46,11 @@ def intra_pss_subsamples(
     """Intra-prompt stability from subsamples of 2 to 75 % of the items.
 
     For each share, ``resamples`` subsamples of the items (of the groups, where ``group`` names them) are
-    drawn without replacement, and `intra_pss` is computed on each. The value is the score of all items; the
-    interval holds the middle ``confidence`` of the subsamples: what a study of so few items would have found,
-    were these items all there are. ``details["mean"]`` is the mean over subsamples.
-    Subsamples in which alpha is undefined are left out and counted.
+    drawn without replacement, and `intra_pss` is computed on each. The value is the mean over the
+    subsamples; the interval holds the middle ``confidence`` of them: what a study of so few items would have
+    found, were these items all there are. ``details["whole"]`` is the score of all items.
+    Subsamples in which alpha is undefined are left out, counted, and told in a warning; where it is undefined
+    in all of them, so is the value.
 
     Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
@@ -107,10 +108,11 @@ def inter_pss_subsamples(
     """Inter-prompt stability from subsamples of 2 to 75 % of the items.
 
     For each share, ``resamples`` subsamples of the items (of the groups, where ``group`` names them) are
-    drawn without replacement, and `inter_pss` is computed on each. The value is the score of all items; the
-    interval holds the middle ``confidence`` of the subsamples: what a study of so few items would have found,
-    were these items all there are. ``details["mean"]`` is the mean over subsamples.
-    Subsamples in which alpha is undefined are left out and counted.
+    drawn without replacement, and `inter_pss` is computed on each. The value is the mean over the
+    subsamples; the interval holds the middle ``confidence`` of them: what a study of so few items would have
+    found, were these items all there are. ``details["whole"]`` is the score of all items.
+    Subsamples in which alpha is undefined are left out, counted, and told in a warning; where it is undefined
+    in all of them, so is the value.
 
     Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
@@ -160,12 +162,15 @@ def _checked(shares: Sequence[float]) -> tuple[float, ...]:
     return tuple(shares)
 
 
+_NOWHERE = "alpha is undefined in every subsample"
+
+
 @one_thread()
 def _subsampled(setting: Setting, cell: Cell, measure: str, shares: Sequence[float]) -> list[Estimate]:
     level, values = setting.scaled(cell)
     units = cell.units
     model = Disagreement(cell.counts(), level, values)
-    claim = setting.claim(measure, "stability score of all items", PAPER, cell)
+    claim = setting.claim(measure, "mean stability score of subsamples", PAPER, cell)
     reasons = model.reasons()
     if all(reason is not None for reason in reasons):
         why = reasons[0] if reasons else "no annotations"
@@ -191,27 +196,26 @@ def _at(
         [statistic(weights)[:, 0] for weights in _subsamples(units, size, share, resampling)] or [np.empty(0)]
     )
     defined = values[np.isfinite(values)]
-    details: dict[str, Any] = {"drawn": size, "undefined_subsamples": int(values.size - defined.size)}
-    claim = replace(claim, cell={**cell.where, "share": f"{share:g}"}, details=details)
-    details["mean"] = float(defined.mean()) if defined.size else None
-    claim = replace(claim, details=details)
-    ends = percentile(defined, resampling.tail)
-    wide = ends is not None and ends.high - ends.low > 1e-12
-    return Estimate(
-        measure=claim.measure,
-        value=whole,
-        low=ends.low if ends and wide else None,
-        high=ends.high if ends and wide else None,
-        confidence=resampling.confidence,
-        n=size,
-        unit=units.name,
-        method=f"{claim.method}; the middle of {resampling.resamples} subsamples of {size} {units.name}s",
-        reference=claim.reference,
-        cell=dict(claim.cell or {}),
-        excluded=dict(claim.excluded or {}),
-        warnings=() if wide else ("the subsamples do not vary, so there is no interval",),
-        details=details,
+    lost = int(values.size - defined.size)
+    details: dict[str, Any] = {"drawn": size, "undefined_subsamples": lost, "whole": whole}
+    how = f"{claim.method} of {size} {units.name}s, {resampling.resamples} of them, with the middle of these"
+    claim = replace(claim, cell={**cell.where, "share": f"{share:g}"}, n=size, method=how, details=details)
+    told = (
+        [f"alpha is undefined in {lost:,} of {values.size:,} subsamples, which are left out"] if lost else []
     )
+    if not defined.size:
+        why = _NOWHERE if values.size else "no subsamples were drawn"
+        return replace(undefined(claim, units, resampling, why), warnings=tuple(told))
+    value, ends = float(defined.mean()), percentile(defined, resampling.tail)
+    wide = ends is not None and ends.high - ends.low > 1e-12
+    if not wide:
+        told.append("the subsamples do not vary, so there is no interval")
+    elif ends and not ends.low <= value <= ends.high:
+        wide = False
+        told.append("a few subsamples lie so far off that their mean is outside the middle of all")
+    low, high = (ends.low, ends.high) if ends and wide else (None, None)
+    found = undefined(claim, units, resampling)
+    return replace(found, value=value, low=low, high=high, reason=None, warnings=tuple(told))
 
 
 def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -> Iterator[Floats]:
