@@ -40,6 +40,15 @@ def constant(*_: int) -> str:
     return "a"
 
 
+def nearly_constant(item: int, prompt: int, _: int) -> str:
+    return "b" if chance(item, prompt) < 0.02 else "a"
+
+
+def rare(item: int, *_: int) -> str:
+    """Finds the one item in twenty-five that is b."""
+    return "b" if item % 25 == 3 else "a"
+
+
 def perfect(item: int, *_: int) -> str:
     return gold(item)
 
@@ -133,6 +142,8 @@ CASES: dict[str, tuple[Answer, dict[str, Any], str]] = {
     "swapper": (swapper, {}, "flips without a direction"),
     "swapper, each prompt three times": (swapper, {"repeats": 3}, "flips without a direction"),
     "constant": (constant, {}, "one label"),
+    "nearly constant": (nearly_constant, {"items": 100}, "one label"),
+    "rare, and always found": (rare, {"items": 200, "with_gold": False}, "steady"),
     "perfect": (perfect, {}, "steady"),
     "perfect, few items": (perfect, {"items": 12}, "follows the item"),
     "slipping": (slipping, {"items": 200}, "steady"),

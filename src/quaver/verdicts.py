@@ -12,7 +12,7 @@ The rules, in their order; ends are those of 95% intervals:
 | failed | half of the calls or more ended in an error |
 | unreadable | half of the calls or more gave no label, errors among them |
 | too few items | fewer than 10 items have a label |
-| one label | every label is the same |
+| one label | every label is the same, or 95% of them are and the others do not follow the items |
 | one prompt | there is one prompt only: nothing to compare |
 | steady, and wrong | as steady, and the lower end of the share of wrong labels is above 10% |
 | steady | the lower end of the agreement between prompts is 0.8 or more |
@@ -58,6 +58,7 @@ STEADY: Final = 0.8
 
 _HALF = 0.5
 _FEW_ITEMS = 10
+_NEARLY_ALL = 0.95
 _WRONG = 0.1
 _TOLD, _CAUTION = 0.01, 0.05
 _CHANCE = 0.05
@@ -201,6 +202,8 @@ def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
         return "steady and wrong" if _ends(evidence["wrong_labels"])[0] > _WRONG else "steady"
     if low > _HALF:
         return "follows the item"
+    if _value(evidence, "label_in_use") >= _NEARLY_ALL:
+        return "one label"
     if high >= _HALF:
         return "undecided"
     if _ends(evidence["flips_noise"])[0] > _HALF:

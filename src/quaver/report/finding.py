@@ -120,8 +120,10 @@ def _clause(results: Results, one: Verdict) -> Markup:
             f"{count(items, 'item')} {'has' if items == 1 else 'have'}"
         )
     if one.kind == "one label":
-        label = named(results, one.evidence["label_in_use"].details["label"])
-        return Markup("every label is {}, whatever the item and the prompt").format(label)
+        used = one.evidence["label_in_use"]
+        every = "every label" if used.value == 1 else f"{percent(used.value or 0.0)} of all labels"
+        said = Markup("{} {} {}, whatever the item and the prompt")
+        return said.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
     if one.kind == "steady and wrong":
         wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
         return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
