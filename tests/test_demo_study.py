@@ -32,7 +32,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
 def test_the_label_follows_the_format_and_not_the_voter(study: Study) -> None:
     greedy = {
         one.cell["format"]: one.value
-        for one in study.measure("label_shares", by=["decoding", "format"], evaluator="first_label")
+        for one in study.measure(
+            "label_shares", by=["decoding", "format"], evaluator="first_label", missing="drop"
+        )
         if one.cell["decoding"] == "greedy" and one.cell["label"] == "dole"
     }
     assert greedy["names"] == greedy["swapped"] == 1.0
@@ -40,9 +42,8 @@ def test_the_label_follows_the_format_and_not_the_voter(study: Study) -> None:
 
 
 def test_agreement_between_formats_is_no_better_than_chance(study: Study) -> None:
-    greedy = [
-        one for one in study.measure("inter_pss", evaluator="first_label") if one.cell["decoding"] == "greedy"
-    ]
+    found = study.measure("inter_pss", evaluator="first_label", by=["model", "decoding", "text"])
+    greedy = [one for one in found if one.cell["decoding"] == "greedy"]
     assert len(greedy) == 2
     for one in greedy:
         assert one.value is not None
