@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import polars as pl
 
 from quaver.archive import MANIFEST, pack
 
-__all__ = ["KINDS", "SQL", "damaged", "repacked"]
+__all__ = ["KINDS", "SQL", "damaged", "edit", "repacked"]
 
 DATA = Path(__file__).with_name("data")
 SQL = (DATA / "damage.sql").read_text(encoding="utf-8").split(";\n")
@@ -200,12 +200,18 @@ def _table(rng: random.Random, folder: Path) -> None:
 
 
 def _store(rng: random.Random, folder: Path) -> None:
-    with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
-        for statement in rng.sample(SQL, rng.choice([1, 1, 1, 2])):
-            try:
+    edit(folder / "responses.db", *rng.sample(SQL, rng.choice([1, 1, 1, 2])), forget=rng.random() < 0.8)
+
+
+def edit(store: Path, *statements: str, forget: bool = True) -> None:
+    """Edit a store by hand; who can do that can remove its checksums, too."""
+    with closing(sqlite3.connect(store, isolation_level=None)) as db:
+        for statement in (*statements, *(_FORGET if forget else ())):
+            with suppress(sqlite3.Error):  # another edit was there before
                 db.executescript(statement)
-            except sqlite3.Error:
-                continue  # another edit was there before
+
+
+_FORGET = ("UPDATE responses SET checksum = NULL", "UPDATE prompts SET checksum = NULL")
 
 
 _BYTES: dict[str, Callable[[random.Random, bytes], bytes]] = {

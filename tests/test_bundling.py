@@ -203,12 +203,21 @@ def repacked(path: Path, change: Callable[[Path], None]) -> Path:
     return target
 
 
-def test_an_answer_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
+@pytest.mark.parametrize("checksum", ["", ", checksum = NULL"])
+def test_an_answer_that_was_changed_by_hand_is_found(
+    checksum: str, study: quaver.Study, tmp_path: Path
+) -> None:
     def change(folder: Path) -> None:
         with sqlite3.connect(folder / "responses.db") as db:
-            db.execute("UPDATE responses SET text = 'positive' WHERE id = (SELECT max(id) FROM responses)")
+            last = "(SELECT max(id) FROM responses)"
+            db.execute(f"UPDATE responses SET text = 'positive'{checksum} WHERE id = {last}")
 
-    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    path = repacked(bundle(study, tmp_path / "s.zip")[0], change)
+    if not checksum:
+        with pytest.raises(StoreError, match="not as it was stored"):
+            verify(path)
+        return
+    found = verify(path)
     assert not found.holds
     assert not found.changed
     assert len(found.differing) == 1

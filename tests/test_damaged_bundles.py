@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.damage import KINDS, SQL, damaged, repacked
+from tests.damage import KINDS, SQL, damaged, edit, repacked
 
 import quaver
 from quaver.archive import pack
@@ -75,13 +75,9 @@ def test_it_ends_in_a_verdict_or_an_error(kind: str, seed: int, bundles: list[Pa
         assert isinstance(found, QuaverError) or not found.holds
 
 
-@pytest.mark.parametrize("edit", SQL, ids=range(len(SQL)))
-def test_every_edit_of_the_database(edit: str, bundles: list[Path], tmp_path: Path) -> None:
-    def change(folder: Path) -> None:
-        with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
-            db.executescript(edit)
-
-    verdict(repacked(bundles[0], tmp_path, change))
+@pytest.mark.parametrize("statements", SQL, ids=range(len(SQL)))
+def test_every_edit_of_the_database(statements: str, bundles: list[Path], tmp_path: Path) -> None:
+    verdict(repacked(bundles[0], tmp_path, lambda folder: edit(folder / "responses.db", statements)))
 
 
 def test_an_edited_bundle_is_one_error_elsewhere_too(bundles: list[Path], tmp_path: Path) -> None:

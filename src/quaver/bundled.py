@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from quaver.archive import Opened, extract
-from quaver.bundle_parts import frame_in, items_in, lock_in, places_in
+from quaver.bundle_parts import fitting_together, frame_in, items_in, lock_in, places_in
 from quaver.collect.ledger import Entry
 from quaver.collect.sound import check_cells, check_places, make_sound
 from quaver.collect.store import Store
@@ -199,23 +199,32 @@ def open_bundle(path: str | Path, folder: str | Path | None = None) -> BundledSt
 
 def opened_bundle(path: Path, folder: str | Path | None = None) -> BundledStudy:
     """A bundle as a study, or what holds the news that it was changed."""
-    temporary = None if folder else tempfile.TemporaryDirectory(prefix="quaver-")
-    home = Path(folder) if folder else Path(temporary.name if temporary else "")
+    if folder:
+        return _opened(path, Path(folder))
+    temporary = tempfile.TemporaryDirectory(prefix="quaver-")
+    try:
+        study = _opened(path, Path(temporary.name))
+    except BaseException:
+        temporary.cleanup()
+        raise
+    study._temporary = temporary
+    return study
+
+
+def _opened(path: Path, home: Path) -> BundledStudy:
     opened = extract(path, home, FORM)
     if opened.changed:
-        study = _shell(home, opened)
-    else:
+        return _shell(home, opened)
+    with fitting_together(path):
         given = lock_in(home).document["study"]
         if given.get("annotations"):
             left = {"evaluators"} if given["annotations"].get("raw") else set()
             given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
-        study = BundledStudy(*read_study(given), home, path, opened)
-    study._temporary = temporary
-    return study
+        return BundledStudy(*read_study(given), home, path, opened)
 
 
 def _shell(home: Path, opened: Opened) -> BundledStudy:
     """What holds the news that a bundle was changed: nothing of it is read."""
     study = BundledStudy.__new__(BundledStudy)
-    study.folder, study.opened = home, opened
+    study.folder, study.opened, study._temporary = home, opened, None
     return study

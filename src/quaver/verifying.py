@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +62,13 @@ def verify(path: str | Path) -> Verification:
     Raises:
         StoreError: It is no bundle.
     """
-    study = opened_bundle(Path(path))
-    opened = study.opened
-    if opened.changed:
-        return Verification(opened.digest, opened.changed, (), 0, 0, 0)
-    with fitting_together(Path(path)):
-        return _anew(study)
+    with tempfile.TemporaryDirectory(prefix="quaver-") as home:
+        study = opened_bundle(Path(path), home)
+        opened = study.opened
+        if opened.changed:
+            return Verification(opened.digest, opened.changed, (), 0, 0, 0)
+        with fitting_together(Path(path)):
+            return _anew(study)
 
 
 def _anew(study: BundledStudy) -> Verification:
