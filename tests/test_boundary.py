@@ -81,6 +81,8 @@ def test_counts_that_cannot_be_are_none() -> None:
     )
     assert (found.prompt_tokens, found.cached_tokens) == (5, None)
     assert (found.completion_tokens, found.thinking_tokens) == (2, None)
+    beyond = sound(replace(GOOD, prompt_tokens=-3, cached_tokens=-1, completion_tokens=10**30))
+    assert (beyond.prompt_tokens, beyond.cached_tokens, beyond.completion_tokens) == (None, None, None)
     odd = {"completion_tokens_of_request": [1], "answers_of_request": 0, "else": "x"}
     assert sound(replace(GOOD, raw=odd)).raw == {"else": "x"}
 

@@ -274,6 +274,73 @@ def test_answers_that_were_cut_off_say_how_many_lost_their_label() -> None:
     )
 
 
+def ruled(**changes: Any) -> str:
+    """The verdict on a model whose labels flip without a direction, but for some of its numbers."""
+    value: dict[str, Any] = {
+        "failed": 0.0, "unlabelled": 0.0, "items": 10, "labels": 2, "in_use": 0.5, "prompts": 0.4,
+        "agreement": (0.1, 0.3), "noise": None, "wrong": None, "p": None, "directed": 0.0,
+    } | changes  # fmt: skip
+    cell = {"model": "m"}
+
+    def one(measure: str, value: float | None, ends: tuple[float, float] | None = None) -> Estimate:
+        low, high = ends or (None, None)
+        return Estimate(measure, value, low, high, cell=cell)
+
+    def spanned(measure: str, ends: tuple[float, float] | None) -> Estimate:
+        return one(measure, None if ends is None else sum(ends) / 2, ends)
+
+    details = {"labels": value["labels"], "label": "a"}
+    estimates = [
+        one("failed_calls", value["failed"]),
+        one("unlabelled_answers", value["unlabelled"]),
+        Estimate("label_in_use", value["in_use"], n=value["items"], cell=cell, details=details),
+        one("flips_prompts", value["prompts"]),
+        one("flips_repeats", None),
+        one("flips_chance", 0.5),
+        spanned("flips_agreement", value["agreement"]),
+        spanned("flips_noise", value["noise"]),
+        spanned("wrong_labels", value["wrong"]),
+    ]
+    if value["p"] is not None:
+        told = {"p_holm": value["p"], "directed": value["directed"]}
+        about = {**cell, "factor": "wording", "label": "a"}
+        estimates.append(Estimate("label_shift", 0.3, cell=about, details=told))
+    (found,) = verdicts(estimates)
+    return found.kind
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "flips without a direction"),
+        ({"failed": 0.5}, "failed"),
+        ({"failed": 0.49}, "flips without a direction"),
+        ({"failed": 0.2, "unlabelled": 0.3}, "unreadable"),
+        ({"failed": 0.2, "unlabelled": 0.29}, "flips without a direction"),
+        ({"items": 9}, "too few items"),
+        ({"labels": 1}, "one label"),
+        ({"in_use": 0.95}, "one label"),
+        ({"in_use": 0.94}, "flips without a direction"),
+        ({"prompts": None}, "one prompt"),
+        ({"agreement": (0.8, 0.95)}, "steady"),
+        ({"agreement": (0.79, 0.99)}, "follows the item"),
+        ({"agreement": (0.8, 0.95), "wrong": (0.1, 0.3)}, "steady"),
+        ({"agreement": (0.8, 0.95), "wrong": (0.11, 0.3)}, "steady and wrong"),
+        ({"agreement": (0.51, 0.7)}, "follows the item"),
+        ({"agreement": (0.5, 0.9)}, "undecided"),
+        ({"agreement": (0.1, 0.5)}, "undecided"),
+        ({"agreement": None}, "undecided"),
+        ({"noise": (0.51, 0.9)}, "flips on repetition"),
+        ({"noise": (0.5, 0.9)}, "flips without a direction"),
+        ({"p": 0.04, "directed": 0.5}, "follows the prompt"),
+        ({"p": 0.05, "directed": 0.9}, "flips without a direction"),
+        ({"p": 0.04, "directed": 0.49}, "flips without a direction"),
+    ],
+)
+def test_each_rule_holds_up_to_its_boundary(changes: dict[str, Any], kind: str) -> None:
+    assert ruled(**changes) == kind
+
+
 def test_a_decoding_explains_no_flip_between_prompts() -> None:
     """Prompts are compared within a decoding: what moves with it alone flips from no prompt to another."""
     cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))

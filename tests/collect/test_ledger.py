@@ -18,6 +18,7 @@ from quaver.collect.ledger import (
     pace,
     spent,
 )
+from quaver.collect.receipt import receipt
 from quaver.records import Call, Request, Response
 
 
@@ -45,6 +46,15 @@ def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path: Path) -> No
     dollar = Price(input=1e6, output=1e6, cached=0)
     assert spent(entries, {"m": dollar}) == Spent(1, 4 * 13, 4 * 9)
     assert spent(entries, {"m": None}) == Spent(1, 52, 0)
+
+
+def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=2)
+    run(store, fake(served), [request(0)])
+    taken = store.register("m", "fake", {}, reused="other")
+    store.write([receipt((request(1), [served(request(1), request(1).calls[0])]), taken)])
+    dollar = Price(input=1e6, output=1e6, cached=0)
+    assert spent(ledger(store), {"m": dollar}) == Spent(1, 13, 9)
 
 
 def test_a_changed_configuration_is_told(tmp_path: Path) -> None:

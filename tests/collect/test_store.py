@@ -114,6 +114,21 @@ def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_
     assert found[0, 1, 0] == error
 
 
+def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    with sqlite3.connect(tmp_path / "responses.db") as other:
+        other.execute("DROP TABLE calls")  # which is written behind the responses
+    with pytest.raises(StoreError, match="no such table"):
+        store.write([receipt((request(0), [Response("a")]), source)])
+    assert store.rows("SELECT count(*) FROM responses") == [(0,)]
+
+
+def test_a_write_has_reached_the_disk_when_it_returns(tmp_path: Path) -> None:
+    full = 2
+    assert opened(tmp_path).rows("PRAGMA synchronous") == [(full,)]
+
+
 def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
     store = opened(tmp_path, repeats=5)
     source = store.register("m", "fake", {})

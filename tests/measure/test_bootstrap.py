@@ -28,6 +28,10 @@ def test_many_items_come_in_blocks():
     assert sum(len(block) for block in blocks) == 20
 
 
+def test_what_an_interval_leaves_out_is_shared_by_its_two_sides():
+    assert Resampling(confidence=0.95).tail == pytest.approx(0.025)
+
+
 def test_a_groups_items_are_drawn_together():
     units = Units(5, np.array([0, 0, 1, 1, 1]), "author")
     weights = all_weights(units, Resampling(resamples=200))

@@ -61,6 +61,12 @@ def test_labels_that_do_not_occur_have_no_f1_and_do_not_count():
     assert found[0].details["labels"] == 2
 
 
+def test_precision_is_of_what_was_given_and_recall_of_what_is_true():
+    # b is given 4 times, 2 of them rightly, and is the gold label of 3
+    (of_b,) = [one for one in f1(frame_of("bbbaa", "bbabb")) if one.cell.get("label") == "b"]
+    assert (of_b.details["precision"], of_b.details["recall"]) == (2 / 4, pytest.approx(2 / 3))
+
+
 def test_the_majority_baseline():
     # always b of a b b b: F1(b) = 2·3 / (4 + 3) = 6/7, F1(a) = 0
     assert f1(frame_of("abbb", "abbb"))[0].details["majority"] == pytest.approx(3 / 7)

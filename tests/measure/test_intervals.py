@@ -52,6 +52,13 @@ def test_no_width_is_no_certainty():
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
 
 
+def test_a_value_lies_in_its_own_interval():
+    draws = Draws(np.array([0.9]), np.linspace(0, 0.5, 101)[:, None], np.empty((0, 1)))
+    found = estimate(Claim("m", "a share"), draws, Units(40), Resampling(interval="percentile"))
+    assert (found.low, found.value, found.high) == (pytest.approx(0.0125), 0.9, 0.9)
+    assert found.details["percentile"] == pytest.approx((0.0125, 0.4875))
+
+
 @pytest.mark.parametrize(("found", "n"), [(0, 7), (3, 7), (7, 7), (1, 200)])
 def test_clopper_pearson_inverts_the_binomial_test(found, n):
     low, high = clopper_pearson(found, n)

@@ -202,6 +202,11 @@ def test_a_reply_that_is_none_is_a_passing_fault(content: bytes) -> None:
         read(content)
 
 
+def test_fewer_answers_than_were_asked_for_are_a_passing_fault() -> None:
+    with pytest.raises(Passing, match="fewer than 2 answers"):
+        read_reply(replied(content="a"), n=2, logprobs=0)
+
+
 # ---------------------------------------------------------------------------- what a failure means
 
 

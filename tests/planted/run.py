@@ -7,10 +7,11 @@ Each of the tests that it names must then fail; all of them hold without it.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
@@ -22,17 +23,35 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from ruamel.yaml import YAML
 
 __all__ = ["ROOT", "Fault", "faults", "table"]
 
 ROOT = Path(__file__).parents[2]
 FAULTS = Path(__file__).with_name("faults.yaml")
-_LONGEST = 300
+_LONGEST = 120
 """Seconds after which the tests of a fault are ended; they take a few."""
-_HELD, _FAILED = 0, 1
-"""How pytest exits where all tests hold, and where some fail; whatever else goes wrong exits otherwise."""
+_HELD, _FAILED, _ELSEWHERE = 0, 1, 99
+"""How pytest exits where all tests hold and where some fail; and how a process where the tests took Quaver
+from another folder than the one with the fault."""
 _FAILURE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(
+    [
+        "numpy",
+        "polars",
+        "scipy.stats",
+        "pydantic",
+        "jinja2",
+        "hypothesis",
+        "pytest",
+        "openai",
+        "typer",
+        "rich",
+    ]
+)
+"""Every fault has a process of its own; what none of them changes is imported once, before they part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,25 +120,40 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def _pytest(source: Path, tests: Sequence[str], **more: str) -> tuple[int, str]:
+def _run_tests(source: str, tests: Sequence[str], told: str) -> None:
+    """Run tests with Quaver taken from a folder, and exit as pytest does: what a process of its own does.
+
+    Args:
+        source: The folder.
+        tests: The tests.
+        told: The file that takes what they print.
+    """
+    os.setpgid(0, 0)
+    out = os.open(told, os.O_WRONLY | os.O_CREAT)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    sys.path.insert(0, source)
+    os.environ |= {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000"}
+    sys.dont_write_bytecode = True
+    options = ["-q", "-rf", "--no-header", "--tb=line", "-p", "no:cacheprovider", f"--basetemp={told}.tmp"]
+    code = pytest.main([*options, f"--rootdir={ROOT}", *tests])
+    taken = str(sys.modules["quaver"].__file__ or "") if "quaver" in sys.modules else ""
+    sys.stdout.flush()
+    os._exit(int(code) if taken.startswith(source) else _ELSEWHERE)
+
+
+def _pytest(source: Path, tests: Sequence[str]) -> tuple[int | None, str]:
     """How pytest exits, and what it prints, with Quaver taken from a folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-rf"]
     with tempfile.TemporaryDirectory() as scratch:
-        command += ["--tb=line", f"--basetemp={scratch}/tmp", *tests]
-        environment = os.environ | {"PYTHONPATH": str(source), "COLUMNS": "1000"} | more
-        try:
-            ended = subprocess.run(
-                command,
-                cwd=ROOT,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=None if len(tests) > 9 else _LONGEST,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return -1, f"no end within {_LONGEST} seconds"
-    return ended.returncode, ended.stdout
+        told = Path(scratch) / "told"
+        process = _PROCESSES.Process(target=_run_tests, args=(str(source), list(tests), str(told)))
+        process.start()
+        process.join(_LONGEST + len(tests))
+        if process.is_alive():
+            os.killpg(process.pid or 0, signal.SIGKILL)
+            process.join()
+            return None, f"no end within {_LONGEST} seconds"
+        return process.exitcode, told.read_text(encoding="utf-8", errors="replace") if told.exists() else ""
 
 
 def find(fault: Fault) -> Finding:
@@ -129,7 +163,7 @@ def find(fault: Fault) -> Finding:
         source = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))  # what is compiled comes along
         file = source / "quaver" / fault.file
         file.write_text(fault.planted(file.read_text(encoding="utf-8")), encoding="utf-8")
-        code, told = _pytest(source, fault.tests, PYTHONDONTWRITEBYTECODE="1")
+        code, told = _pytest(source, fault.tests)
     seconds = time.monotonic() - began
     if code not in (_HELD, _FAILED):
         return Finding(fault, f"the tests do not run (pytest exits with {code}):\n{told[-2000:]}", seconds)

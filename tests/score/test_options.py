@@ -45,6 +45,8 @@ def test_a_lone_score_is_of_the_label_that_is_named_and_else_of_none() -> None:
     assert (got.label, got.confidence, got.reason) == ("clinton", pytest.approx(0.4), "a lone score")
     got = reading(LabelScores(score_of="clinton"), "names", "0.6")
     assert (got.label, got.probabilities) == ("clinton", {"clinton": 0.6, "dole": 0.4})
+    on_it = reading(LabelScores(threshold=0.6, score_of="dole"), "names", "0.6")
+    assert on_it.label == "dole"
     got = reading(LabelScores(), "names", "0.6")
     assert (got.label, got.status) == (None, "no_label")
     assert "score_of" in (got.reason or "")

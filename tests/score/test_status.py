@@ -18,6 +18,13 @@ def test_an_error_comes_before_everything() -> None:
     reading = JUDGE(Response("I'm sorry, I cannot answer.", finish="error", error="the server fell")).text
     assert reading is not None
     assert (reading.status, reading.reason) == ("error", "the server fell")
+    silent = JUDGE(Response("", finish="error", error="the server fell"))
+    assert silent.text == silent.tokens == reading
+
+
+def test_what_ends_with_an_apology_has_answered_before() -> None:
+    said = "The voter is a lawyer from the coast who has voted for the same party all her life. " * 3
+    assert JUDGE(Response(said + "I'm sorry, I cannot say more.")).text is None
 
 
 def test_a_filter_is_a_refusal_even_of_tokens() -> None:
