@@ -62,7 +62,8 @@ def verify(path: str | Path) -> Verification:
     Raises:
         StoreError: It is no bundle.
     """
-    with tempfile.TemporaryDirectory(prefix="quaver-") as home:
+    # SQLite may still be putting its journal away when the folder goes: that changes no verdict.
+    with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
         study = opened_bundle(Path(path), home)
         opened = study.opened
         if opened.changed:
