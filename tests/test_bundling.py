@@ -224,6 +224,18 @@ def test_an_answer_that_was_changed_by_hand_is_found(
     assert "positive (valid) is read" in found.differing[0]
 
 
+def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(
+    study: quaver.Study, tmp_path: Path
+) -> None:
+    path, other = bundle(study, tmp_path / "s.zip")[0], tmp_path / "other.zip"
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(other, "w") as copy:
+        for one in archive.infolist():
+            content = archive.read(one)
+            is_replaced = one.filename == "estimates.json"
+            copy.writestr(one, content.replace(b" ", b"\n", 1) if is_replaced else content)
+    assert "estimates.json" in verify(other).changed
+
+
 def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
     def change(folder: Path) -> None:
         file = folder / "estimates.json"

@@ -165,7 +165,7 @@ def latex(table: Table) -> str:
     \toprule
     a\_b & n \\
     \midrule
-    50 \% \& \{x\} & 1 \\
+    50\% \& \{x\} & 1 \\
     \bottomrule
     \end{tabular}
     <BLANKLINE>
