@@ -13,7 +13,7 @@ from pathlib import Path
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from quaver.models.weights import find_weights
+from quaver.models.local.weights import find_weights
 
 MODEL = "smollm2-135m-instruct"
 

@@ -12,11 +12,11 @@ import sys
 import numpy as np
 import polars as pl
 
-from quaver.measure.bootstrap import Resampling, Units, bootstrap
-from quaver.measure.consensus import dawid_skene, majority
-from quaver.measure.effects import read_effect
-from quaver.measure.intervals import bca
-from quaver.measure.regression import linear, logistic
+from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+from quaver.estimation.intervals import bca
+from quaver.estimation.regression import linear, logistic
+from quaver.measures.validity.claims import read_effect
+from quaver.measures.validity.consensus import dawid_skene, majority
 
 CASES = (
     # items, slope, accuracy of the prompt, whether it reads the covariate backwards

@@ -16,11 +16,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from quaver.measure.bootstrap import Resampling, Units, bootstrap
-from quaver.measure.cell import label_counts
-from quaver.measure.disagreement import Disagreement
-from quaver.measure.intervals import FEW, bca, clopper_pearson, percentile
-from quaver.measure.stability import alpha_losses, spread_of
+from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.stratified_alpha import alpha_losses, spread_of
+from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+from quaver.estimation.cell import label_counts
+from quaver.estimation.intervals import FEW, bca, clopper_pearson, percentile
 
 
 @dataclass(frozen=True)

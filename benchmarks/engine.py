@@ -21,12 +21,12 @@ from typing import Any
 
 from machine import machine
 
-from quaver.design.experiment import Experiment, resolve
-from quaver.design.plan import Plan
-from quaver.design.study_file import read_study
+from quaver.core.records import Message, Request
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment, resolve
+from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
-from quaver.models.weights import find_weights
-from quaver.records import Message, Request
+from quaver.models.local.weights import find_weights
 
 MODEL = "smollm2-135m-instruct"
 REPEATS = 30

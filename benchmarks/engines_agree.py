@@ -30,16 +30,16 @@ from typing import Literal
 
 from machine import machine
 
-from quaver.design.experiment import resolve
-from quaver.design.plan import Plan
-from quaver.design.study_file import read_study
-from quaver.models import Model
+from quaver.core.model import Model
+from quaver.core.records import Request, Response, Token
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import resolve
+from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
+from quaver.models.local.weights import find_weights
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.transformers import Transformers
-from quaver.models.weights import find_weights
-from quaver.records import Request, Response, Token
-from quaver.score.logprob import label_masses
+from quaver.models.transformers_models import Transformers
+from quaver.score.evaluators.logprob import label_masses
 
 MODEL = "smollm2-135m-instruct"
 LABELS = {"a": ("clinton",), "b": ("dole",)}

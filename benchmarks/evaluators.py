@@ -20,8 +20,8 @@ from typing import Any
 
 from machine import machine
 
-from quaver.records import Estimate
-from quaver.study import Study
+from quaver.core.records import Estimate
+from quaver.study.session import Study
 
 EVALUATORS = ["first_character", "answer_markers", "final_line"]
 VOTES: dict[str, Any] = {

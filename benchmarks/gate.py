@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import polars as pl
 
-from quaver.measure.bootstrap import Resampling
-from quaver.measure.correctness import accuracy
-from quaver.measure.paired import paired_differences
+from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.paired_differences import paired_differences
+from quaver.measures.correctness.accuracy import accuracy
 
 CASES = (
     # items, share of losses, share of gains

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from quaver.design.example_file import KINDS
+from quaver.design.spec.example_file import KINDS
 
 
 def main(kinds: list[str]) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# One thread for the other packages too: Quaver's measures take one by themselves (quaver.measure.one_thread).
+# One thread for the other packages too: Quaver's measures take one by themselves (`one_thread`).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import krippendorff
@@ -17,13 +17,13 @@ import numpy as np
 import polars as pl
 from machine import machine
 
-from quaver import registry
-from quaver.measure.agreement import krippendorff_alpha
-from quaver.measure.cell import label_counts
-from quaver.measure.chance_agreement import cohen_kappa
-from quaver.measure.pairs import Pairs
-from quaver.measure.prompt_stability import intra_pss
-from quaver.measure.stability_curves import intra_pss_cumulative
+from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.chance_agreement import cohen_kappa
+from quaver.core import registry
+from quaver.estimation.cell import label_counts
+from quaver.measures.sensitivity.item_pairs import Pairs
+from quaver.measures.stability.prompt_stability import intra_pss
+from quaver.measures.stability.stability_curves import intra_pss_cumulative
 
 seeds = itertools.count(1)
 """A seed for every call, so that no call finds its bootstrap weights made already."""

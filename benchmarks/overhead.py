@@ -17,7 +17,7 @@ from pathlib import Path
 
 from machine import machine
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 VARIANTS = 100
 SIZES = (10_000, 100_000, 1_000_000)

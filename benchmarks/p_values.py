@@ -12,8 +12,8 @@ import sys
 import numpy as np
 from machine import machine
 
-from quaver.measure.bootstrap import Floats
-from quaver.measure.multiple import bootstrap_p
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.multiple_testing import bootstrap_p
 
 LEVELS = (0.05, 0.01, 0.0025)
 DRAWS = 1000

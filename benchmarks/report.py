@@ -16,16 +16,16 @@ from pathlib import Path
 
 import polars as pl
 from machine import machine
-from measures import study as annotations
 
 import quaver
-from quaver.design.experiment import Experiment
-from quaver.design.lock_file import lock_document
-from quaver.design.study_file import read_study
-from quaver.picturing import moved, pictured
-from quaver.plugins import Measurement
-from quaver.records import Condition, Decoding, Item, Variant
-from quaver.report import write_report
+from measures import study as annotations
+from quaver.core.records import Condition, Decoding, Item, Variant
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import lock_document
+from quaver.design.spec.study_file import read_study
+from quaver.report.page.html_page import write_report
+from quaver.study.analysis.chart_estimates import moved, pictured
+from quaver.study.sources.study_plugins import Measurement
 
 SEED = 3
 BY = ("model", "decoding", "evaluator")

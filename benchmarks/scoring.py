@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from quaver import registry
-from quaver.records import Condition, Item, Label, LabelSet, Response, Variant
-from quaver.score.annotate import Annotator, Row, annotate
+from quaver.core import registry
+from quaver.core.records import Condition, Item, Label, LabelSet, Response, Variant
+from quaver.score.annotation import Annotator, Row, annotate
 
 TEXT = """
 the this text voter seems rather mostly to of in about economy government balanced clear tone view because

@@ -81,7 +81,7 @@ def bare(url: str, calls: int) -> float:
 
 def quaver(url: str, calls: int, folder: Path) -> float:
     """Seconds of ``Study.run``, planning and storing included."""
-    from quaver.study import Study
+    from quaver.study.session import Study
 
     items = folder / "items.csv"
     if not items.exists():

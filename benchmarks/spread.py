@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quaver.measure.robustness import corrected_spread
+from quaver.measures.correctness.robustness import corrected_spread
 
 REPLICATIONS = 300
 POPULATION = 4000

@@ -1,6 +1,6 @@
 """What stopping at a narrow interval does to its coverage: ``python benchmarks/stopping.py``.
 
-Each replication collects as a study with ``until`` does (``quaver.rounds``): 50 items and 2 repeats
+Each replication collects as a study with ``until`` does (``collection.rounds``): 50 items and 2 repeats
 first, then more items or repeats until the interval is as narrow as asked. How often the interval at the
 stop holds the true value is compared with intervals of fresh data of the same sizes, never looked at before.
 """
@@ -18,16 +18,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from coverage import SETTINGS, Setting
 
-from quaver.collect.progress import Outcome
+from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.stratified_alpha import alpha_losses, spread_of
+from quaver.collect.run.progress import Outcome
+from quaver.core.records import Estimate
 from quaver.design.spec import UntilSpec
-from quaver.measure.bootstrap import Draws, Resampling, Units, bootstrap
-from quaver.measure.cell import label_counts
-from quaver.measure.disagreement import Disagreement
-from quaver.measure.intervals import Interval, bca, clopper_pearson, mean_within
-from quaver.measure.means import ratio
-from quaver.measure.stability import alpha_losses, spread_of
-from quaver.records import Estimate
-from quaver.rounds import Part, collect_in_rounds, widest
+from quaver.estimation.bootstrap import Draws, Resampling, Units, bootstrap
+from quaver.estimation.cell import label_counts
+from quaver.estimation.intervals import Interval, bca, clopper_pearson, mean_within
+from quaver.estimation.means import ratio
+from quaver.study.collection.rounds import Part, collect_in_rounds, widest
 
 WHOLE = Part(items=3000, variants=1, repeats=10)
 FIRST = Part(items=50, variants=1, repeats=2)

@@ -13,25 +13,25 @@ import typer.main
 from mkdocs.structure.files import File, Files
 
 import quaver
-from quaver import registry
 from quaver.cli.main import app
+from quaver.core import registry
 
 README = Path(__file__).parents[1] / "README.md"
 
 GIVEN = (
-    "quaver.measure.Measure",
-    "quaver.notebook.Estimates",
-    "quaver.forecast.Forecast",
-    "quaver.standing.Standing",
-    "quaver.collect.progress.Outcome",
-    "quaver.repairing.Repaired",
-    "quaver.sizing.Sizing",
-    "quaver.bounds.Judgement",
-    "quaver.verifying.Verification",
-    "quaver.importing.Taken",
-    "quaver.measure.consistency.Similarity",
-    "quaver.measure.mixed_logit.MixedLogit",
-    "quaver.measure.generalizability.Plan",
+    "quaver.estimation.measure_protocol.Measure",
+    "quaver.core.notebook.Estimates",
+    "quaver.study.forecasts.forecast.Forecast",
+    "quaver.study.collection.study_status.Standing",
+    "quaver.collect.run.progress.Outcome",
+    "quaver.study.collection.store_repair.Repaired",
+    "quaver.study.forecasts.sizing.Sizing",
+    "quaver.comparison.bounds.Judgement",
+    "quaver.bundles.verification.Verification",
+    "quaver.study.imports.label_import.Taken",
+    "quaver.measures.sensitivity.consistency.Similarity",
+    "quaver.measures.correctness.mixed_logit.MixedLogit",
+    "quaver.measures.stability.generalizability.Plan",
 )
 """What the public functions take or give that nobody imports by itself."""
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.archive import MANIFEST, pack
+from quaver.study.sources.archive import MANIFEST, pack
 
 __all__ = ["KINDS", "SQL", "damaged", "edit", "repacked"]
 

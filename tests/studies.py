@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from quaver.design.experiment import Experiment, resolve
-from quaver.design.study_file import read_study
+from quaver.design.calls.experiment import Experiment, resolve
+from quaver.design.spec.study_file import read_study
 
 STUDY = """\
 task:

@@ -11,7 +11,7 @@ from tests.studies import written
 
 import quaver
 from quaver.errors import SpecError
-from quaver.importing import Roles, import_annotations
+from quaver.study.imports.label_import import Roles, import_annotations
 
 ONE, TWO = "caf\u00e9", "cafe\u0301"
 STUDY = """\
@@ -66,9 +66,9 @@ def test_files_and_frames_of_labels(tmp_path: Path) -> None:
     assert study.experiment.labels.codes == ("b", ONE)  # as most cells have it
     assert ("label " + ONE, TWO) in [(one.role, one.column) for one in taken]
     assert study.measure("accuracy")[0].value == 1
-    assert quaver.agreement(path, resamples=0)[0].value == 1
+    assert quaver.measure_agreement(path, resamples=0)[0].value == 1
     frame = pl.read_csv(path)
-    assert quaver.agreement(frame, resamples=0)[0].value == 1
+    assert quaver.measure_agreement(frame, resamples=0)[0].value == 1
     assert quaver.krippendorff_alpha(frame, item="item", rater="rater", label="label", resamples=0).value == 1
     renamed = frame.rename({"rater": "repeat"}).with_columns(
         model=pl.lit("m"), variant=pl.lit("v"), decoding=pl.lit("d")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.studies import written
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 ITEMS = "id,text,truth\n" + "".join(f"{n},Number {n}.,positive\n" for n in range(40))
 STUDY: dict[str, Any] = {

@@ -11,8 +11,8 @@ import pytest
 from ruamel.yaml import YAML
 from tests.studies import written
 
-from quaver.design.example_file import example_file
-from quaver.study import Study
+from quaver.design.spec.example_file import example_file
+from quaver.study.session import Study
 
 
 def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from tests.damage import KINDS, SQL, damaged, edit, repacked
 
 import quaver
-from quaver.archive import pack
+from quaver.bundles.verification import Verification, verify
 from quaver.errors import QuaverError, StoreError
-from quaver.verifying import Verification, verify
+from quaver.study.sources.archive import pack
 
 CASES = 12
 """Of each kind: the seeds decide what is done, so that one that fails can be tried alone."""

@@ -15,7 +15,7 @@ from tests.studies import written
 
 import quaver
 from quaver.errors import MeasureError
-from quaver.study import Study
+from quaver.study.session import Study
 
 __all__ = ["browser"]
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 VOTERS = 3
 

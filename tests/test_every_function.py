@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import quaver
+from quaver.core.records import Estimate
 from quaver.errors import QuaverError
-from quaver.records import Estimate
-from quaver.study import Study
+from quaver.study.session import Study
 
 TAKING = ("annotations", "items", "frame")
 NEEDED: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ OF_SEVERAL = {
 """Functions that tell evaluators apart themselves, or change the frame alone."""
 
 OF_ANOTHER_TABLE = {
-    "agreement": "unknown column 'rater'",
+    "measure_agreement": "unknown column 'rater'",
     "least_consistent": "item_stability",
     "most_sensitive": "item_stability",
 }

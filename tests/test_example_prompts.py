@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 CALLS = {
     "base_model": 2 * 2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 REPEATS = 20
 

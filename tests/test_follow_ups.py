@@ -11,7 +11,7 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver.errors import SpecError, StoreError, UnknownName
-from quaver.study import Study
+from quaver.study.session import Study
 
 SMALL = STUDY.replace(
     "{name: fake, use: function}",

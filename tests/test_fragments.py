@@ -13,10 +13,10 @@ from tests.pages import DOCS, run_page
 from tests.studies import ITEMS, STUDY, written
 
 from quaver.design.spec import StudySpec
-from quaver.design.study_file import read_study
+from quaver.design.spec.study_file import read_study
 from quaver.errors import ModelError
-from quaver.resolved import Resolved
-from quaver.study import Study
+from quaver.study.session import Study
+from quaver.study.sources.resolved import Resolved
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "wordings")

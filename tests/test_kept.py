@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from tests.kept.answers import annotate
 
-from quaver.study import Study
-from quaver.verifying import verify
+from quaver.bundles.verification import verify
+from quaver.study.session import Study
 
 KEPT = sorted(path.parent for path in (Path(__file__).parent / "kept").glob("*/*/study.yaml"))
 BUNDLES = sorted(bundle for folder in KEPT for bundle in folder.glob("*.quaver.zip"))

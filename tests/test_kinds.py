@@ -15,8 +15,8 @@ from ruamel.yaml import YAML
 from tests.cli.commands import here, quaver
 from tests.pages import DOCS, run_page
 
-from quaver.design.example_file import KINDS, example_file
-from quaver.study import Study
+from quaver.design.spec.example_file import KINDS, example_file
+from quaver.study.session import Study
 
 CUT: dict[str, dict[str, Any]] = {
     "stability": {"decoding": {"again": {"repeats": 2, "max_tokens": 3}, "reworded": {"repeats": 1}}},

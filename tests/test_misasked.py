@@ -15,7 +15,7 @@ from tests.held_server import Held, held_server
 from typer.testing import CliRunner
 
 from quaver.cli.main import app
-from quaver.study import Study
+from quaver.study.session import Study
 
 UNHELD = Path(__file__).parent / "kept" / "first" / "unheld"
 BAD = {("a", 2), ("b", 1), ("b", 2), ("c", 2), ("d", 2)}

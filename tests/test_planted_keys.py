@@ -14,7 +14,7 @@ from tests.cli.commands import here
 from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, write_planted
 
 import quaver
-from quaver import secrets
+from quaver import _secrets
 from quaver.errors import ItemError, QuaverError, SpecError
 
 COMMANDS = (
@@ -49,7 +49,7 @@ Done = list[subprocess.CompletedProcess[str]]
 
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_NAMED", set())
+    monkeypatch.setattr(_secrets, "_NAMED", set())
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setenv("COLUMNS", "300")
 
@@ -134,7 +134,7 @@ def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> quaver.Study:
     """A study that a function has answered; another study named the variable."""
-    monkeypatch.setattr(secrets, "_NAMED", {VARIABLE})
+    monkeypatch.setattr(_secrets, "_NAMED", {VARIABLE})
     write_planted(tmp_path, "", None, function=True)
     opened = quaver.Study.open(tmp_path, functions={"m": lambda text, prompt: f"positive {KEY} positive"})
     opened.run()
@@ -176,7 +176,7 @@ def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path: Path) -> 
 def test_a_key_in_an_error_of_a_function_is_stored_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(secrets, "_NAMED", {VARIABLE})
+    monkeypatch.setattr(_secrets, "_NAMED", {VARIABLE})
 
     def broken(text: str, prompt: str) -> str:
         raise ValueError(f"401: {KEY}")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import quaver
-from quaver import registry
+from quaver.core import registry
 
 
 @pytest.mark.parametrize("name", quaver.__all__)

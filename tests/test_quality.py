@@ -10,8 +10,8 @@ import pytest
 from tests.cli.commands import here
 from tests.studies import written
 
-from quaver.quality_in_words import quality_lines
-from quaver.study import Study
+from quaver.report.findings.quality_gate import quality_lines
+from quaver.study.session import Study
 
 MODEL = """
 def annotate(text, prompt):

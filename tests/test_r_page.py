@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 PAGE = Path(__file__).parents[1] / "docs" / "r.md"
 LABELS = ["NA", "01", "T"]

@@ -12,31 +12,31 @@ from pathlib import Path
 import pytest
 from tests.kept.answers import annotate
 
-from quaver.design import keys
+from quaver.core.records import Message
+from quaver.design.calls import call_keys
 from quaver.errors import StoreError
-from quaver.records import Message
-from quaver.study import Study
+from quaver.study.session import Study
 
 KEPT = Path(__file__).parent / "kept" / "first"
 
 
-class Another(keys.Recipe):
+class Another(call_keys.Recipe):
     """Takes in a 2, so that every key is another."""
 
-    def call(self, request: keys.State, repeat: int) -> bytes:
+    def call(self, request: call_keys.State, repeat: int) -> bytes:
         state = request.copy()
         state.update(b"2")
         return super().call(state, repeat)
 
-    def follow_up(self, condition: keys.State, added: Sequence[Message], followed: bytes) -> bytes:
+    def follow_up(self, condition: call_keys.State, added: Sequence[Message], followed: bytes) -> bytes:
         state = condition.copy()
         state.update(b"2")
         return super().follow_up(state, added, followed)
 
 
 def new_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "RECIPES", {1: keys.Recipe(), 2: Another()})
-    monkeypatch.setattr(keys, "RECIPE", 2)
+    monkeypatch.setattr(call_keys, "RECIPES", {1: call_keys.Recipe(), 2: Another()})
+    monkeypatch.setattr(call_keys, "RECIPE", 2)
 
 
 def opened(folder: Path, name: str) -> Study:

@@ -14,7 +14,7 @@ import pytest
 from tests.held_server import Held, held_server
 from tests.studies import ITEMS, written
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 STUDY: dict[str, Any] = {
     "task": {"labels": ["positive", "negative"]},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quaver.errors import SpecError, UnknownName
-from quaver.study import Study
+from quaver.study.session import Study
 
 ONE_NUMBER = "How likely is it that this text is toxic? Answer with one number from 0 to 1."
 

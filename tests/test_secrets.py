@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from quaver._secrets import Keys, is_key_shaped, texts_in, without_key_values
 from quaver.errors import QuaverError
-from quaver.secrets import Keys, is_key_shaped, texts_in, without_key_values
 
 VALUE = 'zq7/"key"+<one>=ü'
 

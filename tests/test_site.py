@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from quaver import registry
+from quaver.core import registry
 
 ROOT = Path(__file__).parents[1]
 

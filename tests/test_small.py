@@ -9,7 +9,7 @@ from tests.cli.commands import quaver
 from tests.studies import STUDY, written
 
 from quaver.errors import SpecError, UnknownName
-from quaver.study import Study
+from quaver.study.session import Study
 
 SMALL = STUDY + (
     "repeats: 3\n"

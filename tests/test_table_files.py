@@ -10,7 +10,7 @@ from tests.table_files import TableFile, table_files
 
 import quaver
 from quaver.errors import QuaverError
-from quaver.importing import Roles, import_annotations
+from quaver.study.imports.label_import import Roles, import_annotations
 
 COUNT = int(os.environ.get("QUAVER_TABLE_FILES", "150"))
 """How many files; more of them: ``QUAVER_TABLE_FILES=5000 pytest tests/test_table_files.py``."""
@@ -36,7 +36,7 @@ def test_a_file_agrees_or_is_told(tmp_path: Path) -> None:
     agreed = 0
     for file in table_files(tmp_path, 0, COUNT):
         try:
-            agreed += bool(quaver.agreement(file.path, **_columns(file), resamples=0))
+            agreed += bool(quaver.measure_agreement(file.path, **_columns(file), resamples=0))
         except QuaverError as error:
             _names_the_file(error, file)
     assert agreed > COUNT // 20

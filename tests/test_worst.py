@@ -12,7 +12,7 @@ from tests.studies import written
 
 import quaver
 from quaver.errors import MeasureError, QuaverError, UnknownName
-from quaver.study import Study
+from quaver.study.session import Study
 
 STUDY = """\
 task:

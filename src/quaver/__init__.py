@@ -3,7 +3,7 @@
 Where to begin, each with more under ``help(quaver.NAME)``:
 
 - ``Study.open("study.yaml")``: a study, from its file to its report;
-- ``import_annotations``: a study of labels that exist already; ``agreement``: how far they agree, at once;
+- ``import_annotations``: a study of labels that exist already; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
 - ``conclusion``, ``consensus``: what follows from the labels under every prompt, and of all prompts together;
 - ``bundle``, ``verify``: a study in one archive, and every number of it computed anew;
@@ -33,59 +33,59 @@ from quaver.errors import (
 )
 
 if TYPE_CHECKING:
-    from quaver.agreeing import agreement, read_annotations
-    from quaver.bundling import bundle
-    from quaver.comparing import Comparison, compare
-    from quaver.importing import Roles, import_annotations
-    from quaver.measure.agreement import krippendorff_alpha
-    from quaver.measure.baselines import baseline
-    from quaver.measure.calibration import brier, ece, mce, reliability_curve
-    from quaver.measure.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
-    from quaver.measure.coders import coder_agreement
-    from quaver.measure.compliance import compliance
-    from quaver.measure.conclusions import conclusion
-    from quaver.measure.consensus import consensus, dawid_skene
-    from quaver.measure.consistency import consistency, consistency_matrix
-    from quaver.measure.correctness import accuracy
-    from quaver.measure.differences import differences, mcnemar
-    from quaver.measure.distribution_shift import distribution_shift
-    from quaver.measure.distributions import distributions
-    from quaver.measure.evaluators import evaluator_flips
-    from quaver.measure.expected_stability import expected_intra_pss
-    from quaver.measure.f1 import f1
-    from quaver.measure.factor_effects import factor_effects
-    from quaver.measure.generalizability import dependability, generalizability, smallest_design
-    from quaver.measure.item_tables import item_stability, least_consistent, most_sensitive
-    from quaver.measure.missing_bounds import missing_bounds
-    from quaver.measure.mixed_effects import mixed_effects
-    from quaver.measure.mixed_logit import likelihood_ratio, mixed_logit
-    from quaver.measure.movement import label_movement
-    from quaver.measure.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
-    from quaver.measure.rank_correlation import covariate_correlation, spearman
-    from quaver.measure.readiness import readiness
-    from quaver.measure.recovered_share import recovered_share
-    from quaver.measure.repeated_answers import (
+    from quaver.agreement.alpha import krippendorff_alpha
+    from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+    from quaver.bundles.packing import bundle
+    from quaver.bundles.verification import verify
+    from quaver.comparison.paired_comparison import Comparison, compare
+    from quaver.comparison.worst_items import Worst, worst
+    from quaver.core.records import Estimate, Label, LabelSet
+    from quaver.estimation.answer_views import view
+    from quaver.estimation.rank_correlation import covariate_correlation, spearman
+    from quaver.measures.calibration.calibration_error import brier, ece, mce, reliability_curve
+    from quaver.measures.calibration.token_confidence import ece_shift
+    from quaver.measures.calibration.verbal_calibration import verbal_calibration
+    from quaver.measures.correctness.accuracy import accuracy
+    from quaver.measures.correctness.baselines import baseline
+    from quaver.measures.correctness.differences import differences, mcnemar
+    from quaver.measures.correctness.evaluator_flips import evaluator_flips
+    from quaver.measures.correctness.f1 import f1
+    from quaver.measures.correctness.factor_effects import factor_effects
+    from quaver.measures.correctness.mixed_effects import mixed_effects
+    from quaver.measures.correctness.mixed_logit import likelihood_ratio, mixed_logit
+    from quaver.measures.correctness.recovered_share import recovered_share
+    from quaver.measures.correctness.robustness import spread
+    from quaver.measures.sensitivity.consistency import consistency, consistency_matrix
+    from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
+    from quaver.measures.sensitivity.distribution_shift import distribution_shift
+    from quaver.measures.sensitivity.item_distributions import distributions
+    from quaver.measures.sensitivity.item_sensitivity import sensitivity
+    from quaver.measures.sensitivity.item_tables import item_stability, least_consistent, most_sensitive
+    from quaver.measures.sensitivity.label_movement import label_movement
+    from quaver.measures.sensitivity.label_shares import distinct_annotations, label_shares
+    from quaver.measures.sensitivity.output_uncertainty import output_uncertainty
+    from quaver.measures.sensitivity.sensitivity_consistency import sensitivity_with_consistency
+    from quaver.measures.stability.expected_stability import expected_intra_pss
+    from quaver.measures.stability.generalizability import dependability, generalizability, smallest_design
+    from quaver.measures.stability.paraphrase_stability import original_agreement, wording_stability
+    from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
+    from quaver.measures.stability.repeated_answers import (
         answer_entropy,
         mode_frequency,
         repeated_answers,
         strict_stability,
     )
-    from quaver.measure.robustness import spread
-    from quaver.measure.sensitivity import sensitivity
-    from quaver.measure.sensitivity_consistency import sensitivity_with_consistency
-    from quaver.measure.shares import distinct_annotations, label_shares
-    from quaver.measure.stability_curves import intra_pss_adjacent, intra_pss_cumulative
-    from quaver.measure.subsamples import inter_pss_subsamples, intra_pss_subsamples
-    from quaver.measure.token_confidence import ece_shift
-    from quaver.measure.uncertainty import output_uncertainty
-    from quaver.measure.unlike import unlike_answers, unlike_shares
-    from quaver.measure.verbal_calibration import verbal_calibration
-    from quaver.measure.views import view
-    from quaver.measure.wordings import original_agreement, wording_stability
-    from quaver.records import Estimate, Label, LabelSet
-    from quaver.study import Study
-    from quaver.verifying import verify
-    from quaver.worst_items import Worst, worst
+    from quaver.measures.stability.stability_curves import intra_pss_adjacent, intra_pss_cumulative
+    from quaver.measures.stability.subsamples import inter_pss_subsamples, intra_pss_subsamples
+    from quaver.measures.validity.coders import coder_agreement
+    from quaver.measures.validity.compliance import compliance
+    from quaver.measures.validity.conclusions import conclusion
+    from quaver.measures.validity.consensus import consensus, dawid_skene
+    from quaver.measures.validity.missing_bounds import missing_bounds
+    from quaver.measures.validity.readiness import readiness
+    from quaver.study.imports.agreement_import import measure_agreement, read_annotations
+    from quaver.study.imports.label_import import Roles, import_annotations
+    from quaver.study.session import Study
 
 __version__ = version("quaver")
 
@@ -110,7 +110,6 @@ __all__ = [
     "Worst",
     "__version__",
     "accuracy",
-    "agreement",
     "answer_entropy",
     "baseline",
     "brier",
@@ -155,6 +154,7 @@ __all__ = [
     "likelihood_ratio",
     "mce",
     "mcnemar",
+    "measure_agreement",
     "missing_bounds",
     "mixed_effects",
     "mixed_logit",
@@ -185,128 +185,128 @@ __all__ = [
 ]
 
 _PUBLIC = {
-    "quaver.agreeing": (
-        "agreement",
+    "quaver.study.imports.agreement_import": (
+        "measure_agreement",
         "read_annotations",
     ),
-    "quaver.bundling": ("bundle",),
-    "quaver.comparing": (
+    "quaver.bundles.packing": ("bundle",),
+    "quaver.comparison.paired_comparison": (
         "Comparison",
         "compare",
     ),
-    "quaver.importing": (
+    "quaver.study.imports.label_import": (
         "Roles",
         "import_annotations",
     ),
-    "quaver.measure.agreement": ("krippendorff_alpha",),
-    "quaver.measure.baselines": ("baseline",),
-    "quaver.measure.calibration": (
+    "quaver.agreement.alpha": ("krippendorff_alpha",),
+    "quaver.measures.correctness.baselines": ("baseline",),
+    "quaver.measures.calibration.calibration_error": (
         "brier",
         "ece",
         "mce",
         "reliability_curve",
     ),
-    "quaver.measure.chance_agreement": (
+    "quaver.agreement.chance_agreement": (
         "cohen_kappa",
         "fleiss_kappa",
         "gwet_ac",
         "percent_agreement",
     ),
-    "quaver.measure.coders": ("coder_agreement",),
-    "quaver.measure.compliance": ("compliance",),
-    "quaver.measure.conclusions": ("conclusion",),
-    "quaver.measure.consensus": (
+    "quaver.measures.validity.coders": ("coder_agreement",),
+    "quaver.measures.validity.compliance": ("compliance",),
+    "quaver.measures.validity.conclusions": ("conclusion",),
+    "quaver.measures.validity.consensus": (
         "consensus",
         "dawid_skene",
     ),
-    "quaver.measure.consistency": (
+    "quaver.measures.sensitivity.consistency": (
         "consistency",
         "consistency_matrix",
     ),
-    "quaver.measure.correctness": ("accuracy",),
-    "quaver.measure.differences": (
+    "quaver.measures.correctness.accuracy": ("accuracy",),
+    "quaver.measures.correctness.differences": (
         "differences",
         "mcnemar",
     ),
-    "quaver.measure.distribution_shift": ("distribution_shift",),
-    "quaver.measure.distributions": ("distributions",),
-    "quaver.measure.evaluators": ("evaluator_flips",),
-    "quaver.measure.expected_stability": ("expected_intra_pss",),
-    "quaver.measure.f1": ("f1",),
-    "quaver.measure.factor_effects": ("factor_effects",),
-    "quaver.measure.generalizability": (
+    "quaver.measures.sensitivity.distribution_shift": ("distribution_shift",),
+    "quaver.measures.sensitivity.item_distributions": ("distributions",),
+    "quaver.measures.correctness.evaluator_flips": ("evaluator_flips",),
+    "quaver.measures.stability.expected_stability": ("expected_intra_pss",),
+    "quaver.measures.correctness.f1": ("f1",),
+    "quaver.measures.correctness.factor_effects": ("factor_effects",),
+    "quaver.measures.stability.generalizability": (
         "dependability",
         "generalizability",
         "smallest_design",
     ),
-    "quaver.measure.item_tables": (
+    "quaver.measures.sensitivity.item_tables": (
         "item_stability",
         "least_consistent",
         "most_sensitive",
     ),
-    "quaver.measure.missing_bounds": ("missing_bounds",),
-    "quaver.measure.mixed_effects": ("mixed_effects",),
-    "quaver.measure.mixed_logit": (
+    "quaver.measures.validity.missing_bounds": ("missing_bounds",),
+    "quaver.measures.correctness.mixed_effects": ("mixed_effects",),
+    "quaver.measures.correctness.mixed_logit": (
         "likelihood_ratio",
         "mixed_logit",
     ),
-    "quaver.measure.movement": ("label_movement",),
-    "quaver.measure.prompt_stability": (
+    "quaver.measures.sensitivity.label_movement": ("label_movement",),
+    "quaver.measures.stability.prompt_stability": (
         "inter_model",
         "inter_pss",
         "intra_pss",
         "pooled_pss",
     ),
-    "quaver.measure.rank_correlation": (
+    "quaver.estimation.rank_correlation": (
         "covariate_correlation",
         "spearman",
     ),
-    "quaver.measure.readiness": ("readiness",),
-    "quaver.measure.recovered_share": ("recovered_share",),
-    "quaver.measure.repeated_answers": (
+    "quaver.measures.validity.readiness": ("readiness",),
+    "quaver.measures.correctness.recovered_share": ("recovered_share",),
+    "quaver.measures.stability.repeated_answers": (
         "answer_entropy",
         "mode_frequency",
         "repeated_answers",
         "strict_stability",
     ),
-    "quaver.measure.robustness": ("spread",),
-    "quaver.measure.sensitivity": ("sensitivity",),
-    "quaver.measure.sensitivity_consistency": ("sensitivity_with_consistency",),
-    "quaver.measure.shares": (
+    "quaver.measures.correctness.robustness": ("spread",),
+    "quaver.measures.sensitivity.item_sensitivity": ("sensitivity",),
+    "quaver.measures.sensitivity.sensitivity_consistency": ("sensitivity_with_consistency",),
+    "quaver.measures.sensitivity.label_shares": (
         "distinct_annotations",
         "label_shares",
     ),
-    "quaver.measure.stability_curves": (
+    "quaver.measures.stability.stability_curves": (
         "intra_pss_adjacent",
         "intra_pss_cumulative",
     ),
-    "quaver.measure.subsamples": (
+    "quaver.measures.stability.subsamples": (
         "inter_pss_subsamples",
         "intra_pss_subsamples",
     ),
-    "quaver.measure.token_confidence": ("ece_shift",),
-    "quaver.measure.uncertainty": ("output_uncertainty",),
-    "quaver.measure.unlike": (
+    "quaver.measures.calibration.token_confidence": ("ece_shift",),
+    "quaver.measures.sensitivity.output_uncertainty": ("output_uncertainty",),
+    "quaver.measures.sensitivity.deviations": (
         "unlike_answers",
         "unlike_shares",
     ),
-    "quaver.measure.verbal_calibration": ("verbal_calibration",),
-    "quaver.measure.views": ("view",),
-    "quaver.measure.wordings": (
+    "quaver.measures.calibration.verbal_calibration": ("verbal_calibration",),
+    "quaver.estimation.answer_views": ("view",),
+    "quaver.measures.stability.paraphrase_stability": (
         "original_agreement",
         "wording_stability",
     ),
-    "quaver.records": (
+    "quaver.core.records": (
         "Estimate",
         "Label",
         "LabelSet",
     ),
-    "quaver.study": ("Study",),
-    "quaver.worst_items": (
+    "quaver.study.session": ("Study",),
+    "quaver.comparison.worst_items": (
         "Worst",
         "worst",
     ),
-    "quaver.verifying": ("verify",),
+    "quaver.bundles.verification": ("verify",),
 }
 """Names whose modules take a while to load: they are, when one of their names is first used."""
 

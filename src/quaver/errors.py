@@ -24,7 +24,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from quaver.secrets import without_key_values
+from quaver._secrets import without_key_values
 
 __all__ = [
     "ContextOverflow",

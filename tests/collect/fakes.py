@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quaver.collect.budget import Budget
-from quaver.collect.runner import Outcome, Progress, collect
-from quaver.collect.store import Store
-from quaver.models import Abilities, Answered
-from quaver.records import Call, Condition, Decoding, Message, Prompt, Request, Response
+from quaver.collect.run.budget import Budget
+from quaver.collect.run.runner import Outcome, Progress, collect
+from quaver.collect.store.response_store import Store
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Call, Condition, Decoding, Message, Prompt, Request, Response
 
 CAPS = ("calls", "tokens", "money", "seconds", "spent", "prices")
 

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from quaver.study import Study
+from quaver.study.session import Study
 
 KILLS = 20
 

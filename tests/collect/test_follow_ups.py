@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.collect.fakes import Fake, answers, echo, fake, key, request, run
 
-from quaver.collect.store import Store
+from quaver.collect.store.response_store import Store
+from quaver.core.records import Call, Condition, Request, Response
 from quaver.errors import ModelError
-from quaver.records import Call, Condition, Request, Response
 
 
 def followed(asked: Request, responses: Sequence[Response]) -> list[Request]:

@@ -90,7 +90,7 @@ def test_nothing_stored_is_asked_again(killed: Killed) -> None:
 def test_the_results_are_those_of_a_run_without_a_kill(killed: Killed, tmp_path: Path) -> None:
     from tests.collect.kills import asking, stored
 
-    from quaver.study import Study
+    from quaver.study.session import Study
 
     found, _ = killed
     study = written(tmp_path, STUDY, ITEMS)

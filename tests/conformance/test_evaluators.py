@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.score.tasks import TASKS
 
-from quaver import registry
-from quaver.records import Label, LabelSet, Reading, Response, Status, Token, Variant
-from quaver.score import Evaluator, annotate
+from quaver.core import registry
+from quaver.core.records import Label, LabelSet, Reading, Response, Status, Token, Variant
+from quaver.score import annotation
+from quaver.score.parsing.evaluator import Evaluator
 
 # What an evaluator needs to be made at all, where it has no default.
 OPTIONS: dict[str, dict[str, object]] = {"pattern": {"pattern": r"(?i)label\W+(\w+)"}}
@@ -28,8 +29,8 @@ def made(name: str) -> Evaluator:
 def read(response: Response, evaluator: Evaluator, labels: LabelSet, variant: Variant) -> Reading:
     """The reading of an answer; for an evaluator that reads a follow-up too, beside a plain one."""
     if getattr(evaluator, "reads", "text") == "pair":
-        return annotate.read(Response("0.8"), evaluator, labels, variant, about=response)
-    return annotate.read(response, evaluator, labels, variant)
+        return annotation.read(Response("0.8"), evaluator, labels, variant, about=response)
+    return annotation.read(response, evaluator, labels, variant)
 
 
 def check(reading: Reading, labels: LabelSet) -> None:
@@ -144,7 +145,7 @@ class TestEveryEvaluator:
     @given(response=RESPONSES)
     def test_any_follow_up_is_read(self, name: str, response: Response) -> None:
         labels, variant = TASKS["names"]
-        check(annotate.read(response, made(name), labels, variant, about=Response("Dole")), labels)
+        check(annotation.read(response, made(name), labels, variant, about=Response("Dole")), labels)
 
     @settings(max_examples=50)
     @given(labels=LABEL_SETS, answers=st.lists(NAMES, min_size=4, max_size=4), text=HOSTILE, data=st.data())

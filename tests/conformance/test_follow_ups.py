@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quaver import registry
+from quaver.core import registry
+from quaver.core.records import Label, LabelSet, Message, Variant
 from quaver.design.follow_ups import FollowUp
-from quaver.design.study_file import Source, bind
-from quaver.records import Label, LabelSet, Message, Variant
+from quaver.design.spec.study_file import Source, bind
 
 FOLLOW_UPS: dict[str, dict[str, Any]] = {
     "constrained": {},

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from quaver import registry
-from quaver.design.anes96 import rows
+from quaver.core import registry
+from quaver.design.items.anes96 import rows
 from quaver.errors import ItemError
 
 SOURCES: dict[str, dict[str, Any] | None] = {
@@ -41,7 +41,7 @@ def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.
 
 
 def test_voters_without_statsmodels_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quaver.design.anes96.find_spec", lambda name: None)
+    monkeypatch.setattr("quaver.design.items.anes96.find_spec", lambda name: None)
     with pytest.raises(ItemError, match="not installed") as caught:
         rows()
     assert caught.value.fix == "pip install 'quaver[demo]'"

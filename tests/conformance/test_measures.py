@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver import registry
+from quaver.core import registry
+from quaver.core.records import Estimate, Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.records import Estimate, Label, LabelSet
 
 NAMES = registry.names("measures")
 LABELS = ("a", "b", "c")

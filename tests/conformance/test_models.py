@@ -18,9 +18,9 @@ from tests.models.llama_server import base_url
 from tests.models.older import another_older, older_smollm2
 from tests.models.requests import TEXTS, ask, one, request
 
-from quaver import registry
-from quaver.models import Model
-from quaver.records import Message, Request, Response
+from quaver.core import registry
+from quaver.core.model import Model
+from quaver.core.records import Message, Request, Response
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from quaver import registry
-from quaver.design.paraphrase import Draft, Paraphraser, Wording
-from quaver.design.study_file import Source, bind
-from quaver.design.templates import check
-from quaver.design.variants import Ground
+from quaver.core import registry
+from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording
+from quaver.design.paraphrase.paraphraser import Paraphraser
+from quaver.design.prompts.templates import check
+from quaver.design.spec.study_file import Source, bind
 from quaver.errors import QuaverError
-from quaver.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 PROMPT = Variant(

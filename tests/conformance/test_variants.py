@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from quaver import registry
-from quaver.design.study_file import Source, bind
-from quaver.design.variants import ORIGINAL, Ground, VariantFamily, cross
-from quaver.records import Item, Label, LabelSet, Variant
+from quaver.core import registry
+from quaver.core.records import Item, Label, LabelSet, Variant
+from quaver.design.factors.factor_level import ORIGINAL, cross
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.spec.study_file import Source, bind
+from quaver.design.variants.variant_family import VariantFamily
 
 LABELS = LabelSet(
     (Label("pos", "positive", "It likes it.", ("good",)), Label("neg", "negative", "Not.", ("bad",)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.studies import ITEMS, STUDY, resolved, written
 
-from quaver.design.keeping import NotMade
+from quaver.design.paraphrase.paraphrase_keeper import NotMade
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 
@@ -547,7 +547,7 @@ def test_an_item_without_text_is_an_error_that_names_its_line(tmp_path: Path, te
 
 
 def refused_by_plan(path: Path) -> QuaverError:
-    from quaver.design.plan import Plan
+    from quaver.design.calls.call_plan import Plan
 
     with pytest.raises(QuaverError) as caught:
         list(Plan(resolved(path), {"fake": "f"}).requests("fake"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.studies import resolved
 
-from quaver.design.tables import read_rows
+from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError, SpecError
 
 TREC = "{label}:{fine} {text}"

@@ -10,8 +10,8 @@ import pytest
 from ruamel.yaml import YAML
 from tests.studies import resolved
 
-from quaver import registry
-from quaver.design.prompts import PromptWriter
+from quaver.core import registry
+from quaver.design.prompts.rendering import PromptWriter
 
 PAGE = Path(__file__).parents[2] / "docs" / "variants.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

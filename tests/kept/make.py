@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.held_server import held_server
 from tests.kept.answers import annotate
 
-from quaver.bundling import bundle
-from quaver.study import Study
+from quaver.bundles.packing import bundle
+from quaver.study.session import Study
 
 PORT = 8765
 """The one that the study files name."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from quaver.models.cores import spin_briefly
-from quaver.models.weights import find_weights
+from quaver.models.local.cores import spin_briefly
+from quaver.models.local.weights import find_weights
 
 NAME = "smollm2-135m-instruct"
 CONTEXT = 256

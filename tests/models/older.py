@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quaver.models.weights import find_weights
+from quaver.models.local.weights import find_weights
 
 FOLDER = TemporaryDirectory(prefix="quaver-older-")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from quaver.models import Model
-from quaver.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.core.model import Model
+from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 
 TEXTS = ("I love this place.", "The worst phone ever.", "The council votes next Tuesday.")
 QUESTION = "Positive or negative?"

@@ -11,10 +11,10 @@ from tests.extras import needs
 from tests.models.older import older_smollm2
 from tests.models.requests import TEXTS, ask, one, request
 
+from quaver.core.records import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.gpt4all import GPT4All, _Written
 from quaver.models.llamacpp import LlamaCpp
-from quaver.records import Message, Prompt
 
 pytestmark = needs("gpt4all")
 

@@ -6,12 +6,12 @@ import pytest
 from tests.models.llama_server import NAME, base_url
 from tests.models.requests import ask
 
-from quaver.design.experiment import resolve
-from quaver.design.plan import Plan
-from quaver.design.study_file import read_study
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import resolve
+from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.score.logprob import label_masses
+from quaver.score.evaluators.logprob import label_masses
 
 pytest.importorskip("statsmodels")
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.models.requests import TEXTS, ask, bits, one, request
 
+from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import ModelError, Unavailable
-from quaver.models.cores import cores, waiting
 from quaver.models.llamacpp import LlamaCpp
-from quaver.models.weights import BUNDLED, find_weights
-from quaver.records import Message, Prompt, Request, Response
+from quaver.models.local.cores import cores, waiting
+from quaver.models.local.weights import BUNDLED, find_weights
 
 NAME = "smollm2-135m-instruct"
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from tests.collect.fakes import answers, opened, request, run
 
-from quaver.collect.journal import Journal
-from quaver.collect.taking import taken
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.model_answers import taken
+from quaver.core.records import Decoding, Request, Response
 from quaver.errors import ModelError
 from quaver.models.odd_replies import ANSWER, OddReply, odd_replies
 from quaver.models.odd_replies.player import playing
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.records import Decoding, Request, Response
 
 KEY = "sk-quaver-0123456789abcdef"
 ODD = odd_replies()
@@ -32,7 +32,7 @@ GOOD = len(ODD)
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAYED_API_KEY", KEY)
-    monkeypatch.setattr("quaver.models.pace._LONGEST_HOLD", 0.005)
+    monkeypatch.setattr("quaver.models.served.pace._LONGEST_HOLD", 0.005)
 
 
 def asked(item: int) -> Request:

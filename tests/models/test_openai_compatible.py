@@ -14,16 +14,16 @@ from tests.models.llama_server import NAME, base_url
 from tests.models.requests import TEXTS, ask, one, request
 from tests.models.serving import free_port, serving
 
-from quaver.collect.budget import Price, written
+from quaver.collect.run.budget import Price, written
+from quaver.core.model import Needs
+from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
-from quaver.models import Needs
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.presets import PRESETS
-from quaver.models.served.body import body_of
-from quaver.models.served.faults import Address, Passing, read_failure
-from quaver.models.served.reply import read_reply
-from quaver.records import Message, Prompt, Request, Response
-from quaver.study import Study
+from quaver.models.served.presets import PRESETS
+from quaver.models.served.request_body import body_of
+from quaver.models.served.server_faults import Address, Passing, read_failure
+from quaver.models.served.server_reply import read_reply
+from quaver.study.session import Study
 
 
 def model(url: str, **options: Any) -> OpenAICompatible:

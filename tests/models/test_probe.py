@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
+from quaver.core.model import Needs
+from quaver.core.records import Response
 from quaver.errors import ModelError, Unavailable
-from quaver.models import Needs
-from quaver.models.presets import PRESETS, Preset
 from quaver.models.served.connection import Connection
-from quaver.models.served.faults import Address, Passing, read_failure
 from quaver.models.served.flight import Landed, Part
+from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.probe import Found, tried
-from quaver.records import Response
+from quaver.models.served.server_faults import Address, Passing, read_failure
 
 CHOICE = Needs(constraint=True)
 

@@ -14,8 +14,8 @@ import pytest
 from tests.models.faulty_server import answer_to
 from tests.models.serving import Process, free_port, serving
 
-from quaver.collect.progress import Progress
-from quaver.study import Study
+from quaver.collect.run.progress import Progress
+from quaver.study.session import Study
 
 ITEMS = 1000
 

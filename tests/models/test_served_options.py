@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from quaver._secrets import Keys
 from quaver.errors import SpecError
-from quaver.models.inspect import Inspect
+from quaver.models.inspect_models import Inspect
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.presets import PRESETS
-from quaver.models.served.options import checked_body, checked_url, checked_variable
-from quaver.secrets import Keys
+from quaver.models.served.presets import PRESETS
+from quaver.models.served.server_options import checked_body, checked_url, checked_variable
 
 PLANTED = "Zq7hunterZq7hunter2"
 

@@ -15,8 +15,8 @@ import pytest
 from tests.models.requests import one, request
 from tests.models.serving import free_port, serving
 
+from quaver.core.model import Needs
 from quaver.errors import ModelError, Unavailable
-from quaver.models import Needs
 from quaver.models.openai_compatible import OpenAICompatible
 
 

@@ -14,10 +14,10 @@ import pytest
 from tests.models.llama_server import NAME
 from tests.models.requests import ask, one, request
 
+from quaver.core.model import Needs
+from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError
-from quaver.models import Needs
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.records import Message, Prompt, Request
 
 URL = os.environ.get("QUAVER_VLLM", "")
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
-from quaver.models import Abilities, Answered
-from quaver.records import Message, Request, Response, Variant
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Message, Request, Response, Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
 
 
 class Echo:

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from tests.report.moved import movement_of
 
-from quaver.picturing import unlike
-from quaver.records import ANNOTATION_COLUMNS, Estimate, Unlike
-from quaver.report import Results
+from quaver.core.records import ANNOTATION_COLUMNS, Estimate, Unlike
+from quaver.report.estimate_index import Results
+from quaver.study.analysis.chart_estimates import unlike
 
 Answer = Callable[[int, str, str, int], str | None]
 

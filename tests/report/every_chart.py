@@ -11,9 +11,9 @@ import polars as pl
 from tests.report.moved import movement_of
 
 import quaver
-from quaver.picturing import pictured
-from quaver.plugins import Measurement
-from quaver.records import ANNOTATION_COLUMNS, Estimate, Label, LabelSet
+from quaver.core.records import ANNOTATION_COLUMNS, Estimate, Label, LabelSet
+from quaver.study.analysis.chart_estimates import pictured
+from quaver.study.sources.study_plugins import Measurement
 
 LABELS = ("economy", "welfare", "migration", "climate")
 STRATEGIES = ("simple", "detailed", "one-shot")

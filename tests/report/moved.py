@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from quaver.design.experiment import Experiment
-from quaver.picturing import moved
-from quaver.records import Estimate, Label, LabelSet
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.design.calls.experiment import Experiment
+from quaver.study.analysis.chart_estimates import moved
 
 
 def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Estimate]:

@@ -9,12 +9,14 @@ from typing import Any
 import altair as alt
 import pytest
 
-from quaver.records import Estimate
-from quaver.report import Results, figures, finding_picture
+from quaver.core.records import Estimate
+from quaver.report.charts.figures import figures
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
-from quaver.report.charts.shares import label_share_chart, shares_shown
+from quaver.report.charts.share_shifts import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import fitted, text_width
+from quaver.report.estimate_index import Results
+from quaver.report.page.html_page import finding_picture
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from quaver.records import Estimate
-from quaver.report import write_report
+from quaver.core.records import Estimate
+from quaver.report.page.html_page import write_report
 
 
 def words(path: Path) -> str:

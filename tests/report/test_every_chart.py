@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from tests.report.every_chart import ITEMS, EveryChart, every_chart
 
-from quaver.report import Results, figures, write_report
+from quaver.report.charts.figures import figures
 from quaver.report.charts.svg import unchecked
+from quaver.report.estimate_index import Results
+from quaver.report.page.html_page import write_report
 
 NAMES = {
     *("finding", "label-shares-large", "factors", "intra-pss", "inter-pss", "sensitivity", "consistency"),

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.report.every_chart import every_chart
 
-from quaver.records import Estimate
-from quaver.report import write_report
-from quaver.report.estimates_csv import write_estimates
-from quaver.spreadsheet import safe_cell
+from quaver.core.records import Estimate
+from quaver.core.spreadsheet import safe_cell
+from quaver.report.page.html_page import write_report
+from quaver.report.tables.estimates_csv import write_estimates
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from quaver.records import Response
+from quaver.core.records import Response
 
 TEXT_EVALUATORS = (
     "answer_markers",

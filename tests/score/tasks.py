@@ -1,6 +1,6 @@
 """Tasks that the tests of evaluators share, by the name that the file of outputs uses."""
 
-from quaver.records import Label, LabelSet, Level, Variant
+from quaver.core.records import Label, LabelSet, Level, Variant
 
 
 def variant(answers: dict[str, str], *, explains: bool = False) -> Variant:

@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
-from quaver import registry
-from quaver.score import answer, forms, status
-from quaver.score.verbal import verbal_confidence
+from quaver.core import registry
+from quaver.score.parsing import label_forms, parsed_answer, statuses
+from quaver.score.parsing.confidence_parsing import verbal_confidence
 
 PAGE = Path(__file__).parents[2] / "docs" / "evaluators.md"
 
@@ -26,7 +26,7 @@ def test_every_rule_is_in_the_docs(name: str) -> None:
         assert words(rule.partition("\nArgs:")[0]) in words(page)
 
 
-@pytest.mark.parametrize("module", [answer, forms, status], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [parsed_answer, label_forms, statuses], ids=lambda module: module.__name__)
 def test_so_are_the_rules_for_all_of_them(module: ModuleType) -> None:
     rules = (inspect.getdoc(module) or "").partition("\n\n")[2]
     text = words(PAGE.read_text(encoding="utf-8"))

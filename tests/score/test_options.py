@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 from tests.score.tasks import TASKS, task
 
+from quaver.core.records import Label, Reading, Response
 from quaver.errors import SpecError, UnknownName
-from quaver.records import Label, Reading, Response
-from quaver.score import Evaluator
-from quaver.score.annotate import read
-from quaver.score.answer import Answer
-from quaver.score.by_output import ByOutput
-from quaver.score.first_character import FirstCharacter
-from quaver.score.integer import Integer
-from quaver.score.json_field import JsonField
-from quaver.score.label_match import LabelMatch
-from quaver.score.label_scores import LabelScores
-from quaver.score.pattern import Pattern
+from quaver.score.annotation import read
+from quaver.score.evaluators.by_output import ByOutput
+from quaver.score.evaluators.first_character import FirstCharacter
+from quaver.score.evaluators.integer import Integer
+from quaver.score.evaluators.json_field import JsonField
+from quaver.score.evaluators.label_match import LabelMatch
+from quaver.score.evaluators.label_scores import LabelScores
+from quaver.score.evaluators.pattern import Pattern
+from quaver.score.parsing.evaluator import Evaluator
+from quaver.score.parsing.parsed_answer import Answer
 
 
 def reading(evaluator: Evaluator, name: str, text: str) -> Reading:

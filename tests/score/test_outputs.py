@@ -2,8 +2,8 @@ import pytest
 from tests.score.outputs import TEXT_EVALUATORS, Output, outputs
 from tests.score.tasks import TASKS
 
-from quaver import registry
-from quaver.score.annotate import read
+from quaver.core import registry
+from quaver.score.annotation import read
 
 ALL = [*outputs("hostile"), *outputs("real")]
 

@@ -19,19 +19,24 @@ from tests.simulation.server import Attempt, Server
 from tests.simulation.studies import edited, first_study
 from tests.simulation.world import World
 
-from quaver.collect import reserve
-from quaver.collect.progress import Outcome
-from quaver.collect.receipt import Receipt
-from quaver.collect.store import Store
-from quaver.collect.tables import COLUMNS
-from quaver.collect.writer import Kept, Writer
+from quaver.collect.run.progress import Outcome
+from quaver.collect.run.writer import Kept, Writer
+from quaver.collect.store import disk_reserve
+from quaver.collect.store.receipt import Receipt
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import COLUMNS
+from quaver.core.model import Answered
 from quaver.errors import QuaverError, StoreError
-from quaver.models import Answered
-from quaver.study import Study
+from quaver.study.session import Study
 
 __all__ = ["Broken", "History"]
 
-_TRACED = ("/quaver/collect/", "/quaver/collecting.py", "/quaver/running.py", "/quaver/models/served/")
+_TRACED = (
+    "/quaver/collect/",
+    "/quaver/study/collection/round_of_calls.py",
+    "/quaver/study/collection/study_run.py",
+    "/quaver/models/served/",
+)
 
 Rows = dict[bytes, tuple[Any, ...]]
 
@@ -193,7 +198,7 @@ class History:
         """One process, from its start to its end, whatever that is."""
         self._moments = 0
         with ExitStack() as stack:
-            stack.enter_context(patch.object(reserve, "_LEAST", 4096))
+            stack.enter_context(patch.object(disk_reserve, "_LEAST", 4096))
             stack.enter_context(self.server.entered())
             stack.enter_context(self.disk.entered())
             stack.enter_context(self._taken_down(power))

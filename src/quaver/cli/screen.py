@@ -23,15 +23,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from quaver._secrets import Keys
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.secrets import Keys
 
 if TYPE_CHECKING:
-    from quaver.collect.progress import Outcome, Progress
-    from quaver.records import Condition
-    from quaver.standing import Standing
-    from quaver.study import Study
-    from quaver.verdicts import Quality
+    from quaver.collect.run.progress import Outcome, Progress
+    from quaver.core.records import Condition
+    from quaver.report.findings.verdicts import Quality
+    from quaver.study.collection.study_status import Standing
+    from quaver.study.session import Study
 
 __all__ = [
     "HERE",
@@ -79,7 +79,7 @@ FunctionOption = Annotated[
 
 def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
     """The study of a command's argument, with the functions that its options name."""
-    from quaver.study import Study
+    from quaver.study.session import Study
 
     return Study.open(path, functions=_functions(functions))
 
@@ -88,7 +88,7 @@ def open_both(
     first: Path, second: Path | None, functions: Sequence[str] | None
 ) -> tuple[Study, Study | None]:
     """Two studies that are set side by side, each with the functions of its own models."""
-    from quaver.study import Study
+    from quaver.study.session import Study
 
     found = _functions(functions)
     if second is None:
@@ -229,7 +229,7 @@ def quality_of(study: Study, now: Standing) -> Quality | None:
 
 def say_quality(quality: Quality | None, console: Console = screen) -> None:
     """Print the gate, a line for each thing that is wrong with the answers."""
-    from quaver.quality_in_words import quality_lines
+    from quaver.report.findings.quality_gate import quality_lines
 
     for line in quality_lines(quality) if quality else ():
         console.print(line, soft_wrap=True)

@@ -15,11 +15,11 @@ from typing import Any
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Decoding, Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models import Abilities, Answered
-from quaver.models.extras import require
-from quaver.models.weights import digest, find_weights
-from quaver.records import Decoding, Message, Request, Response
+from quaver.models.local.extras import require
+from quaver.models.local.weights import digest, find_weights
 
 __all__ = ["GPT4All"]
 

@@ -19,11 +19,11 @@ from typing import Any, Literal
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Message, Request, Response, Token
 from quaver.errors import ModelError
-from quaver.models import Abilities, Answered
-from quaver.models.cores import cores, spin_briefly, waiting
-from quaver.models.weights import digest, find_weights
-from quaver.records import Message, Request, Response, Token
+from quaver.models.local.cores import cores, spin_briefly, waiting
+from quaver.models.local.weights import digest, find_weights
 
 __all__ = ["LlamaCpp"]
 
@@ -230,7 +230,7 @@ class LlamaCpp:
 
 
 def _library() -> Any:
-    """The bindings, its threads waiting for each other as `quaver.models.cores` says."""
+    """The bindings, its threads waiting for each other as `quaver.models.local.cores` says."""
     spin_briefly()
     import xllamacpp
 

@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
 
+from quaver.core.meter import Meter
+from quaver.core.model import Abilities, Answered, Needs
+from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError, UnknownName
-from quaver.meter import Meter
-from quaver.models import Abilities, Answered, Needs
-from quaver.models.pace import Pace
-from quaver.models.presets import ANY, PRESETS, Choice, Preset
-from quaver.models.served.body import CHAT, PLAIN, body_of, is_plain
-from quaver.models.served.faults import Address
 from quaver.models.served.flight import Flight, Landed, Part
 from quaver.models.served.metering import reading, sending, spent_on
-from quaver.models.served.options import (
+from quaver.models.served.pace import Pace
+from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
+from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
+from quaver.models.served.server_faults import Address
+from quaver.models.served.server_options import (
     check_repeatable,
     checked_body,
     checked_key,
@@ -36,8 +37,7 @@ from quaver.models.served.options import (
     checked_variable,
     is_here,
 )
-from quaver.models.served.reply import read_reply
-from quaver.records import Message, Request, Response
+from quaver.models.served.server_reply import read_reply
 
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection

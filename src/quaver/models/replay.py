@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Call, Condition, Message, Request, Response
 from quaver.errors import SpecError
-from quaver.models import Abilities, Answered
-from quaver.models.answer_file import AnswerFile
-from quaver.models.stored_answers import StoredAnswers
-from quaver.records import Call, Condition, Message, Request, Response
+from quaver.models.recorded.answer_file import AnswerFile
+from quaver.models.recorded.stored_answers import StoredAnswers
 
 __all__ = ["Replay"]
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.design.meaning import checked
+from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.class_words import explained_words, lost_class_words
+from quaver.design.paraphrase.meaning import checked
 from quaver.design.spec import MeaningSpec
-from quaver.design.variants import ORIGINAL, LevelOfFactor
-from quaver.records import Label, LabelSet, Variant
 
 BINARY = LabelSet((Label("0", "0"), Label("1", "1")))
 CODES = {"0": "0", "1": "1"}

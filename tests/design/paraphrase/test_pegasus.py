@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.extras import needs
 
-from quaver.design.paraphrase import Draft
+from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.pegasus import TEMPERATURES, Pegasus
 from quaver.design.paraphrase.sentences import clauses, sentences
-from quaver.design.variants import Ground
 from quaver.errors import ModelError, SpecError, Unavailable
-from quaver.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 
 
 def _needs(tests: type) -> type:

@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.studies import resolved
 
-from quaver.design.experiment import Experiment
-from quaver.design.prompts import PromptWriter
-from quaver.records import Message, Variant
+from quaver.core.records import Message, Variant
+from quaver.design.calls.experiment import Experiment
+from quaver.design.prompts.rendering import PromptWriter
 
 LABELS = ["pos", "neg"]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.design.variants import LevelOfFactor, columns_of, cross
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import LevelOfFactor, columns_of, cross
 from quaver.errors import SpecError
-from quaver.records import Variant
 
 PROMPT = Variant("", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"a": "A", "b": "B"})
 

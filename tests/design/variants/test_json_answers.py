@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
-from quaver.design.plan import Plan
-from quaver.design.prompts import PromptWriter
-from quaver.design.variants import Ground
+from quaver.core.records import Item, Label, LabelSet, Response, Variant
+from quaver.design.calls.call_plan import Plan
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.json_answers import JsonAnswers, JsonForm, schema_of
 from quaver.errors import SpecError
-from quaver.records import Item, Label, LabelSet, Response, Variant
-from quaver.score.annotate import read
-from quaver.score.by_output import ByOutput
-from quaver.score.json_field import JsonField
+from quaver.score.annotation import read
+from quaver.score.evaluators.by_output import ByOutput
+from quaver.score.evaluators.json_field import JsonField
 
 REASONED = {"use": "json_answers", "forms": {"r": {"field": "verdict", "before": {"why": "In a word."}}}}
 

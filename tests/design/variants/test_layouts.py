@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
-from quaver.design.templates import names_in
+from quaver.design.prompts.templates import names_in
 from quaver.design.variants.layout_parts import asks_first, question_moved, without_question
 from quaver.errors import SpecError
 

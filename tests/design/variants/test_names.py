@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
-from quaver.design.variants import Ground
+from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.paraphrase.ground import Ground
 from quaver.design.variants.label_names import LabelNames
 from quaver.errors import SpecError, UnknownName
-from quaver.records import Label, LabelSet, Variant
 
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}
 

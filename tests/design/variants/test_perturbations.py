@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from quaver.design.prompts import PromptWriter
-from quaver.design.study_file import Source, bind
-from quaver.design.variants import Ground, cross
+from quaver.core.records import Item, Label, LabelSet, Message, Response, Variant
+from quaver.design.factors.factor_level import cross
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.perturbations import Perturbations
 from quaver.errors import QuaverError, SpecError
-from quaver.records import Item, Label, LabelSet, Message, Response, Variant
-from quaver.score.annotate import read
-from quaver.score.answer_markers import AnswerMarkers
+from quaver.score.annotation import read
+from quaver.score.evaluators.answer_markers import AnswerMarkers
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("neu", "neutral")))
 LETTERS = LabelSet(tuple(Label(code, code) for code in "AB"), options=("one", "two"))

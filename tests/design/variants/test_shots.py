@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.studies import resolved, written
 
-from quaver.design.experiment import Experiment
-from quaver.design.lock_file import fingerprint
-from quaver.design.prompts import PromptWriter
-from quaver.design.variants import Ground
+from quaver.core.records import Item, Label, LabelSet, Variant
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import fingerprint
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
 from quaver.errors import SpecError, UnknownName
-from quaver.records import Item, Label, LabelSet, Variant
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
 PROMPT = Variant(

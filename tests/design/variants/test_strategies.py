@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
-from quaver.design.variants import Ground
+from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.paraphrase.ground import Ground
 from quaver.design.variants.strategies import Strategies, Strategy
 from quaver.errors import SpecError
-from quaver.records import Label, LabelSet, Variant
 
 REWORD = {"use": "wordings", "texts": {"other": "Liked?"}}
 

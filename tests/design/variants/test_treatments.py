@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from quaver.design.prompts import PromptWriter
-from quaver.design.study_file import Source, bind
-from quaver.design.variants import Ground, cross
+from quaver.core.records import Item, Label, LabelSet, Response, Variant
+from quaver.design.factors.factor_level import cross
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.treatments import TREATMENTS, Treatments
 from quaver.errors import QuaverError, SpecError, UnknownName
-from quaver.records import Item, Label, LabelSet, Response, Variant
-from quaver.score.annotate import read
-from quaver.score.final_line import FinalLine
+from quaver.score.annotation import read
+from quaver.score.evaluators.final_line import FinalLine
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ABC"), options=("options",))
 PROMPT = Variant(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from quaver.records import Decoding, LabelSet, Message, Variant
+from quaver.core.records import Decoding, LabelSet, Message, Variant
 
 __all__ = ["FollowUp"]
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from quaver.records import Decoding, LabelSet, Message, Variant
+from quaver.core.records import Decoding, LabelSet, Message, Variant
 
 __all__ = ["FirstToken"]
 

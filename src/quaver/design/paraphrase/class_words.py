@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from quaver.design.completeness import filled
-from quaver.design.paraphrase.protected import label_names, named
-from quaver.records import LabelSet
+from quaver.core.records import LabelSet
+from quaver.design.paraphrase.protected_words import label_names, named
+from quaver.design.prompts.completeness import filled
 
 __all__ = ["explained_words", "lost_class_words"]
 
@@ -55,7 +55,7 @@ def explained_words(
         labels: The label set.
         answers: What is written for each label, by code.
 
-    >>> from quaver.records import Label
+    >>> from quaver.core.records import Label
     >>> codes = LabelSet((Label("0", "0"), Label("1", "1")))
     >>> asked = "Respond 0 for left-wing, or 1 for right-wing."
     >>> explained_words("Is this left-wing or right-wing?", asked, codes, {"0": "0", "1": "1"})

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from quaver.design.paraphrase import TEMPERATURE, Draft, Wording, Work, check_count, stand_ins, too_few
-from quaver.design.paraphrase.llm import check_temperatures
-from quaver.design.paraphrase.protected import escaped, placeholders
+from quaver.core.seeds import derive
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.llm_paraphraser import check_temperatures
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
-from quaver.design.variants import Ground
 from quaver.errors import SpecError, Unavailable
-from quaver.seeds import derive
 
 __all__ = ["TEMPERATURES", "Pegasus"]
 

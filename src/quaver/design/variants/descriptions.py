@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
 from quaver.errors import UnknownName
-from quaver.records import Variant
 
 __all__ = ["Descriptions"]
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
-from quaver.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
 
 __all__ = ["JsonAnswers", "JsonForm", "schema_of"]
 

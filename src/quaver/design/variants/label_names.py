@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from quaver.design.templates import names_in
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
-from quaver.records import Label, LabelSet, Variant
 
 __all__ = ["LabelNames"]
 

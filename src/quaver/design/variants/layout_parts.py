@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from quaver.design.templates import names_in
+from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
 __all__ = ["asks_first", "question_moved", "without_question"]

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from quaver import registry
-from quaver.design.keeping import NOTHING_KEPT, NotMade, NoWork
-from quaver.design.paraphrase import Draft, Foreseen, Paraphraser, Wording, Work
-from quaver.design.study_file import Source, bind
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
-from quaver.records import Variant
+from quaver.core import registry
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
+from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
+from quaver.design.spec.study_file import Source, bind
 
 __all__ = ["Paraphrases"]
 

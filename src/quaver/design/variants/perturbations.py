@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from quaver.design.keeping import NoWork
-from quaver.design.paraphrase import Draft
-from quaver.design.paraphrase.surface import Surface
-from quaver.design.templates import names_in
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft
+from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.design.paraphrase.surface_paraphraser import Surface
+from quaver.design.prompts.templates import names_in
 from quaver.design.variants.layout_parts import asks_first, question_moved
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
-from quaver.records import Variant
 
 __all__ = ["Kind", "Perturbations"]
 

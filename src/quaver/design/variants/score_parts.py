@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quaver.design.templates import names_in
+from quaver.core.records import LabelSet
+from quaver.design.prompts.templates import names_in
 from quaver.design.variants.prompt_parts import Part
 from quaver.errors import SpecError, UnknownName
-from quaver.records import LabelSet
 
 __all__ = ["check_score", "scored_label"]
 

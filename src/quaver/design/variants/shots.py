@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quaver.design.prompts import PromptWriter
-from quaver.design.templates import names_in
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import Item, Variant
+from quaver.core.seeds import derive
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError, UnknownName
-from quaver.records import Item, Variant
-from quaver.seeds import derive
 
 __all__ = ["Place", "Shots", "WrittenExample", "drawn", "show"]
 

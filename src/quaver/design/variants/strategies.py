@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import LabelSet, Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
 from quaver.design.variants.shots import Place, drawn, show
 from quaver.errors import SpecError
-from quaver.records import LabelSet, Variant
 
 __all__ = ["Strategies", "Strategy"]
 

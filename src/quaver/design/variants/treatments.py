@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quaver.design.variants import ORIGINAL, Ground, LevelOfFactor
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
 from quaver.errors import SpecError, UnknownName
-from quaver.records import Variant
 
 __all__ = ["Treatment", "Treatments"]
 

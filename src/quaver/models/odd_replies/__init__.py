@@ -12,7 +12,7 @@ from __future__ import annotations
 from quaver.models.odd_replies.bodies import bodies
 from quaver.models.odd_replies.fields import failures, fields
 from quaver.models.odd_replies.heads import heads, lines
-from quaver.models.odd_replies.reply import ANSWER, Cost, OddReply
+from quaver.models.odd_replies.odd_reply import ANSWER, Cost, OddReply
 
 __all__ = ["ANSWER", "Cost", "OddReply", "odd_replies"]
 

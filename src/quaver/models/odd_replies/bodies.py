@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quaver.models.odd_replies.reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
 __all__ = ["bodies"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from quaver.models.odd_replies.reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from quaver.models.odd_replies.odd_reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
 __all__ = ["heads", "lines"]
 

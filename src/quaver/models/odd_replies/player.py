@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from quaver.models.odd_replies.reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
+from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
 
 __all__ = ["Choose", "InTurn", "playing"]
 

@@ -15,11 +15,11 @@ from httpx2 import Limits as Connections
 from httpx2 import Request as HttpRequest
 from httpx2 import Response as HttpResponse
 
-from quaver.models.served.faults import Address, Passing, read_failure
-from quaver.models.served.limits import Limits, read_limits
+from quaver._secrets import Keys
+from quaver.core.records import Response
+from quaver.models.served.rate_limits import Limits, read_limits
+from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.unreached import lost
-from quaver.records import Response
-from quaver.secrets import Keys
 
 __all__ = ["Connection"]
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from quaver.records import Request
+from quaver.core.records import Request
 
 __all__ = ["Drawer"]
 

@@ -18,15 +18,15 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
-from quaver.boundary import failed
+from quaver.core.model import Answered
+from quaver.core.records import Request, Response
+from quaver.core.response_validation import failed
 from quaver.errors import ModelError, RateLimited
-from quaver.models import Answered
-from quaver.models.pace import Pace, Sent
 from quaver.models.served.drawer import Drawer
-from quaver.models.served.faults import Address, Passing
 from quaver.models.served.health import Health
-from quaver.models.served.limits import Limits
-from quaver.records import Request, Response
+from quaver.models.served.pace import Pace, Sent
+from quaver.models.served.rate_limits import Limits
+from quaver.models.served.server_faults import Address, Passing
 
 __all__ = ["Flight", "Landed", "Part", "Send"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from quaver.core.meter import TOKENS_A_CHARACTER, Meter, Traffic, told_usage
+from quaver.core.records import Request, Response
 from quaver.errors import ModelError
-from quaver.meter import TOKENS_A_CHARACTER, Meter, Traffic, told_usage
-from quaver.models.served.faults import Passing
-from quaver.records import Request, Response
+from quaver.models.served.server_faults import Passing
 
 __all__ = ["reading", "sending", "spent_on"]
 

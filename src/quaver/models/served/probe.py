@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from quaver.core.model import Needs
+from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 from quaver.errors import MissingKey, ModelError, Unavailable
-from quaver.models import Needs
-from quaver.models.presets import Preset
-from quaver.models.served.faults import Address, Passing, Refused
 from quaver.models.served.flight import Landed, Part
-from quaver.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.models.served.presets import Preset
+from quaver.models.served.server_faults import Address, Passing, Refused
 
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection

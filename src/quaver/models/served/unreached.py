@@ -6,8 +6,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 
-from quaver.boundary import shown
-from quaver.models.served.faults import Passing
+from quaver.core.response_validation import shown
+from quaver.models.served.server_faults import Passing
 
 __all__ = ["lost"]
 

@@ -6,13 +6,13 @@ from functools import partial
 
 from markupsafe import Markup
 
-from quaver.records import Estimate
+from quaver.core.records import Estimate
+from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, names
 from quaver.report.charts.plane import Plane, Spot, draw
-from quaver.report.figure import MOST_SERIES, Figure, cell_name, names
-from quaver.report.numbers import number, printed
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import number, printed
 from quaver.report.plain_text import slug
-from quaver.report.results import Results, varying
-from quaver.report.tables import Table
+from quaver.report.table_rows import Table
 
 __all__ = ["against_accuracy_figures"]
 

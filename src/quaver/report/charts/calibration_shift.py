@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from quaver.report.charts.figure import BARS, Figure, cell_name, spoken
 from quaver.report.charts.forest import Forest, Mark, draw, rounded_up
-from quaver.report.figure import BARS, Figure, cell_name, spoken
-from quaver.report.numbers import number
-from quaver.report.results import Results, varying
-from quaver.report.tables import Table
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import number
+from quaver.report.table_rows import Table
 
 __all__ = ["calibration_shift_figure"]
 

@@ -9,8 +9,9 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from quaver.records import Estimate
-from quaver.report.charts.distributions import spread_out
+from quaver.core.records import Estimate
+from quaver.report.charts.distribution_charts import spread_out
+from quaver.report.charts.figure import Figure, cell_name
 from quaver.report.charts.theme import (
     DATA,
     INK,
@@ -22,10 +23,9 @@ from quaver.report.charts.theme import (
     options,
     panel_heading,
 )
-from quaver.report.figure import Figure, cell_name
-from quaver.report.numbers import printed
-from quaver.report.results import Results, varying
-from quaver.report.tables import Table
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import printed
+from quaver.report.table_rows import Table
 
 __all__ = ["histogram_figure"]
 

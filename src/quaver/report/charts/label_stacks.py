@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from quaver.records import Estimate
-from quaver.report.charts.shifts import gold_bar
+from quaver.core.records import Estimate
+from quaver.report.charts.distribution_shifts import gold_bar
+from quaver.report.charts.figure import Figure, cell_name, spoken
 from quaver.report.charts.stacks import Bar, draw
-from quaver.report.figure import Figure, cell_name, spoken
-from quaver.report.results import NO_LABEL, Results, varying
+from quaver.report.estimate_index import NO_LABEL, Results, varying
 
 __all__ = ["label_stack_figure"]
 

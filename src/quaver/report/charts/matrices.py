@@ -6,12 +6,12 @@ from functools import partial
 
 from markupsafe import Markup
 
-from quaver.report.charts.distributions import spread_out
+from quaver.report.charts.distribution_charts import spread_out
+from quaver.report.charts.figure import Figure, cell_name
 from quaver.report.charts.grid import Grid, Square, draw
-from quaver.report.figure import Figure, cell_name
-from quaver.report.numbers import number, printed
-from quaver.report.results import Results, varying
-from quaver.report.tables import Table
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import number, printed
+from quaver.report.table_rows import Table
 
 __all__ = ["matrix_figure"]
 

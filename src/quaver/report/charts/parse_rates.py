@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from quaver.report.charts.figure import Figure, names, spoken
 from quaver.report.charts.grid import Grid, Square, draw
-from quaver.report.figure import Figure, names, spoken
-from quaver.report.numbers import printed
-from quaver.report.results import Results, varying
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import printed
 
 __all__ = ["parse_rate_figure"]
 

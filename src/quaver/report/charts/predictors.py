@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from quaver.records import Estimate
+from quaver.core.records import Estimate
+from quaver.report.charts.figure import BARS, Figure
 from quaver.report.charts.plane import Plane, Spot, draw
-from quaver.report.figure import BARS, Figure
-from quaver.report.numbers import number, printed
-from quaver.report.results import Results
-from quaver.report.tables import Table
+from quaver.report.estimate_index import Results
+from quaver.report.page_numbers import number, printed
+from quaver.report.table_rows import Table
 
 __all__ = ["predictor_figure"]
 

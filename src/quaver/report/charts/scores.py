@@ -7,11 +7,11 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from quaver.records import Estimate
+from quaver.core.records import Estimate
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import AGAINST_NONE, ALL, axis_of
-from quaver.report.numbers import percent_measure, printed
-from quaver.report.results import Results, varying
+from quaver.report.page_numbers import percent_measure, printed
 
 __all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
 

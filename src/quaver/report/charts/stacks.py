@@ -22,7 +22,7 @@ from quaver.report.charts.theme import (
     options,
     text_width,
 )
-from quaver.report.numbers import printed
+from quaver.report.page_numbers import printed
 from quaver.report.plain_text import one_line
 
 __all__ = ["OTHER", "Bar", "draw", "folded"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from quaver.records import Estimate
+from quaver.core.records import Estimate
+from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, spoken
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
-from quaver.report.figure import MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL, axis_of, in_words, section_of, title_of
-from quaver.report.numbers import percent_measure
+from quaver.report.page_numbers import percent_measure
 from quaver.report.plain_text import slug
-from quaver.report.results import Results, varying
 
 __all__ = ["numeric_column", "trend_figures"]
 

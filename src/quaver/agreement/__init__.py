@@ -1,0 +1,1 @@
+"""Coefficients of agreement over items × raters: Krippendorff's alpha, the kappas, percent agreement."""

@@ -1,0 +1,224 @@
+"""Krippendorff's alpha as a function of item weights: the arithmetic, for many strata at once.
+
+With n_uv ratings of value v in unit u and m_u = Σ_v n_uv (units with m_u < 2 do not count), and N_v =
+Σ_u w_u n_uv under item weights w, alpha = 1 − (n − 1) D / E, where n = Σ_v N_v,
+
+* D = Σ_u w_u Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1), n times the observed disagreement;
+* E = Σ_vk N_v N_k δ²(v, k), n (n − 1) times the expected one.
+
+Nominal and interval differences need no sum over pairs of values (the second is a variance); ordinal
+ones are interval ones between midranks, which depend on the weights; ratio ones need the pairs.
+Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12; Krippendorff (2011), Computing alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from quaver.core.records import LabelSet, Level
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats
+
+__all__ = ["REFERENCE", "Disagreement", "scale"]
+
+REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
+
+_ENTRIES = 2**22
+
+
+def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None) -> Floats | None:
+    """The numbers of the labels on an interval or ratio scale; None where the level needs none.
+
+    Args:
+        labels: The labels in order.
+        level: Level of measurement.
+        label_set: Where it comes from: a label's ``value``, or its place where it has none.
+
+    Raises:
+        MeasureError: The level is unknown, or a label is not a number where one is needed, or labels
+            are to be ordered that are no numbers and stand in no label set.
+
+    >>> scale(("1", "2.5"), "interval")
+    array([1. , 2.5])
+    """
+    if level not in ("nominal", "ordinal", "interval", "ratio"):
+        raise MeasureError(
+            "unknown level of measurement",
+            where="level",
+            expected="nominal, ordinal, interval or ratio",
+            found=repr(level),
+        )
+    if level == "nominal":
+        return None
+    if label_set is not None:
+        values = [float(i) if one.value is None else one.value for i, one in enumerate(label_set.labels)]
+    else:
+        values = [_number(label, level) for label in labels]
+    if level == "ratio" and min(values, default=0.0) < 0:
+        raise MeasureError(
+            "a negative value on a ratio scale", where="ratings", expected="0 or more", found=str(min(values))
+        )
+    return None if level == "ordinal" else np.array(values, np.float64)
+
+
+def _number(label: str, level: Level) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        raise MeasureError(
+            f"a label that is not a number, at the {level} level",
+            where="ratings",
+            expected="numbers, or labels= with the labels in their order",
+            found=repr(label),
+        ) from None
+
+
+class Disagreement:
+    """Observed and expected disagreement of several strata, as functions of item weights.
+
+    Args:
+        counts: n_uv, shape (items, strata, values), the values in order.
+        level: Level of measurement.
+        values: Each value's number, for interval and ratio.
+    """
+
+    def __init__(self, counts: Floats, level: Level = "nominal", values: Floats | None = None) -> None:
+        m = counts.sum(2)
+        pairable = m >= 2
+        self.pairable = pairable
+        self._counts = np.where(pairable[:, :, None], counts, 0.0)
+        self._m = np.where(pairable, m, 0.0)
+        self._share = np.where(pairable, 1 / np.maximum(m - 1, 1), 0.0)
+        self._level = level
+        # Centred, so that a variance of large numbers keeps its digits.
+        self._values = values if values is None or level == "ratio" else values - values.mean()
+        self.strata = counts.shape[1]
+
+    @property
+    def ratings(self) -> Floats:
+        """m_u: how many ratings each item has that count, shape (items, strata)."""
+        return self._m
+
+    @cached_property
+    def totals(self) -> Floats:
+        """N_v: how often each value was given, shape (strata, values)."""
+        return np.asarray(self._counts.sum(0))
+
+    def range_squared(self, stratum: int) -> float:
+        """The largest δ² between two values that were given."""
+        given = np.flatnonzero(self.totals[stratum])
+        if given.size < 2:
+            return 0.0
+        if self._level == "ordinal":
+            ranks = self._midranks(np.ones((1, self._counts.shape[0])), stratum)[0][given]
+            return float(np.ptp(ranks) ** 2)
+        if self._level == "ratio":
+            return float(self._ratios()[np.ix_(given, given)].max())
+        return 1.0 if self._values is None else float(np.ptp(self._values[given]) ** 2)
+
+    @cached_property
+    def per_item(self) -> Floats:
+        """Each item's Σ_vk n_uv n_uk δ²(v, k) / (m_u − 1), shape (items, strata)."""
+        if self._level == "ordinal":
+            ones = np.ones((1, self._counts.shape[0]))
+            ranks = [self._midranks(ones, s)[0] for s in range(self.strata)]
+            columns = [self._moments(self._counts[:, s], r, s) for s, r in enumerate(ranks)]
+            return np.stack(columns, 1) if columns else np.zeros(self._m.shape)
+        n, share = self._counts, self._share
+        if self._level == "nominal":
+            return np.asarray((self._m**2 - (n**2).sum(2)) * share)
+        if self._level == "interval":
+            assert self._values is not None
+            first, second = n @ self._values, n @ self._values**2
+            return np.asarray(2 * (self._m * second - first**2) * share)
+        return np.asarray(((n @ self._ratios()) * n).sum(2) * share)
+
+    def _ratios(self) -> Floats:
+        assert self._values is not None
+        total = self._values[:, None] + self._values
+        return np.asarray(((self._values[:, None] - self._values) / np.where(total == 0, 1, total)) ** 2)
+
+    def _midranks(self, weights: Floats, stratum: int) -> Floats:
+        totals = weights @ self._counts[:, stratum]
+        return np.asarray(np.cumsum(totals, 1) - totals / 2)
+
+    def _moments(self, counts: Floats, ranks: Floats, stratum: int) -> Floats:
+        # The mean rank is taken off so that the difference below keeps its digits.
+        ranks = ranks - ranks.mean()
+        first, second = counts @ ranks, counts @ ranks**2
+        return np.asarray(2 * (self._m[:, stratum] * second - first**2) * self._share[:, stratum])
+
+    def sums(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """D, E and n under item weights, each of shape (samples, strata)."""
+        if self._level == "ordinal":
+            columns = [self._ordinal(weights, stratum) for stratum in range(self.strata)]
+            if not columns:
+                empty = np.zeros((weights.shape[0], 0))
+                return empty, empty, empty
+            d, e, n = (np.stack(part, 1) for part in zip(*columns, strict=True))
+            return d, e, n
+        n = weights @ self._m
+        d = weights @ self.per_item
+        e = np.empty_like(n)
+        size = max(1, _ENTRIES // max(1, weights.shape[0] * self._counts.shape[2]))
+        for start in range(0, self.strata, size):
+            part = slice(start, start + size)
+            block = self._counts[:, part]
+            totals = (weights @ block.reshape(block.shape[0], -1)).reshape(len(weights), *block.shape[1:])
+            e[:, part] = self._expected(totals, n[:, part])
+        return d, e, n
+
+    def _expected(self, totals: Floats, n: Floats) -> Floats:
+        if self._level == "nominal":
+            return np.asarray(n**2 - (totals**2).sum(2))
+        if self._level == "interval":
+            assert self._values is not None
+            return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))
+        return np.asarray(((totals @ self._ratios()) * totals).sum(2))
+
+    def _ordinal(self, weights: Floats, stratum: int) -> tuple[Floats, Floats, Floats]:
+        counts, m, share = self._counts[:, stratum], self._m[:, stratum], self._share[:, stratum]
+        ranks = self._midranks(weights, stratum)
+        totals = weights @ counts
+        n = totals.sum(1)
+        # The mean midrank is n/2 whatever the data: taking it off keeps the variances' digits.
+        ranks = ranks - n[:, None] / 2
+        second = (weights @ (counts * (m * share)[:, None]) * ranks**2).sum(1)
+        first = (weights * share * (ranks @ counts.T) ** 2).sum(1)
+        e = n * (totals * ranks**2).sum(1) - (totals * ranks).sum(1) ** 2
+        return 2 * (second - first), 2 * e, n
+
+    def alphas(self, weights: Floats) -> Floats:
+        """Alpha under item weights, shape (samples, strata); NaN where it is undefined."""
+        d, e, n = self.sums(weights)
+        # Sums that ought to be zero may be off by rounding, relative to the size of their terms.
+        small = 1e-12 * np.maximum(n, 1) ** 2 * self._spread(n)
+        # Where all of a sample's copies are of one item, pairs across items do not exist.
+        alpha = np.where(e > small, 1 - (n - 1) * d / np.where(e > small, e, 1), np.nan)
+        return np.asarray(alpha)
+
+    def _spread(self, n: Floats) -> Floats | float:
+        if self._level == "ordinal":
+            return np.asarray(np.maximum(n, 1) ** 2)
+        if self._values is None or self._level == "ratio" or not self._values.size:
+            return 1.0
+        return float(max(np.ptp(self._values) ** 2, np.finfo(float).tiny))
+
+    def reasons(self) -> list[str | None]:
+        """Why each stratum's alpha is undefined; None where it is defined."""
+        totals = self._counts.sum(0)
+        found: list[str | None] = []
+        for stratum in range(self.strata):
+            units = int(self.pairable[:, stratum].sum())
+            if not units:
+                found.append("fewer than two raters" if len(self._m) else "no annotations")
+            elif (totals[stratum] > 0).sum() < 2:
+                found.append("no variation")
+            elif units < 2:
+                found.append("fewer than two items with two labels")
+            else:
+                found.append(None)
+        return found

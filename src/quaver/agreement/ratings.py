@@ -1,0 +1,169 @@
+"""Ratings as people hold them (a matrix, lists of lists, a long frame) -> one cell of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.core.arguments import shown
+from quaver.core.records import Label, LabelSet, Level
+from quaver.errors import MeasureError
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing, cells, frame_of
+from quaver.estimation.encoding import encode
+
+__all__ = ["label_set_of", "read_ratings"]
+
+
+def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nominal") -> LabelSet | None:
+    """A label set from a plain list of labels in order; labels that are all numbers are their own values.
+
+    >>> label_set_of(["1", "5"]).labels[1].value, label_set_of(["low", "high"]).labels[1].value
+    (5.0, None)
+    """
+    if labels is None or isinstance(labels, LabelSet):
+        return labels
+    names = [str(label) for label in labels] if isinstance(labels, Iterable) else []
+    if isinstance(labels, str) or not names or len(set(names)) < len(names):
+        raise MeasureError(
+            "not a list of labels", where="labels", expected="each label once, in order", found=repr(labels)
+        )
+    values: list[float | None]
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        values = [None] * len(names)
+    made = tuple(Label(name, name, value=value) for name, value in zip(names, values, strict=True))
+    return LabelSet(made, level)
+
+
+def read_ratings(
+    ratings: Any,
+    *,
+    item: str | None = None,
+    rater: str | Sequence[str] | None = None,
+    label: str | None = None,
+    labels: LabelSet | None = None,
+    missing: Missing = "drop",
+    groups: str | Sequence[Any] | None = None,
+) -> Cell:
+    """One cell with one stratum from whatever holds ratings.
+
+    Args:
+        ratings: Items × raters (an array, a list of rows, a wide frame), missing values as None or NaN;
+            or a long frame, of which ``item``, ``rater`` and ``label`` name the columns. A frame that
+            has columns called so is long without being told.
+        item: The long frame's column of items.
+        rater: Its column (or columns) of raters.
+        label: Its column of labels.
+        labels: The label set.
+        missing: What the missing ones count as.
+        groups: The group of each item, in the rows' order; of a long frame, the column.
+
+    Raises:
+        MeasureError: The ratings are not two-dimensional, mix text and numbers, or hold infinities.
+    """
+    named = {"item": item, "rater": rater, "label": label}
+    told = {role: name for role, name in named.items() if name is not None}
+    frame = isinstance(ratings, (pl.DataFrame, pl.LazyFrame)) or hasattr(ratings, "columns")
+    if isinstance(ratings, Mapping) or (frame and (told or set(named) <= set(frame_of(ratings).columns))):
+        if groups is not None and not isinstance(groups, str):
+            raise MeasureError("not a column", where="groups", expected="the column's name in a long frame")
+        long, group = frame_of(ratings, "ratings"), groups
+    else:
+        matrix = _matrix(ratings)
+        _check_groups(groups, len(matrix))
+        long, told, group = _melt(matrix, groups), {}, None if groups is None else "group"
+    return cells(
+        long,
+        raters=("rater",),
+        labels=labels,
+        columns=told,
+        group=group,
+        missing=missing,
+    )[0]
+
+
+def _check_groups(groups: Any, items: int) -> None:
+    if groups is None:
+        return
+    many = isinstance(groups, Sized) and not isinstance(groups, str)
+    if not many or len(groups) != items:
+        found = f"{len(groups)} of them" if many else shown(groups)
+        raise MeasureError(
+            "not a group for each item", where="groups", expected=f"{items} values", found=found
+        )
+
+
+def _matrix(ratings: Any) -> NDArray[Any]:
+    """Items × raters, as numbers where the data are, as objects otherwise."""
+    if isinstance(ratings, (pl.DataFrame, pl.LazyFrame)):
+        ratings = [list(row) for row in frame_of(ratings).iter_rows()]
+    if hasattr(ratings, "to_numpy"):
+        ratings = ratings.to_numpy()
+    if isinstance(ratings, np.ndarray):
+        if ratings.ndim != 2:
+            raise _shape(f"{ratings.ndim} dimensions")
+        return ratings
+    if isinstance(ratings, (str, bytes)) or not isinstance(ratings, Sequence):
+        raise _shape(type(ratings).__name__)
+    lengths = set()
+    for row in ratings:
+        if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
+            raise _shape("a row that is no list")
+        lengths.add(len(row))
+    if len(lengths) > 1:
+        raise _shape(f"rows of {min(lengths)} to {max(lengths)} raters")
+    found = np.empty((len(ratings), lengths.pop() if lengths else 0), object)
+    for place, row in enumerate(ratings):
+        found[place] = row
+    return found
+
+
+def _shape(found: str) -> MeasureError:
+    return MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=found)
+
+
+def _melt(matrix: NDArray[Any], groups: Any) -> pl.DataFrame:
+    items, raters = matrix.shape
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(items), raters),
+            "rater": np.tile(np.arange(raters), items),
+            "label": _flat(matrix),
+        }
+    )
+    if groups is None:
+        return frame
+    codes = encode(pl.Series(list(groups)), "groups").codes
+    return frame.with_columns(group=pl.Series(np.repeat(codes, raters)))
+
+
+def _flat(matrix: NDArray[Any]) -> pl.Series:
+    if matrix.dtype.kind in "iufb":
+        return pl.Series(matrix.ravel().astype(np.float64))
+    flat = [None if value is None or value != value else value for value in matrix.ravel().tolist()]
+    text = {isinstance(value, str) for value in flat if value is not None}
+    if len(text) > 1:
+        raise MeasureError(
+            "text and numbers among the ratings", where="ratings", expected="one of them", found="both"
+        )
+    if True in text:
+        return pl.Series(flat, dtype=pl.String)
+    return pl.Series([None if value is None else _number(value) for value in flat], dtype=pl.Float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise MeasureError(
+            "a rating that is neither text nor a number",
+            where="ratings",
+            expected="text or numbers",
+            found=type(value).__name__,
+        ) from None

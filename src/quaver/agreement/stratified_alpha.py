@@ -1,0 +1,197 @@
+"""Alpha averaged over strata, with its interval: the arithmetic of the prompt stability scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quaver.agreement.disagreement import Disagreement, scale
+from quaver.core.records import Estimate, LabelSet, Level
+from quaver.errors import MeasureError
+from quaver.estimation.answer_views import View, view
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.cell import Cell, never_labelled
+from quaver.estimation.cells import Missing, cells, frame_of
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.intervals import Claim, Interval, estimate, undefined
+from quaver.estimation.means import over_strata
+
+__all__ = ["Setting", "alpha_losses", "mean_alpha", "scaled", "spread_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the stability scores are asked with: their options, once for all of them."""
+
+    annotations: Any
+    resampling: Resampling
+    labels: LabelSet | None = None
+    by: Sequence[str] = ()
+    level: Level | None = None
+    missing: Missing = "drop"
+    columns: Columns | None = None
+    group: str | None = None
+    view: View = "original"
+    across: str | None = None
+
+    def cells(self, raters: Sequence[str], within: Sequence[str]) -> list[Cell]:
+        """The annotations of the view that is asked for, arranged."""
+        return cells(
+            self._viewed(within),
+            raters=raters,
+            within=within,
+            by=self.by,
+            labels=self.labels,
+            columns=self.columns,
+            group=self.group,
+            missing=self.missing,
+        )
+
+    def _viewed(self, within: Sequence[str]) -> Any:
+        """The annotations of the view, made alike in number across repeats or another column's levels."""
+        if self.view == "original":
+            return self.annotations
+        frame = frame_of(self.annotations)
+        repeat = self.column("repeat")
+        across = self.across or (repeat if repeat in frame.columns else None)
+        apart = [self.column(role) for role in within] + list(self.by)
+        return view(
+            frame,
+            self.view,
+            across=() if across is None else across,
+            within=[name for name in dict.fromkeys(apart) if name in frame.columns and name != across],
+            labels=self.labels,
+            item=self.column("item"),
+            label=self.column("label"),
+            seed=self.resampling.seed,
+        )
+
+    def scaled(self, cell: Cell) -> tuple[Level, Floats | None]:
+        """The level of measurement and the labels' numbers."""
+        return scaled(cell.labels, self.level, self.labels, self.missing)
+
+    def claim(self, measure: str, method: str, reference: str, cell: Cell, **details: Any) -> Claim:
+        """What every stability score says of itself."""
+        excluded = cell.counted if self.missing == "drop" else {}
+        where = cell.where
+        if self.view != "original":
+            method = f"{method}, {self.view} annotations"
+            where = {**where, "view": self.view}
+        warnings = never_labelled(cell) if self.missing == "category" else ()
+        return Claim(
+            measure, method, reference, cell=where, excluded=excluded, details=details, warnings=warnings
+        )
+
+    def column(self, role: str) -> str:
+        """The one column that plays a role."""
+        name = (self.columns or {}).get(role, role)
+        return name if isinstance(name, str) else name[0]
+
+
+def scaled(
+    labels: Sequence[str], level: Level | None, label_set: LabelSet | None, missing: Missing
+) -> tuple[Level, Floats | None]:
+    """The level to use, and the labels' numbers.
+
+    Raises:
+        MeasureError: The unanswered are to be a category of a scale on which they have no place.
+    """
+    level = level or (label_set.level if label_set else "nominal")
+    if missing == "wrong" or (missing == "category" and level != "nominal"):
+        raise MeasureError(
+            "the unanswered cannot be treated so",
+            where="missing",
+            expected="drop" if level != "nominal" else "drop or category",
+            found=f"{missing!r} at the {level} level",
+        )
+    return level, scale(labels, level, label_set)
+
+
+def alpha_losses(model: Disagreement, level: Level) -> list[Interval]:
+    """What each stratum's alpha loses and gains, at most, for each unit of share of items that differ.
+
+    The loss is that of an item whose raters split evenly over the labels in use (or over the scale's
+    two ends), relative to the expected disagreement; the gain ends at alpha = 1.
+    """
+    d, e, n = (part[0] for part in model.sums(np.ones((1, model.pairable.shape[0]))))
+    raters = max(2.0, float(model.ratings.max(initial=2.0)))
+    found = []
+    for stratum in range(model.strata):
+        expected = e[stratum] / (n[stratum] * (n[stratum] - 1)) if n[stratum] > 1 else 0.0
+        if expected <= 0:
+            found.append(Interval(2.0, 2.0))
+            continue
+        if level == "nominal":
+            used = max(2.0, min(raters, float((model.totals[stratum] > 0).sum())))
+            worst = (1 - 1 / used) * raters / (raters - 1)
+        else:
+            # Over a whole scale no split is further apart than half of the items at either end.
+            worst = model.range_squared(stratum) * raters / (2 * (raters - 1))
+        found.append(Interval(float(worst / expected), float(d[stratum] / n[stratum] / expected)))
+    return found
+
+
+def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
+    """Where a mean of alphas may lie, as a function of the share of further items that may differ."""
+    loss = float(np.mean([end.low for end in ends])) if ends else 2.0
+    gain = float(np.mean([end.high for end in ends])) if ends else 2.0
+
+    def spread(share: float) -> Interval:
+        return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
+
+    return spread
+
+
+def mean_alpha(
+    claim: Claim,
+    counts: Floats,
+    units: Units,
+    resampling: Resampling,
+    level: Level,
+    values: Floats | None,
+    strata: str = "stratum",
+) -> Estimate:
+    """The mean over strata of Krippendorff's alpha.
+
+    Args:
+        claim: What the estimate says; its n, differing units and spread are filled in.
+        counts: n_uv in each stratum, shape (items, strata, labels).
+        units: What is resampled.
+        resampling: How.
+        level: Level of measurement.
+        values: The labels' numbers, where the level needs them.
+        strata: What a stratum is called, in the singular.
+
+    Returns:
+        Undefined where it is in every stratum. Strata where it is undefined are left out, counted and
+        warned of: one without variation is one where nothing moved.
+    """
+    model = Disagreement(counts, level, values)
+    reasons = model.reasons()
+    kept = [index for index, reason in enumerate(reasons) if reason is None]
+    disagree = np.asarray((model.per_item > 1e-12).any(1))
+    n = units.touched(np.asarray(model.pairable.any(1)))
+    claim = replace(claim, n=n, differing=units.touched(disagree))
+    if not kept:
+        why = Counter(reason for reason in reasons if reason).most_common(1)
+        return undefined(claim, units, resampling, why[0][0] if why else "no annotations")
+    lost = Counter(reason for reason in reasons if reason)
+    warnings = list(claim.warnings)
+    if len(kept) < len(reasons):
+        told = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
+        warnings.append(f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})")
+        model = Disagreement(counts[:, kept], level, values)
+    draws = bootstrap(over_strata(model.alphas), units, resampling)
+    ends = alpha_losses(model, level)
+    claim = replace(
+        claim,
+        spread=spread_of(float(draws.point[0]), ends),
+        warnings=tuple(warnings),
+        excluded={**(claim.excluded or {}), **{f"{strata}: {why}": k for why, k in lost.items()}},
+        details={**(claim.details or {}), "level": level, "strata": len(kept)},
+    )
+    return estimate(claim, draws, units, resampling)

@@ -1,0 +1,208 @@
+"""A study packed in one archive, with or without its items' texts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quaver.bundles.redaction import Texts
+from quaver.bundles.verification import verify
+from quaver.collect.store.copies import copy_store, copy_store_without
+from quaver.core.arguments import guarded
+from quaver.core.records import Item
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import QuaverError, StoreError
+from quaver.report.tables.estimates_csv import write_estimates
+from quaver.study.session import Study
+from quaver.study.sources.archive import MANIFEST, is_archive, pack
+from quaver.study.sources.bundle_source import FORM, BundledStudy
+from quaver.study.sources.outgoing_check import check_outgoing
+
+__all__ = ["bundle"]
+
+
+@guarded
+def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:
+    """Pack a study: its file, lock, answers, annotations, estimates and report, with checksums.
+
+    Args:
+        study: The study; it is scored, measured and reported anew.
+        path: Where the archive goes; ``NAME.quaver.zip`` beside the folder, if left out.
+        texts: Whether the items' texts go with it. Without them prompts, examples and raw answers are left
+            out; an answer that quotes an item is withheld, and its labels are kept.
+
+    Returns:
+        The archive's path and digest.
+
+    Raises:
+        StoreError: Nothing is stored yet, the archive cannot be written, or what is computed anew from it is
+            not what it says.
+        QuaverError: An item's text, or a key, would still stand in a file.
+    """
+    folder = study.folder.resolve()
+    target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
+    if target.is_dir() or (target.is_file() and not is_archive(target)):
+        raise StoreError(
+            "something that is no bundle stands here already",
+            where=str(target),
+            expected="a new file, or a bundle that may be written over",
+            fix="name another file, or remove that one",
+        )
+    if isinstance(study, BundledStudy):
+        raise StoreError(
+            "this is a bundle already",
+            where=str(study.packed),
+            expected="a study",
+            found="an opened bundle",
+            fix="copy the archive as it is",
+        )
+    study.rescore()
+    with tempfile.TemporaryDirectory(prefix="quaver-") as made:
+        folder = Path(made)
+        withheld = _whole(study, folder) if texts else _without_texts(study, folder)
+        files = {file.name: file for file in folder.iterdir() if file.is_file()}
+        check_outgoing(files.values(), own=True)
+        about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": withheld}
+        digest = _packed(target, files, about)
+    return target, digest
+
+
+def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -> str:
+    """Pack, compute everything anew from the archive alone, and keep it where all of it holds.
+
+    Raises:
+        StoreError: It does not.
+    """
+    unverified = target.with_name(target.name + ".unverified")
+    try:
+        digest = pack(unverified, files, about)
+        found = verify(unverified)
+        if not found.holds:
+            raise StoreError(
+                "the bundle does not say what the study says, and is not kept",
+                where=str(target),
+                expected="annotations and estimates that are computed anew from it without a difference",
+                found="; ".join([*found.changed, *found.differing][:3]),
+                fix="an evaluator or measure of your own must give the same again, in any process",
+            )
+        unverified.replace(target)
+    except OSError as error:
+        raise StoreError("the bundle cannot be written", where=str(target), found=str(error)) from error
+    finally:
+        unverified.unlink(missing_ok=True)
+    return digest
+
+
+def _whole(study: Study, folder: Path) -> int:
+    _derived(study, folder, study.lock(), study.measurable(), study.annotations())
+    _write(folder / "items.json", [_item(item) for item in study.experiment.items])
+    answers = study.folder / "responses.db"
+    if not study.spec.has_labels_only and answers.exists():
+        copy_store(answers, folder / "responses.db")
+    for file in study.own_files():
+        if not (folder / file.name).exists() and file.name != MANIFEST:
+            shutil.copyfile(file, folder / file.name)
+    return 0
+
+
+def _without_texts(study: Study, folder: Path) -> int:
+    kept = {*study.covariates()}
+    texts = _texts(study, kept)
+    lock = texts.out_of(_bare(study.lock()))
+    frame = study.annotations()
+    frame = frame.with_columns(_redacted(frame["reason"], texts))
+    _derived(study, folder, lock, study.measurable(), frame)
+    items = [_item(item, kept) for item in study.experiment.items]
+    _write(folder / "items.json", items)
+    withheld: list[dict[str, Any]] = []
+    if not study.spec.has_labels_only:
+        withheld = copy_store_without(study.folder / "responses.db", folder / "responses.db", texts)
+        _write(folder / "withheld.json", withheld)
+    for file in study.own_files():
+        if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
+            shutil.copyfile(file, folder / file.name)
+    _search(folder, texts)
+    return len(withheld)
+
+
+def _item(item: Item, kept: Collection[str] | None = None) -> dict[str, Any]:
+    fields = {name: value for name, value in item.fields.items() if kept is None or name in kept}
+    return {"id": item.id, "gold": item.gold, "groups": dict(item.groups), "fields": fields}
+
+
+def _texts(study: Study, kept: set[str]) -> Texts:
+    experiment = study.experiment
+    shown = [one for variant in experiment.variants for one in variant.examples]
+    items = [*experiment.items, *shown]
+    writers = {variant.text: PromptWriter(variant, experiment.labels) for variant in experiment.variants}
+    rendered = (writer.text(item) for writer in writers.values() for item in items)
+    spec = study.spec
+    own = [spec.prompt.instruction, spec.prompt.system, spec.prompt.layout, spec.prompt.postfix]
+    own += [f"{label.name} {label.definition}" for label in experiment.labels.labels]
+    return Texts(items, rendered, kept, own)
+
+
+def _bare(lock: dict[str, Any]) -> dict[str, Any]:
+    """The lock without the prompts that it shows."""
+    variants = [{**one, "example": [], "examples": []} for one in lock["variants"]]
+    return {**lock, "original": [], "variants": variants}
+
+
+def _redacted(column: pl.Series, texts: Texts) -> pl.Series:
+    return pl.Series(column.name, [texts.out_of(value) for value in column.to_list()], dtype=pl.String)
+
+
+def _derived(
+    study: Study, folder: Path, lock: dict[str, Any], measured: pl.DataFrame, annotations: pl.DataFrame
+) -> None:
+    """Lock, annotations, estimates and report."""
+    from quaver.report.page.html_page import write_report  # the charts' libraries are slow to load
+
+    estimates = study.estimates()
+    noise = study.known_noise()
+    report = write_report(
+        folder / "report", lock=lock, annotations=measured, estimates=estimates, noise=noise
+    )
+    shutil.move(report, folder / "report.html")
+    shutil.rmtree(folder / "report")
+    write_estimates(estimates, folder / "estimates.csv")
+    _write(folder / "estimates.json", [asdict(one) for one in estimates])
+    _write(folder / "study.lock.json", lock)
+    if noise:
+        _write(folder / "noise.json", noise)
+    annotations.write_parquet(folder / "annotations.parquet")
+
+
+def _write(path: Path, document: Any) -> None:
+    text = json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n"
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _search(folder: Path, texts: Texts) -> None:
+    """Look for items' texts in what is to be packed.
+
+    Raises:
+        QuaverError: One stands somewhere.
+    """
+    for file in sorted(folder.iterdir()):
+        if file.suffix in (".json", ".csv", ".html", ".yaml", ".yml"):
+            found = any(texts.in_markup(line) for line in file.read_text(encoding="utf-8").splitlines())
+        elif file.suffix == ".parquet":
+            frame = pl.read_parquet(file).select(pl.col(pl.String, pl.Categorical).cast(pl.String))
+            found = any(value in texts for name in frame.columns for value in frame[name].unique().to_list())
+        else:
+            continue  # the store, which was searched cell by cell as it was copied
+        if found:
+            raise QuaverError(
+                "an item's text would still stand in the bundle",
+                where=file.name,
+                expected="texts in fields that are neither ids, groups, gold labels nor covariates",
+                fix="rename or shorten what holds it (an id, a label, a group), or bundle with the texts",
+            )

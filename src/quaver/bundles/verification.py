@@ -1,0 +1,142 @@
+"""Every annotation and estimate of a bundle, computed anew from the bundle alone."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from quaver.core import registry
+from quaver.core.arguments import guarded
+from quaver.core.records import Estimate
+from quaver.estimation.measure_protocol import reads_outputs
+from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
+from quaver.study.sources.bundle_source import BundledStudy, opened_bundle
+
+__all__ = ["Verification", "verify"]
+
+_COMPARED = ("label", "status", "confidence")
+_PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of computing a bundle anew.
+
+    Attributes:
+        digest: SHA-256 of the archive, to be compared with the one that was published.
+        changed: Files that are not as they were packed.
+        differing: Annotations and estimates that come out otherwise, in words.
+        annotations: How many annotations were read anew from the stored answers.
+        withheld: How many could not be, since their answers quote an item's text that was left out.
+        estimates: How many estimates were computed anew.
+    """
+
+    digest: str
+    changed: Sequence[str]
+    differing: Sequence[str]
+    annotations: int
+    withheld: int
+    estimates: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is as it was packed, and comes out as it stands there."""
+        return not self.changed and not self.differing
+
+
+@guarded
+def verify(path: str | Path) -> Verification:
+    """Find what was changed in a bundle, and compute every annotation and estimate of it anew.
+
+    Args:
+        path: The archive.
+
+    Returns:
+        What was changed and what differs; ``holds`` says whether nothing was and nothing does.
+
+    Raises:
+        StoreError: It is no bundle.
+    """
+    # SQLite may still be putting its journal away when the folder goes: that changes no verdict.
+    with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
+        study = opened_bundle(Path(path), home)
+        opened = study.opened
+        if opened.changed:
+            return Verification(opened.digest, opened.changed, (), 0, 0, 0)
+        with fitting_together(Path(path)):
+            return _anew(study)
+
+
+def _anew(study: BundledStudy) -> Verification:
+    stored = study.annotations()
+    differing: list[str] = []
+    read, withheld = 0, places_in(study.folder)
+    if not study.spec.has_labels_only:
+        read, differing = _reread(study, stored, withheld)
+        stored.write_parquet(study.folder / "annotations.parquet")
+    estimates = study.estimates()
+    packed, now = estimates_in(study.folder), list(estimates)
+    if withheld:  # what counts the answers themselves cannot be counted without them
+        packed, now = ([one for one in some if not _of_outputs(one.measure)] for some in (packed, now))
+    differing += _other_estimates(packed, now)
+    return Verification(study.opened.digest, (), differing, read, len(withheld), len(estimates))
+
+
+def _reread(study: BundledStudy, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
+    """Read the stored answers with the study's evaluators, and compare."""
+    text = [pl.col(pl.Categorical).cast(pl.String)]
+    fresh, known = study.rescore().with_columns(text), stored.with_columns(text)
+    if withheld:
+        places = pl.DataFrame(withheld).with_columns(pl.col("repeat").cast(pl.Int32))
+        on = [name for name in _PLACE if name != "evaluator"]
+        fresh, known = (frame.join(places, on=on, how="anti") for frame in (fresh, known))
+    columns = [*_PLACE, *_COMPARED]
+    both = known.select(columns).join(fresh.select(columns), on=_PLACE, how="full", suffix="_now")
+    lost = both.filter(pl.col("item").is_null() | pl.col("item_now").is_null())
+    other = both.filter(
+        pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_now")) for name in _COMPARED)
+        & pl.col("item").is_not_null()
+        & pl.col("item_now").is_not_null()
+    )
+    told = [f"{lost.height} annotations have no counterpart among the answers"] if lost.height else []
+    told += [
+        f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
+        f"{row['label']} ({row['status']}) stands there, {row['label_now']} ({row['status_now']}) is read"
+        for row in other.head(20).iter_rows(named=True)
+    ]
+    if other.height > 20:
+        told.append(f"and {other.height - 20} more annotations")
+    return fresh.height, told
+
+
+def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
+    if len(packed) != len(now):
+        return [f"{len(packed)} estimates stand there, {len(now)} come out"]
+    told = []
+    for one, again in zip(packed, now, strict=True):
+        same = one.measure == again.measure and dict(one.cell) == dict(again.cell)
+        same = same and one.n == again.n and one.reason == again.reason
+        same = same and all(
+            _alike(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")
+        )
+        if not same:
+            told.append(f"{one} stands there, {again} comes out")
+    return told
+
+
+def _of_outputs(measure: str) -> bool:
+    known = registry.names("measures")
+    return measure in known and reads_outputs(registry.load("measures", measure))
+
+
+def _alike(one: float | None, other: float | None) -> bool:
+    """Equal up to what another machine's sums may differ by."""
+    if one is None or other is None:
+        return one is other
+    both_none = math.isnan(one) and math.isnan(other)
+    return both_none or math.isclose(one, other, rel_tol=1e-7, abs_tol=1e-9)

@@ -1,0 +1,157 @@
+"""``quaver compare``: what differs between two studies, or between the conditions of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
+from quaver.core.level_names import short
+from quaver.core.records import NO_LABEL
+
+if TYPE_CHECKING:
+    from quaver.comparison.paired_comparison import Comparison
+    from quaver.core.records import Estimate
+
+_MOST_FLIPS = 20
+_ABSENT = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}
+"""What stands for a null, by column; a label may be called None."""
+
+
+def command(
+    before: Annotated[Path, typer.Argument(help="A study: its file, folder or bundle.")],
+    after: Annotated[
+        Path | None, typer.Argument(help="Another one, on the same items; without it, --by is needed.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Compare this column's levels in one study: model, variant, a factor.")
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="The level that others are compared with; the original or first, if left out."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="A measure; the studies' own by default. May be repeated.")
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit with 1 if the whole interval is beyond this: 'accuracy < 0'.", metavar="BOUND"
+        ),
+    ] = None,
+    fail_unless: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit with 1 unless it is: 'accuracy > -0.02'.", metavar="BOUND"),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of items.")] = 2000,
+    flips: Annotated[int, typer.Option(min=0, help="How many flipped items are shown.")] = _MOST_FLIPS,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """Compare two studies, models or prompts on the same items. Exits with 1 where a bound fails."""
+    from quaver.comparison.paired_comparison import compare
+
+    found = compare(
+        *open_both(before, after, function),
+        by=by,
+        reference=reference,
+        measures=measure,
+        fail_if=fail_if or (),
+        fail_unless=fail_unless or (),
+        confidence=confidence,
+        resamples=resamples,
+    )
+    if as_json:
+        print_json(found.document())
+    else:
+        _show(found, flips)
+    if not found.held:
+        raise typer.Exit(1)
+
+
+def _show(found: Comparison, most: int) -> None:
+    screen.print(
+        f"{found.items:,} items in both: {found.before}, then {found.after}.",
+        soft_wrap=True,
+    )
+    for line in found.left_out:
+        screen.print(f"Left out: {line}.", soft_wrap=True)
+    screen.print()
+    known = [one for one in found.differences if one.value is not None]
+    for measure in dict.fromkeys(one.measure for one in known):
+        some = [one for one in known if one.measure == measure]
+        columns = list(dict.fromkeys(column for one in some for column in one.cell))
+        varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
+        fixed = [f"{c} {short(some[0].cell[c])}" for c in columns if c not in varying]
+        heads = (*varying, "before", "after", "difference", f"{some[0].confidence:.0%} interval", "unpaired")
+        rows = [(*(short(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
+        screen.print(table(heads, rows, ", ".join([measure, *fixed])))
+        screen.print()
+    for line in found.undefined:
+        screen.print(line, soft_wrap=True)
+    _show_flips(found, most)
+    _show_bounds(found)
+
+
+def _numbers(one: Estimate) -> tuple[str, ...]:
+    return (
+        f"{one.details['before']:.3f}",
+        f"{one.details['after']:.3f}",
+        f"{one.value:+.3f}",
+        _interval((one.low, one.high)),
+        _interval(one.details.get("unpaired")),
+    )
+
+
+def _interval(ends: Sequence[float | None] | None) -> str:
+    if not ends or ends[0] is None or ends[1] is None:
+        return ""
+    return f"{ends[0]:+.3f} to {ends[1]:+.3f}"
+
+
+def _show_flips(found: Comparison, most: int) -> None:
+    flips = found.flips
+    if flips.is_empty():
+        screen.print("No item has another label.")
+        return
+    counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
+    told = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
+    items = flips["item"].n_unique()
+    where = f" in {flips.height:,} cells" * (flips.height > items)
+    screen.print(
+        f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{told}{':' * (most > 0)}"
+    )
+    if not most:
+        return
+    has_gold = ["gold"] * (flips["gold"].null_count() < flips.height)
+    varying = [
+        c for c in flips.columns if c in ("item", "before", "after", *has_gold) or flips[c].n_unique() > 1
+    ]
+    rows: list[tuple[Any, ...]] = [
+        tuple(
+            _ABSENT.get(name, "") if value is None else short(str(value))
+            for name, value in zip(varying, row, strict=True)
+        )
+        for row in flips.select(varying).head(most).iter_rows()
+    ]
+    screen.print(table(varying, rows))
+    if flips.height > most:
+        screen.print(f"… and {flips.height - most:,} more; --json has them all.")
+
+
+def _show_bounds(found: Comparison) -> None:
+    for one in found.judgements:
+        screen.print()
+        screen.print(one.verdict, soft_wrap=True)
+        for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
+            about = ", ".join(f"{c} {short(v)}" for c, v in judged.cell.items())
+            told = "" if one.failed else "nearest: "
+            screen.print(
+                f"  {told}{judged.measure} ({about}): {judged.value:+.4f}, "
+                f"{_interval((judged.low, judged.high))}",
+                soft_wrap=True,
+            )

@@ -1,0 +1,76 @@
+"""``quaver demo``: the whole path on a real model and real voters."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group
+
+from quaver.cli.screen import screen, show_outcome, table, watching
+from quaver.cli.terminal_tables import numbers
+from quaver.core.level_names import short
+from quaver.core.number_format import ranged
+
+if TYPE_CHECKING:
+    from quaver.core.records import Estimate
+    from quaver.study.session import Study
+
+_EXAMPLE = files("quaver") / "examples" / "votes.yaml"
+
+
+def command(
+    folder: Annotated[Path, typer.Option(help="Where answers and report go.")] = Path("demo"),
+) -> None:
+    """Ask a small model how 24 real voters voted, in sixteen ways, and report how far that moves."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "study.yaml"
+    if not path.exists():
+        path.write_text(_EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    from quaver.study.session import Study
+
+    study = Study.open(path)
+    screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
+    with watching(study) as watch:
+        outcome = study.run(watch=watch)
+    show_outcome(outcome, study)
+    if outcome.ended != "finished":
+        raise typer.Exit(130)
+    if not study.noise_is_known:
+        study.noise(prompts=4)
+    report = study.report()
+    screen.print(_table(study))
+    screen.print(_agreement(study))
+    screen.print(f"The report: {report.resolve()}", soft_wrap=True)
+
+
+def _table(study: Study) -> Group:
+    """One row a variant, as the greedy model answers: how often the first label, how good."""
+    reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
+    shown = {"label_shares": f"says {label.name}", "compliance": "has a label", "accuracy": "right"}
+    rows: dict[str, dict[str, str]] = {}
+    for one in study.estimates(list(shown)):
+        wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
+        if all(one.cell.get(column, level) == level for column, level in wanted.items()):
+            rows.setdefault(one.cell["variant"], {})[one.measure] = _percent(one)
+    cells = [
+        (short(variant), *(found.get(measure, "") for measure in shown))
+        for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
+    ]
+    return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
+
+
+def _agreement(study: Study) -> Group:
+    """Krippendorff's alpha between prompt variants, as far as the items' text is the same."""
+    rows = [
+        (one.cell["decoding"], one.cell["text"], *numbers(one))
+        for one in study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)
+    ]
+    heads = ("decoding", "text", "alpha", "95% interval")
+    return table(heads, rows, "Agreement between prompt variants (1 is perfect, 0 is chance):")
+
+
+def _percent(one: Estimate) -> str:
+    return one.reason or "" if one.value is None else ranged(one)

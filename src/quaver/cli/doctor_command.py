@@ -1,0 +1,105 @@
+"""``quaver doctor``: what an engine itself does to an answer; odd replies for whoever builds a server."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaver.cli.screen import FunctionOption, open_study, screen, table
+from quaver.core import registry
+from quaver.errors import QuaverError
+
+if TYPE_CHECKING:
+    from quaver.collect.run.engine_noise import Noise
+    from quaver.models.odd_replies import OddReply
+
+
+class Setting(StrEnum):
+    """The embedded engine's settings."""
+
+    repeatable = "repeatable"
+    fast = "fast"
+
+
+def command(
+    target: Annotated[
+        str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="[STUDY|MODEL]")
+    ] = "",
+    prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, about eight times each.")] = 6,
+    setting: Annotated[Setting, typer.Option(help="For a model, not a study.")] = Setting.repeatable,
+    function: FunctionOption = None,
+    server: Annotated[
+        bool, typer.Option("--server", help="Play odd replies to a gateway or client; takes no STUDY|MODEL.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where --server listens; 0: any free port.")
+    ] = 0,
+) -> None:
+    """Ask the same calls cold, again, reordered and together, and say what differs."""
+    if server == bool(target):
+        raise QuaverError(
+            "nothing says what to examine" if not server else "--server examines no study and no model",
+            where="quaver doctor",
+            expected="a study, a GGUF file or a bundled model's name, or --server alone",
+        )
+    if server:
+        _play(port)
+        return
+    path = Path(target)
+    if path.is_dir() or path.suffix in (".yaml", ".yml", ".zip"):
+        found = open_study(path, function).noise(prompts)
+    else:
+        from quaver.collect.run.engine_noise import engine_noise, probes
+
+        model = registry.load("models", "llamacpp")(model=target, setting=setting.value)
+        found = {target: engine_noise(model, probes(prompts))}
+    rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
+    heads = ("model", "asked", "answers", "other text", "other likeliest token", "same bits", "largest shift")
+    screen.print(table(heads, rows, "Against a cold engine, greedily:"))
+
+
+def _play(port: int) -> None:
+    """Play odd replies until Ctrl-C."""
+    from quaver.models.odd_replies import odd_replies
+    from quaver.models.odd_replies.player import InTurn, playing
+
+    replies = odd_replies()
+
+    def say(line: str) -> None:
+        screen.print(line, soft_wrap=True)
+
+    def tell(number: int, reply: OddReply) -> None:
+        say(f"{number:>6,}  {reply.name}: {_COSTS[reply.costs]}")
+
+    try:
+        with playing(InTurn(replies, tell), port=port) as url, suppress(KeyboardInterrupt):
+            say(f"{len(replies):,} odd replies are played at {url}, one after the other; Ctrl-C ends.")
+            say("To get a certain one, send its number or name as `model`.")
+            while True:  # a wait without an end may not notice Ctrl-C where another thread is told of it
+                sleep(0.5)
+    except OSError as error:
+        raise QuaverError(
+            "the replies cannot be played",
+            where=f"port {port}",
+            found=error.strerror or str(error),
+            fix="choose another `--port`, or leave it out",
+        ) from error
+
+
+_COSTS = {
+    "nothing": "the answer is `yes`, and a client should take it",
+    "call": "this call may fail, and no other",
+    "work": "a client may give the server up, and should say why",
+}
+
+
+def _cells(row: Noise) -> tuple[object, ...]:
+    unknown = "no log-probabilities"
+    shift = unknown if row.largest is None else f"{row.largest:.4f}"
+    tops = [unknown if value is None else value for value in (row.other_top, row.identical)]
+    return (row.answers, row.other_text, *tops, shift)

@@ -1,0 +1,123 @@
+"""``quaver plan``: what a study will take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaver.cli.screen import (
+    HERE,
+    FunctionOption,
+    StudyArgument,
+    duration,
+    open_study,
+    say_made,
+    screen,
+    table,
+)
+
+if TYPE_CHECKING:
+    from quaver.study.forecasts.forecast import Forecast
+
+_SHOWN = 40
+"""Levels of factors that are listed."""
+
+_HEADS = (
+    "model",
+    "calls",
+    "prompts",
+    "prompt tokens",
+    "read once",
+    "answers, at most",
+    "time left",
+    "cost left",
+)
+
+
+def command(
+    study: StudyArgument = HERE,
+    pilot: Annotated[
+        int,
+        typer.Option(help="Ask this many requests first, spread over the study, to measure time and tokens."),
+    ] = 0,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="Say what it would cost on this model, too: openai/gpt-4o-mini.")
+    ] = None,
+    small: Annotated[
+        bool, typer.Option("--small", help="Plan the small version that the study file describes.")
+    ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(help="Say how many items, wordings and repeats a 95% interval this wide takes."),
+    ] = None,
+    measure: Annotated[str | None, typer.Option(help="The measure that --width is of.")] = None,
+    function: FunctionOption = None,
+) -> None:
+    """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
+
+    Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
+    """
+    opened = open_study(study, function)
+    opened = opened.small() if small else opened
+    if pilot:
+        opened.make_wordings(watch=say_made)
+    from quaver.study.sources.prices import COMPARED
+
+    plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
+    screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
+    _show_models(plan)
+    _show_parts(plan)
+    for one in plan.wordings:
+        screen.print(f"{one}.")
+    for note in plan.notes:
+        screen.print(note)
+    _show_costs_elsewhere(plan)
+    if not all(model.counted or model.whole.measured for model in plan.models):
+        screen.print(
+            "Tokens are reckoned at four characters each, and without what a chat template adds, where a "
+            "model cannot count them: --pilot 20 measures them."
+        )
+    if plan.seconds is None:
+        screen.print(
+            "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
+        )
+    if width is not None:
+        screen.print(str(opened.sizes(width, measure)))
+
+
+def _show_models(plan: Forecast) -> None:
+    rows = [
+        (
+            model.model,
+            model.calls,
+            model.prompts,
+            model.prompt_tokens,
+            model.new_tokens,
+            model.answer_tokens,
+            "done" if model.stored == model.calls else duration(model.seconds),
+            "unknown" if model.cost is None else str(model.cost),
+        )
+        for model in plan.models
+    ]
+    screen.print(table(_HEADS, rows))
+
+
+def _show_parts(plan: Forecast) -> None:
+    """What each level of each factor takes, as far as they are listed."""
+    if not plan.parts:
+        return
+    shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
+    screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
+    if len(plan.parts) > _SHOWN:
+        screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
+
+
+def _show_costs_elsewhere(plan: Forecast) -> None:
+    if not plan.elsewhere:
+        return
+    measured = max(model.whole.measured for model in plan.models)
+    rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
+    costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
+    title = f"All calls of one model would cost on others, at their list prices, with answers {rests}:"
+    screen.print(table(("model", "cost"), costs, title))

@@ -1,0 +1,166 @@
+"""Estimates as tables on the terminal, with a column for whatever differs among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+
+from quaver.cli.screen import table
+from quaver.core.level_names import short
+from quaver.core.number_format import decimals, p_heading, percent, rounded
+
+if TYPE_CHECKING:
+    from quaver.core.records import Estimate
+
+__all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers"]
+
+
+def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
+    """Tables of estimates; what all rows of a table share stands in its title.
+
+    Args:
+        estimates: The estimates.
+        together: One table for all measures of the same cells, instead of one for each measure.
+    """
+
+    def kind(estimate: Estimate) -> tuple[str, ...]:
+        return (*([] if together else [estimate.measure]), *estimate.cell)
+
+    for _, group in groupby(estimates, key=kind):
+        rows = list(group)
+        told = [{"measure": row.measure, **{c: short(v) for c, v in row.cell.items()}} for row in rows]
+        shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
+        differing = [column for column in told[0] if column not in shared]
+        title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
+        tested = [row for row in rows if "p_holm" in row.details]
+        judged = ["verdict"] if any("verdict" in row.details for row in rows) else []
+        cells = [
+            (
+                *(about[column] for column in differing),
+                *numbers(row),
+                *(_p_value(row) for _ in tested[:1]),
+                row.n,
+                row.unit,
+                *(_verdict(row) for _ in judged),
+            )
+            for about, row in zip(told, rows, strict=True)
+        ]
+        tests = [p_heading(tested)] if tested else []
+        headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", *tests, "n", "unit", *judged)
+        yield table(headings, cells, title)
+
+
+def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
+    """What is concluded under every specification, a table a conclusion and cell, by size of the estimate.
+
+    Args:
+        estimates: Of conclusions, alone.
+    """
+    apart = ("conclusion", "model", "decoding", "evaluator")
+
+    def cell(estimate: Estimate) -> tuple[str, ...]:
+        return tuple(estimate.cell.get(column, "") for column in apart)
+
+    for key, group in groupby(sorted(estimates, key=cell), key=cell):
+        rows = list(group)
+        counts = [one for one in rows if "verdict" not in one.details]
+        drawn = sorted(
+            (one for one in rows if "verdict" in one.details),
+            key=lambda one: (one.value is None, one.value or 0.0),
+        )
+        shown = [
+            (
+                short(one.cell["variant"]) if "variant" in one.cell else _TOGETHER.get(one.measure, ""),
+                *numbers(one),
+                one.details["verdict"],
+                _share(one.details.get("accuracy")),
+                one.n,
+            )
+            for one in drawn
+        ]
+        about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
+        title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}"
+        for one in counts:
+            told = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
+            span = f" ({_share(one.low)} to {_share(one.high)})"
+            title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {told}{span}"
+        columns = ("labels of", "estimate", f"{drawn[0].confidence:.0%} interval", "verdict", "right", "n")
+        yield table(columns, shown, title)
+
+
+_TOGETHER = {
+    "conclusion": "all answers",
+    "conclusion_majority": "majority of variants",
+    "conclusion_dawid_skene": "Dawid-Skene over variants",
+    "conclusion_gold": "gold labels",
+}
+_VERDICTS = {
+    "conclusion_holds": "holds",
+    "conclusion_reverses": "reverses",
+    "conclusion_undecided": "not distinguishable",
+}
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else percent(value)
+
+
+def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
+    """What evaluators read otherwise, a row a cell: labels gained, lost and changed, and accuracy.
+
+    Args:
+        estimates: Of ``evaluator_flips``, alone.
+    """
+
+    def pair(estimate: Estimate) -> tuple[str, ...]:
+        return tuple(v for c, v in estimate.cell.items() if c != "variant")
+
+    for _, group in groupby(sorted(estimates, key=pair), key=pair):
+        rows: dict[str, dict[str, Estimate]] = {}
+        for one in group:
+            variant = short(one.cell.get("variant", "all"))
+            rows.setdefault(variant, {})[one.measure.removeprefix("evaluator_flips")] = one
+        cell = next(iter(rows.values()))[""].cell
+        title = ", ".join(f"{c} {v}" for c, v in cell.items() if c != "variant")
+        columns = ("variant", *_COUNTS, "by first", "by second", "gain", "interval", "newly wrong")
+        yield table(columns, [_flips(variant, of) for variant, of in rows.items()], title)
+
+
+_KINDS = ("_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+_COUNTS = ("answers", "same", "gained", "lost", "changed")
+
+
+def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
+    counts = (of[""].details.get(kind, 0) for kind in _COUNTS)
+    first, second, gain, harm = (_value(of.get(kind)) for kind in _KINDS)
+    ends = of.get("_accuracy_gain")
+    low, high = (None, None) if ends is None else (ends.low, ends.high)
+    told = "" if low is None or high is None else f"{decimals(low)} to {decimals(high)}"
+    return (variant, *counts, first, second, gain, told, harm)
+
+
+def _value(estimate: Estimate | None) -> str:
+    return "—" if estimate is None or estimate.value is None else decimals(estimate.value)
+
+
+def _p_value(estimate: Estimate) -> str:
+    """Its p value, adjusted for all tests of its family."""
+    return rounded(estimate.details["p_holm"]) if "p_holm" in estimate.details else ""
+
+
+def _verdict(estimate: Estimate) -> str:
+    """What became of an estimate that is held against a threshold."""
+    limit, verdict = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
+    return f"{verdict} ({limit})" if limit else verdict
+
+
+def numbers(estimate: Estimate) -> tuple[str, str]:
+    """Value and interval, or why there is none."""
+    if estimate.value is None:
+        return "undefined", estimate.reason or ""
+    if estimate.low is None or estimate.high is None:
+        return decimals(estimate.value), ""
+    return decimals(estimate.value), f"{decimals(estimate.low)} to {decimals(estimate.high)}"

@@ -1,0 +1,113 @@
+"""``quaver worst``: the items to look at first, and whether a change helped them alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import polars as pl
+import typer
+
+from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_both, print_json, screen, table
+from quaver.core.level_names import short
+from quaver.core.records import NO_LABEL
+
+if TYPE_CHECKING:
+    from quaver.comparison.worst_items import Worst
+
+_LONG = 60
+
+
+def command(
+    study: StudyArgument = HERE,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="The study before a change: its bundle, or a copy of its folder."),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
+    evaluator: Annotated[str | None, typer.Option(help="Whose readings; the first one's by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write items and whole answers to a .csv or .json file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    function: FunctionOption = None,
+) -> None:
+    """List the items to look at first, with the answers; with --against, before and after a change."""
+    from quaver.comparison.worst_items import worst
+
+    now, earlier = open_both(study, against, function)
+    found = worst(now, against=earlier, n=n, evaluator=evaluator)
+    if out is not None:
+        found.write(out)
+        screen.print(f"Wrote {out}", soft_wrap=True)
+    if as_json:
+        print_json(found.document())
+    elif out is None:
+        _show(found)
+
+
+def _show(found: Worst) -> None:
+    if found.items.is_empty():
+        screen.print("No item is sensitive, inconsistent, or without a label.")
+    for row in found.items.iter_rows(named=True):
+        gold = f", gold label {row['gold']}" if row["gold"] is not None else ""
+        numbers = [
+            f"{name} {_change(row[name], row.get(f'{name}_after'), found)}"
+            for name in ("score", "sensitivity", "consistency", "unparsed", "right")
+            if row[name] is not None
+        ]
+        screen.print(f"{row['item']}: {row['why']}{gold}", style="bold", soft_wrap=True)
+        screen.print(f"  {', '.join(numbers)}", soft_wrap=True)
+        if row["text"]:
+            screen.print(f"  {_short(row['text'], 100)}", style="dim", soft_wrap=True)
+        screen.print(_answers(found.answers.filter(pl.col("item") == row["item"])))
+        screen.print()
+    from quaver.comparison.worst_items import RULE
+
+    screen.print(RULE, style="dim")
+    if found.before is not None:
+        _show_differences(found)
+
+
+def _change(before: float, after: float | None, found: Worst) -> str:
+    if found.before is None:
+        return f"{before:.2f}"
+    return f"{before:.2f} → {'none' if after is None else f'{after:.2f}'}"
+
+
+def _answers(answers: pl.DataFrame) -> object:
+    """The answers of one item, alike ones together."""
+    told = [name for name in ("model", "decoding") if answers[name].n_unique() > 1]
+    counted = answers.group_by(*told, "variant", "label", "status", "output", maintain_order=True).len()
+    rows = []
+    for row in counted.iter_rows(named=True):
+        why = f"{NO_LABEL} ({row['status'].replace('_', ' ')})" if row["status"] != "no_label" else NO_LABEL
+        label = row["label"] if row["label"] is not None else why
+        output = "" if row["output"] is None else _short(row["output"], _LONG) or "(empty)"
+        rows.append((*(row[name] for name in told), short(row["variant"]), row["len"], label, output))
+    return table((*told, "variant", "times", "label", "answer"), rows)
+
+
+def _show_differences(found: Worst) -> None:
+    screen.print()
+    heads = ("items", "number", "measure", "before", "after", "difference", "interval")
+    cells = [
+        {k: v for k, v in one.cell.items() if k not in ("items", "evaluator")} for one in found.differences
+    ]
+    told = list(dict.fromkeys(name for cell in cells for name in cell))
+    told = [name for name in told if len({cell.get(name) for cell in cells}) > 1]
+    rows = []
+    for one, cell in zip(found.differences, cells, strict=True):
+        ends = "" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"
+        before, after = (f"{one.details[side]:.3f}" for side in ("before", "after"))
+        which = one.cell["items"]
+        numbers = (before, after, f"{one.value:+.3f}", ends)
+        rows.append(
+            (which, found.counts[which], *(short(cell.get(c, "")) for c in told), one.measure, *numbers)
+        )
+    screen.print(table((*heads[:2], *told, *heads[2:]), rows, f"Before: {found.before}"))
+
+
+def _short(text: object, length: int) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -1,0 +1,196 @@
+"""What happens in a run, written down as it happens: a log for people, lines of JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from quaver._secrets import without_keys
+from quaver.collect.run.progress import Outcome, Progress, kind_of
+from quaver.core.model import Answered
+from quaver.core.records import Call, Condition, Response
+
+__all__ = ["Journal"]
+
+_EVERY = 10.0
+"""Seconds between two lines of progress in the log."""
+
+_TOLD = 5
+"""Errors of a kind that the log names one by one; the events name all."""
+
+
+class Journal:
+    """A run's log and events. What cannot be written (the disk is full) is left out: the answers matter more.
+
+    Args:
+        log: The file that lines are added to; None for no log.
+        events: Where events go, a line of JSON each; None for none.
+        conditions: The study's, by whose names errors are told.
+        items: Ids of its items.
+
+    The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
+    (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
+    tokens, money, rate), ``error`` (one call's: model, variant, decoding, follow_up, item, repeat, kind,
+    error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that is of no
+    use) and ``ended`` (how, done, missing; where how is ``error``, the error instead). Each has a ``time``,
+    in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        log: Path | None = None,
+        events: TextIO | None = None,
+        *,
+        conditions: Sequence[Condition] = (),
+        items: Sequence[str] = (),
+    ) -> None:
+        self._log, self._events = log, events
+        self._conditions, self._items = conditions, items
+        self._told: Counter[str] = Counter()
+        self._served: dict[str, tuple[str | None, str | None]] = {}
+        self._due = time.monotonic() + _EVERY
+
+    def started(self, progress: Progress, models: Mapping[str, Mapping[str, Any]]) -> None:
+        """A run begins.
+
+        Args:
+            progress: What is stored already.
+            models: The models with their provenance.
+        """
+        self._line(
+            f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
+        )
+        self._event("started", calls=progress.total, stored=progress.before, models=models)
+
+    def tried(self, model: str, facts: Mapping[str, Any]) -> None:
+        """A server was tried before it is asked.
+
+        Args:
+            model: Its name in the study.
+            facts: Its provenance, with what it does not honour.
+        """
+        for feature, reason in (facts.get("downgrades") or {}).items():
+            self._line(f"the server of {model} does not honour {feature} ({reason}); it is asked without")
+        self._event("tried", model=model, provenance=facts)
+
+    def reused(self, folders: Mapping[str, int]) -> None:
+        """Answers were taken from other studies."""
+        for folder, calls in folders.items():
+            self._line(f"took {calls:,} answers from {folder}")
+        self._event("reused", folders=folders)
+
+    def round(self, number: int, told: str, **facts: Any) -> None:
+        """A round of adaptive collection is over."""
+        self._line(f"round {number}: {told}")
+        self._event("round", number=number, **facts)
+
+    def stored(self, group: Sequence[Answered], progress: Progress) -> None:
+        """Some answers are on the disk."""
+        if self._log is None and self._events is None:
+            return
+        for request, responses in group:
+            for call, response in zip(request.calls, responses, strict=True):
+                if response.finish == "error":
+                    self._error(request.model, call, response)
+                self._watch_served(request.model, response)
+        self._event(
+            "stored",
+            done=progress.before + progress.done,
+            total=progress.total,
+            errors=progress.errors,
+            tokens=round(progress.tokens),
+            money=round(progress.money, 6),
+            rate=round(progress.rate, 2),
+        )
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + _EVERY
+            self._line(_so_far(progress))
+
+    def given_up(self, model: str, error: Exception) -> None:
+        """A model is of no use any more; the others go on."""
+        self._line(f"{model} is given up: {error}")
+        self._event("given_up", model=model, error=str(error))
+
+    def ended(self, outcome: Outcome) -> None:
+        """A run is over."""
+        self._line(
+            f"ended: {outcome.ended}; {outcome.done:,} calls in {outcome.seconds:,.1f} s, "
+            f"{outcome.errors:,} errors, {outcome.missing:,} calls are still to be asked"
+        )
+        for kind, count in self._told.items():
+            if count > _TOLD:
+                self._line(f"  {count:,} errors in all: {kind}")
+        self._event(
+            "ended",
+            how=outcome.ended,
+            done=outcome.done,
+            missing=outcome.missing,
+            errors=outcome.errors,
+            seconds=round(outcome.seconds, 3),
+            tokens=round(outcome.tokens),
+            money=round(outcome.money, 6),
+        )
+
+    def broken_off(self, error: Exception) -> None:
+        """A run is over before its time: a model is of no use, or nothing can be written."""
+        self._line(f"ended with an error: {error}")
+        self._event("ended", how="error", error=str(error))
+
+    def _error(self, model: str, call: Call, response: Response) -> None:
+        kind = kind_of(response.error)
+        self._told[kind] += 1
+        about: dict[str, Any] = {"model": model, "repeat": call.repeat}
+        if call.condition < len(self._conditions):
+            condition = self._conditions[call.condition]
+            about |= {"variant": condition.variant, "decoding": condition.decoding}
+            about |= {"follow_up": condition.follow_up} if condition.follow_up else {}
+        if call.item < len(self._items):
+            about["item"] = self._items[call.item]
+        if self._told[kind] <= _TOLD:
+            where = ", ".join(f"{name} {value}" for name, value in about.items())
+            self._line(f"error ({where}): {response.error}")
+        self._event("error", **about, kind=kind, error=response.error)
+
+    def _watch_served(self, model: str, response: Response) -> None:
+        now = (response.served_model, response.fingerprint)
+        if now == (None, None) or self._served.get(model) == now:
+            return
+        before = self._served.get(model)
+        self._served[model] = now
+        if before is not None:
+            self._line(f"{model} answers from another configuration: {_named(now)}, before {_named(before)}")
+            self._event("fingerprint", model=model, served_model=now[0], fingerprint=now[1], before=before)
+
+    def _line(self, text: str) -> None:
+        if self._log is None:
+            return
+        shown = "".join(c if c.isprintable() else " " for c in without_keys(text))
+        with suppress(OSError), self._log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {shown}\n")
+
+    def _event(self, event: str, **facts: Any) -> None:
+        if self._events is None:
+            return
+        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
+        with suppress(OSError, ValueError):
+            self._events.write(without_keys(line) + "\n")
+            self._events.flush()
+
+
+def _named(served: tuple[str | None, str | None]) -> str:
+    return " ".join(part for part in served if part)
+
+
+def _so_far(progress: Progress) -> str:
+    told = f"{progress.before + progress.done:,} of {progress.total:,} calls, {progress.rate:,.1f} a second"
+    if progress.left is not None:
+        told += f", {progress.left:,.0f} s left"
+    told += f"; {progress.tokens:,.0f} tokens"
+    told += f", ${progress.money:,.4f}" if progress.money else ""
+    kinds = "; ".join(f"{count:,} × {kind}" for kind, count in progress.by_kind.most_common(5))
+    return told + (f"; errors: {kinds}" if kinds else "")

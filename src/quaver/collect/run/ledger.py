@@ -1,0 +1,281 @@
+"""What was spent, failed and served, as the stored responses tell it: also while somebody else collects."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quaver.collect.run.budget import Price, Spent
+from quaver.collect.run.progress import kind_of
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.tallies import KEY, SUMS
+from quaver.core.meter import Traffic
+
+__all__ = [
+    "Configuration",
+    "Entry",
+    "changed",
+    "configurations",
+    "cut_in_thought",
+    "done_without",
+    "empty_answers",
+    "errors_by_kind",
+    "ledger",
+    "pace",
+    "spent",
+]
+
+_LATELY = 60.0
+"""Seconds that count as now."""
+
+
+class Entry(NamedTuple):
+    """The responses of one model, from one configuration, of one origin.
+
+    Attributes:
+        model: The model's name in the study.
+        reused: The study that they were taken from; None where they were asked for.
+        served_model: The model that answered, as the server names it.
+        fingerprint: The server's name for the configuration that answered.
+        placed: Whether they belong to the study as it stands.
+        calls: How many there are.
+        errors: How many of these are errors.
+        prompt_tokens: Tokens read.
+        cached_tokens: How many of these the server had read before.
+        completion_tokens: Tokens written.
+        thinking_tokens: How many of these were thinking.
+        first: When the first one came, in seconds since 1970.
+        last: When the last one came.
+        reckoned_prompt: Tokens read for answers that came without any count, by their length.
+        reckoned_completion: Tokens written, likewise.
+        speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
+        empty: Answers that ended by themselves before they began.
+        wordings: Whether they made wordings and are no answers.
+        sent: Requests that were sent to a server; in an entry of its own, beside those of responses.
+        received: Replies to these.
+        discarded: Replies that became no answer; the entry's tokens are theirs.
+    """
+
+    model: str
+    reused: str | None
+    served_model: str | None
+    fingerprint: str | None
+    placed: bool
+    calls: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    thinking_tokens: float
+    first: float
+    last: float
+    reckoned_prompt: float = 0.0
+    reckoned_completion: float = 0.0
+    speechless: float = 0.0
+    empty: float = 0.0
+    wordings: bool = False
+    sent: int = 0
+    received: int = 0
+    discarded: int = 0
+
+
+class Configuration(NamedTuple):
+    """What a server said that it answered with.
+
+    Attributes:
+        model: The model's name in the study.
+        served_model: The model, as the server names it.
+        fingerprint: The server's name for the configuration.
+        calls: How many answers came from it.
+        first: When the first one came, in seconds since 1970.
+        last: When the last one came.
+    """
+
+    model: str
+    served_model: str | None
+    fingerprint: str | None
+    calls: int
+    first: float
+    last: float
+
+
+def ledger(store: Store) -> list[Entry]:
+    """Everything that is stored, added up, and what was spent on replies that could not be used."""
+    names = ", ".join((*KEY, *SUMS, "first", "last"))
+    sources = {source: told for source, *told in store.rows("SELECT id, model, reused FROM sources")}
+    apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
+    found: list[Entry] = []
+    for row in store.rows(f"SELECT {names} FROM tallies ORDER BY first"):
+        model, reused = sources.get(row[0], (None, None))
+        of = (model or "", reused, row[1], row[2])
+        everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
+        if unplaced is None:
+            found.append(_entry(of, True, everything))
+            continue
+        sums = [one - other for one, other in zip(everything[:-2], unplaced[:-2], strict=True)]
+        if sums[0]:
+            found.append(_entry(of, True, (*sums, *everything[-2:])))
+        found.append(_entry(of, False, unplaced))
+    return [*found, *_beside(store, sources)]
+
+
+def _unplaced(store: Store) -> list[tuple[Any, ...]]:
+    """The sums of what belongs to no call of the study; looked for where there is such a thing alone."""
+    if not store.counts().unplaced:
+        return []
+    key = ", ".join(f"r.{name}" for name in KEY)
+    sums = ", ".join(f"total({sql})" for sql in SUMS.values())
+    return store.rows(
+        f"SELECT {key}, {sums}, min(r.received), max(r.received) FROM responses r "
+        f"WHERE r.id IN (SELECT id FROM responses EXCEPT SELECT response FROM calls) GROUP BY {key}"
+    )
+
+
+def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row: Sequence[float]) -> Entry:
+    sums: dict[str, Any] = dict(zip((*SUMS, "first", "last"), row, strict=True))
+    sums |= {name: int(sums[name]) for name in ("calls", "errors")}
+    model, reused, served_model, fingerprint = of
+    return Entry(model, reused, served_model, fingerprint, placed, **sums)
+
+
+def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
+    """What passed beside the answers, by source."""
+    for source, *row in store.rows(f"SELECT source, {', '.join(Traffic._fields)} FROM traffic"):
+        values: dict[str, Any] = Traffic(*row)._asdict()
+        nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
+        yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
+
+
+def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, reckoned: bool = False) -> Spent:
+    """What the stored responses took, those apart that were taken from other studies.
+
+    Args:
+        entries: The ledger.
+        prices: By model; one that is not known counts as nothing.
+        reckoned: Count what came without a count of tokens by its length, as a budget does.
+
+    Returns:
+        Calls of the study as it stands and those that made wordings, and all tokens and money, also of
+        what fits no call any more.
+    """
+    calls, tokens, money = 0, 0.0, 0.0
+    for one in entries:
+        if one.reused is not None:
+            continue
+        calls += one.calls if one.placed or one.wordings else 0
+        read, wrote = one.prompt_tokens, one.completion_tokens
+        if reckoned:
+            read, wrote = read + one.reckoned_prompt, wrote + one.reckoned_completion
+        tokens += read + wrote
+        price = prices.get(one.model)
+        money += price.of(read, one.cached_tokens, wrote) if price else 0.0
+    return Spent(calls, tokens, money)
+
+
+def configurations(entries: Iterable[Entry]) -> list[Configuration]:
+    """What answered, by model and in the order of its first answer; what names itself not is left out."""
+    found: dict[tuple[str, str | None, str | None], Configuration] = {}
+    for one in entries:
+        key = (one.model, one.served_model, one.fingerprint)
+        if not one.placed or key[1:] == (None, None):
+            continue
+        new = Configuration(*key, one.calls - one.errors, one.first, one.last)
+        old = found.get(key)
+        if old is not None:
+            new = Configuration(
+                *key, old.calls + new.calls, min(old.first, new.first), max(old.last, new.last)
+            )
+        found[key] = new
+    return sorted(found.values(), key=lambda one: (one.model, one.first))
+
+
+def changed(found: Sequence[Configuration]) -> list[str]:
+    """One sentence for each model that answered from more than one configuration."""
+    by_model: dict[str, list[Configuration]] = defaultdict(list)
+    for one in found:
+        by_model[one.model].append(one)
+    return [
+        f"{model} answered from {len(several)} configurations: "
+        + "; ".join(f"{_named(one)} ({one.calls:,} answers from {_day(one.first)})" for one in several)
+        for model, several in by_model.items()
+        if len(several) > 1
+    ]
+
+
+def done_without(store: Store) -> list[str]:
+    """One sentence for each thing that a server did not honour and answers were collected without."""
+    reasons: dict[tuple[str, str], str] = {}
+    answers: Counter[tuple[str, str]] = Counter()
+    for source, model, provenance in store.rows("SELECT id, model, provenance FROM sources ORDER BY id"):
+        downgrades = json.loads(provenance).get("downgrades") or {}
+        sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.source = ?"
+        calls = store.rows(sql, (source,))[0][0] if downgrades else 0
+        for feature, reason in downgrades.items() if calls else ():
+            reasons.setdefault((model, feature), reason)
+            answers[model, feature] += calls
+    return [
+        f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
+        "of it were collected without"
+        for (model, feature), reason in reasons.items()
+    ]
+
+
+def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
+    """One sentence for each model whose thinking took all that it was allowed to write."""
+    found: Counter[str] = Counter()
+    for one in entries:
+        found[one.model] += int(one.speechless) if one.placed else 0
+    return [
+        f"{count:,} answers of {model} ended before they began: it thinks first, and `max_tokens` was spent; "
+        "raise it"
+        for model, count in found.items()
+        if count
+    ]
+
+
+def empty_answers(entries: Iterable[Entry]) -> list[str]:
+    """One sentence for each model that ended some of its answers without a word."""
+    empty: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for one in entries:
+        if one.placed:
+            empty[one.model] += int(one.empty)
+            calls[one.model] += one.calls
+    return [
+        f"{count:,} of {calls[model]:,} answers of {model} are empty: it stopped without a word (a tool "
+        "call, a refusal or a chat template may be behind it); they have the status `empty` and no label"
+        for model, count in empty.items()
+        if count
+    ]
+
+
+def errors_by_kind(store: Store) -> Counter[str]:
+    """How many errors of each kind the study as it stands has."""
+    sql = """SELECT r.error, count(*) FROM responses r JOIN calls a ON a.response = r.id
+        WHERE r.finish = 'error' GROUP BY r.error"""
+    kinds: Counter[str] = Counter()
+    for error, count in store.rows(sql):
+        kinds[kind_of(error)] += count
+    return kinds
+
+
+def pace(store: Store, now: float | None = None) -> float:
+    """Calls a second in the last minute."""
+    now = time.time() if now is None else now
+    lately = [
+        received
+        for (received,) in store.rows("SELECT received FROM responses ORDER BY id DESC LIMIT 20000")
+        if received and received >= now - _LATELY
+    ]
+    return len(lately) / max(1.0, now - min(lately)) if lately else 0.0
+
+
+def _named(one: Configuration) -> str:
+    return " ".join(part for part in (one.served_model, one.fingerprint) if part)
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at)) + " UTC"

@@ -1,0 +1,258 @@
+"""Runs a study's requests: workers ask, one writer stores.
+
+Each model has a worker thread that draws requests as fast as the model takes them; answers come
+back through one bounded queue to the thread that called ``collect``, which alone writes the store, in
+groups (``writer``). An answer is kept in the spill before anything else becomes of it.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from queue import Empty, Queue
+
+from quaver.collect.run.budget import Budget, Gate
+from quaver.collect.run.feed import Feed, Following
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.model_answers import taken
+from quaver.collect.run.progress import Outcome, Progress
+from quaver.collect.run.writer import Kept, Writer
+from quaver.collect.store.response_store import Store
+from quaver.core.meter import Meter, Metered
+from quaver.core.model import Model
+from quaver.core.records import Request
+from quaver.errors import ModelError, QuaverError
+
+__all__ = ["Outcome", "Progress", "collect"]
+
+_BUNDLE, _BUNDLE_BYTES = 64, 2**17
+"""Responses, and their bytes, that a fast worker passes on together, and the seconds that it holds them."""
+_HOLD = 0.05
+_QUEUE = 8
+"""Bundles that wait to be written: when the disk is full, there must still be room for these."""
+
+
+class _Worker(threading.Thread):
+    """Asks one model."""
+
+    def __init__(
+        self,
+        name: str,
+        model: Model,
+        feed: Feed,
+        gate: Gate,
+        budget: Budget,
+        answers: Queue[object],
+        writer: Writer,
+    ) -> None:
+        super().__init__(name=f"quaver-{name}", daemon=True)
+        self.model_name, self._model = name, model
+        self._feed, self._gate, self._budget, self._answers = feed, gate, budget, answers
+        self._writer = writer
+        self._held: list[Kept] = []
+        self._holding = threading.Lock()
+        self.in_flight = 0
+        """Calls that the model has drawn and not answered."""
+
+    def run(self) -> None:
+        end: BaseException | None = None
+        try:
+            self._ask()
+            while not self._gate.waits and self._feed.has_more(lambda: self._budget.stopped is not None):
+                self._ask()
+        except BaseException as error:  # carried to the thread that waits for it
+            end = error
+            self._answers.put(self.hand_over())
+        self._answers.put((self.model_name, end))
+
+    def _ask(self) -> None:
+        """One round of requests."""
+        since, size, weight = time.monotonic(), 0, 0
+        for answered in taken(self._model, self._drawn()):
+            kept = self._writer.keep(self.model_name, answered)
+            request, responses = kept.answered
+            self._budget.settle(request, responses)
+            self.in_flight -= len(request.calls)
+            with self._holding:
+                self._held.append(kept)
+            now, size, weight = time.monotonic(), size + len(responses), weight + kept.weight
+            if size >= _BUNDLE or weight >= _BUNDLE_BYTES or now - since > _HOLD:
+                self._answers.put(self.hand_over())
+                since, size, weight = now, 0, 0
+        self._answers.put(self.hand_over())
+
+    def _drawn(self) -> Iterator[Request]:
+        for request in self._gate:
+            self.in_flight += len(request.calls)
+            yield request
+
+    def hand_over(self) -> tuple[str, list[Kept]]:
+        """The model's name and what it answered since the last time; from any thread."""
+        with self._holding:
+            held, self._held = self._held, []
+        return self.model_name, held
+
+
+def collect(
+    requests: Mapping[str, Iterator[Request]],
+    models: Mapping[str, Model],
+    store: Store,
+    progress: Progress,
+    *,
+    budget: Budget | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
+    journal: Journal | None = None,
+    following: Following | None = None,
+) -> Outcome:
+    """Send requests until they are answered, and store what comes back.
+
+    Args:
+        requests: What is still to be asked, by model.
+        models: The models, by the same names.
+        store: Where responses go.
+        progress: Kept up to date as responses are stored. Models that it has as given up already are not
+            among ``requests``.
+        budget: What may be spent; everything, if left out.
+        watch: Called after every group of responses that was stored, and twice a second.
+        journal: Told what happens.
+        following: The requests that follow from answers, asked as soon as these are stored.
+
+    Returns:
+        How it ended. After Ctrl-C what was in flight has been answered and stored.
+
+    Raises:
+        ModelError: A model is of no use; what the others answered is stored.
+        StoreError: Responses cannot be written.
+    """
+    budget, journal = budget or Budget(), journal or Journal()
+    sources = {
+        name: store.register(name, models[name].identity(), models[name].provenance()) for name in requests
+    }
+    store.reserve()
+    spill = store.spill()
+    feeds = {name: Feed(requests[name], following) for name in requests}
+    gates = {name: Gate(budget, feed) for name, feed in feeds.items()}
+    asking = {name: models[name] for name in requests}
+    meters = {name: model.meter for name, model in asking.items() if isinstance(model, Metered)}
+    writer = Writer(store, spill, progress, sources, feeds, budget, watch, journal, meters)
+    failures = dict(progress.given_up)
+    with _interrupts(budget), closing(spill), _metering(meters, budget):
+        asked = list(gates)
+        while asked:  # again where the budget turned a request away that has room now
+            workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
+            _ask(workers, writer, budget, failures)
+            asked = [name for name, gate in gates.items() if gate.waits and name not in failures]
+    if failures or store.full:
+        raise _failure(failures, progress) or store.full  # type: ignore[misc]
+    spent = budget.spent
+    return Outcome(
+        budget.stopped or "finished",
+        progress.total,
+        progress.before,
+        progress.done,
+        progress.errors,
+        progress.elapsed,
+        spent.tokens,
+        spent.money,
+    )
+
+
+def _ask(
+    asked: Sequence[tuple[str, Model, Feed, Gate]],
+    writer: Writer,
+    budget: Budget,
+    failures: dict[str, Exception],
+) -> None:
+    """Let some models answer what the budget has room for; what fails is added to ``failures``."""
+    answers: Queue[object] = Queue(maxsize=_QUEUE)
+    workers = [_Worker(*one, budget, answers, writer) for one in asked]
+    for worker in workers:
+        worker.start()
+    try:
+        _listen(answers, workers, writer, budget, failures)
+    finally:  # also after a second Ctrl-C: what came in is kept
+        writer.flush()
+    budget.give_up()
+
+
+def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception | None:
+    """The first failure; where it was a model's, with which were given up and what is stored."""
+    first = next(iter(failures.values()), None)
+    if isinstance(first, ModelError):
+        told = f"given up: {', '.join(name for name in failures if name)}"
+        told += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
+        first.fix = f"{first.fix}; {told}" if first.fix else told
+    return first
+
+
+@contextmanager
+def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
+    """What passes beside the answers counts in the budget as it passes."""
+    for name, meter in meters.items():
+        meter.tell(partial(budget.discard, name))
+    try:
+        yield
+    finally:
+        for meter in meters.values():
+            meter.tell(None)
+
+
+@contextmanager
+def _interrupts(budget: Budget) -> Iterator[None]:
+    """The first Ctrl-C lets what is in flight come in; a second one gives that up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(signum: int, frame: object) -> None:
+        if budget.stopped == "interrupted":
+            raise KeyboardInterrupt
+        budget.stop("interrupted")
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _listen(
+    answers: Queue[object],
+    workers: Sequence[_Worker],
+    writer: Writer,
+    budget: Budget,
+    failures: dict[str, Exception],
+) -> None:
+    """Take answers in until every worker has ended."""
+    running = len(workers)
+    while running:
+        name: str
+        message: object
+        try:
+            name, message = answers.get(timeout=max(0.01, writer.due - time.monotonic()))  # type: ignore[misc]
+        except Empty:
+            name, message = "", []
+        if isinstance(message, list):
+            writer.take(name, message)
+        else:
+            running -= 1
+            if isinstance(message, Exception):
+                failures[name] = message
+                writer.give_up(name, message)
+            elif isinstance(message, BaseException):
+                raise message
+        if writer.is_due():
+            for worker in workers:  # a slow one may hold an answer while it works on the next
+                writer.take(*worker.hand_over())
+            try:
+                writer.flush(sum(worker.in_flight for worker in workers))
+            except QuaverError as error:  # the answers stay with the writer for a last try
+                failures.setdefault("", error)
+                budget.stop("interrupted")
+                writer.wait()
+        if writer.full:
+            budget.stop("interrupted")

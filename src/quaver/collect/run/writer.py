@@ -1,0 +1,180 @@
+"""The one writer of a run: answers are kept at once, gathered, and written in groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from quaver._secrets import Keys
+from quaver.collect.run.budget import Budget
+from quaver.collect.run.feed import Feed
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.progress import Progress, kind_of
+from quaver.collect.store.database import UNFIT
+from quaver.collect.store.receipt import Receipt, line_of, receipt
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import row_of
+from quaver.collect.store.spill import Spill
+from quaver.core.meter import NO_TRAFFIC, Meter
+from quaver.core.model import Answered
+from quaver.core.records import Response
+from quaver.core.response_validation import told
+
+__all__ = ["Kept", "Writer"]
+
+_GROUP, _GROUP_BYTES = 500, 2**20
+"""Responses, and their bytes, that are written together."""
+_SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
+"""Seconds between two writes, at least and at most; times as long as the last one took, in between. To
+write each answer alone would cost more than to ask."""
+_TAKES, _TOUCHES = 2.5, 6 * 2**10
+"""What an answer takes of a full disk: its bytes in the spill and in the database's journal, and the pages
+that its row touches besides."""
+
+
+class Kept(NamedTuple):
+    """An answer that a kill does not lose any more.
+
+    Attributes:
+        answered: The request and its responses.
+        receipt: The same as it is stored.
+        weight: Bytes.
+    """
+
+    answered: Answered
+    receipt: Receipt
+    weight: int
+
+
+class Writer:
+    """Gathers answers and writes them in groups.
+
+    Args:
+        store: Where they go.
+        spill: Where they are kept until then.
+        progress: Kept up to date.
+        sources: The number of each model in the store.
+        feeds: Told what is stored, by model.
+        budget: Says what was spent.
+        watch: Called after every group.
+        journal: Told what happens.
+        meters: Count what passes beside the answers, by model.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        spill: Spill,
+        progress: Progress,
+        sources: Mapping[str, int],
+        feeds: Mapping[str, Feed],
+        budget: Budget,
+        watch: Callable[[Progress], None],
+        journal: Journal,
+        meters: Mapping[str, Meter] = MappingProxyType({}),
+    ) -> None:
+        self._meters = meters
+        self._store, self._spill = store, spill
+        self._progress, self._sources, self._feeds = progress, sources, feeds
+        self._budget, self._watch, self._journal = budget, watch, journal
+        self._keys = Keys()
+        self._group: list[tuple[Kept, str]] = []
+        self._size = self._weight = 0
+        self._took = 0.0
+        self.wait()
+
+    @property
+    def full(self) -> bool:
+        """Whether the disk is full, and nothing more should be asked."""
+        return self._store.full is not None
+
+    def keep(self, model: str, answered: Answered) -> Kept:
+        """Keep an answer as soon as it is there; from any thread.
+
+        A response that cannot be put down at all becomes an error, which can be asked again.
+        """
+        try:
+            made = receipt(answered, self._sources[model], self._keys)
+            return Kept(answered, made, self._spill.add(made))
+        except UNFIT:
+            request, responses = answered
+            answered = request, [self._fitting(one) for one in responses]
+            made = receipt(answered, self._sources[model], self._keys)
+            return Kept(answered, made, self._spill.add(made))
+
+    def _fitting(self, response: Response) -> Response:
+        try:
+            line_of(row_of(response, self._keys))
+        except UNFIT as error:
+            return Response("", finish="error", error=f"the answer cannot be stored: {told(error)}")
+        return response
+
+    def take(self, model: str, kept: Sequence[Kept]) -> None:
+        """Take in answers to be written with the next group."""
+        for one in kept:
+            self._group.append((one, model))
+            self._size += len(one.answered[1])
+            self._weight += one.weight
+
+    def give_up(self, model: str, error: Exception) -> None:
+        """A model is of no use any more."""
+        self._progress.given_up[model] = error
+        self._journal.given_up(model, error)
+
+    def is_due(self) -> bool:
+        """Whether a group is to be written now."""
+        return self._size >= _GROUP or self._weight >= _GROUP_BYTES or time.monotonic() >= self.due
+
+    def wait(self) -> None:
+        """Until a group is due again."""
+        self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
+
+    def flush(self, in_flight: int = 0) -> None:
+        """Write the group.
+
+        Args:
+            in_flight: Calls that are still to be answered, for which room is set aside.
+
+        Raises:
+            StoreError: It could not be written; it stays for another try, and in the spill.
+        """
+        for model, meter in self._meters.items():
+            if (traffic := meter.take()) != NO_TRAFFIC:
+                self._store.add_traffic(self._sources[model], traffic)
+        if self._group:
+            began = time.monotonic()
+            unfit = self._store.write([kept.receipt for kept, _ in self._group])
+            self._spill.forget(kept.receipt for kept, _ in self._group)
+            self._took = time.monotonic() - began
+            stored, self._group, self._size, self._weight = self._group, [], 0, 0
+            group = [_as_stored(kept.answered, unfit) for kept, _ in stored]
+            for answered, (_, model) in zip(group, stored, strict=True):
+                self._feeds[model].stored(*answered)
+            self._count(group)
+            self._journal.stored(group, self._progress)
+            takes = in_flight * (_TAKES * self._spill.weight + _TOUCHES) + _TAKES * self._spill.largest
+            self._store.reserve_at_least(int(takes))
+        self.wait()
+        self._watch(self._progress)
+
+    def _count(self, group: Sequence[Answered]) -> None:
+        progress = self._progress
+        for request, responses in group:
+            progress.done += len(responses)
+            progress.by_condition[request.calls[0].condition] += len(responses)
+            for response in responses:
+                if response.finish == "error":
+                    progress.errors += 1
+                    progress.by_kind[kind_of(response.error)] += 1
+        spent = self._budget.spent
+        progress.tokens, progress.money = spent.tokens, spent.money
+
+
+def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:
+    """An answer with the errors that are stored in the place of some responses."""
+    request, responses = answered
+    if not unfit:
+        return answered
+    return request, [unfit.get(call.key, one) for call, one in zip(request.calls, responses, strict=True)]

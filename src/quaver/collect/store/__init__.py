@@ -1,0 +1,1 @@
+"""Stored responses: one SQLite file, what protects it from faults, and what reads it back."""

@@ -1,0 +1,99 @@
+"""Copies of a store, whole or without what must not be passed on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Container
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.store.checksum import add_checksums
+from quaver.collect.store.read_only import open_to_read
+from quaver.collect.store.response_tables import CHECKED
+from quaver.errors import StoreError
+
+__all__ = ["copy_store", "copy_store_without"]
+
+_LEFT_OUT = "[left out]"
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy a store as it stands, with what still waits in its journal.
+
+    Raises:
+        StoreError: It cannot be read or written.
+    """
+    try:
+        with closing(open_to_read(source)) as db:
+            db.execute("VACUUM INTO ?", (str(target),))
+        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            # Says of the study's folder how fresh its frame is; and its place changes with every scoring.
+            db.execute("DELETE FROM meta WHERE name = 'annotations'")
+            db.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise StoreError(
+            "the stored responses cannot be copied", where=str(source), found=str(error)
+        ) from error
+
+
+def copy_store_without(source: Path, target: Path, texts: Container[str]) -> list[dict[str, Any]]:
+    """Copy a store without the items' texts: no prompts, nothing raw, no answer that holds one.
+
+    Responses that belong to no call of the study as it stands are left out: what they were asked about
+    is not known any more.
+
+    Args:
+        source: The store.
+        target: The copy.
+        texts: Whether a string is in it says whether it holds an item's text.
+
+    Returns:
+        The calls whose answers were withheld, by ``model``, ``variant``, ``decoding``, ``item``, ``repeat``.
+
+    Raises:
+        StoreError: It cannot be read or written.
+    """
+    copy_store(source, target)
+    try:
+        with closing(sqlite3.connect(target, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode = DELETE")
+            withheld = _strip(db, texts)
+            db.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise StoreError(
+            "the stored responses cannot be copied", where=str(source), found=str(error)
+        ) from error
+    return withheld
+
+
+def _strip(db: sqlite3.Connection, texts: Container[str]) -> list[dict[str, Any]]:
+    holds = lambda text: int(isinstance(text, str) and text in texts)  # noqa: E731 - SQLite calls it
+    db.create_function("holds", 1, holds, deterministic=True)
+    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {table: [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')] for table in tables}
+    users = [table for table in tables if "response" in columns[table]]
+    used = " UNION ".join(f'SELECT response FROM "{table}"' for table in users)
+    db.execute(f"DELETE FROM responses WHERE id NOT IN ({used})")
+    db.execute("DELETE FROM prompts WHERE id NOT IN (SELECT prompt FROM responses)")
+    db.execute("UPDATE prompts SET messages = ''")
+    db.execute("UPDATE responses SET raw = NULL")
+    rows = db.execute(
+        """SELECT c.model, c.variant, c.decoding, i.id AS item, a.repeat, r.id AS response
+        FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
+        JOIN items i ON i.position = a.item
+        WHERE holds(r.text) OR holds(r.thinking) OR holds(r.error) ORDER BY a.condition, a.item, a.repeat"""
+    ).fetchall()
+    for row in rows:
+        db.execute(
+            "UPDATE responses SET text = '', tokens = NULL, thinking = NULL, error = NULL WHERE id = ?",
+            row[-1:],
+        )
+    for table in tables:
+        for column in columns[table]:
+            db.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE holds("{column}")', (_LEFT_OUT,))
+    add_checksums(db)
+    db.executescript(CHECKED)
+    places = (tuple(row)[:-1] for row in rows)  # a call and its follow-up are one place
+    names = ("model", "variant", "decoding", "item", "repeat")
+    return [dict(zip(names, place, strict=True)) for place in dict.fromkeys(places)]

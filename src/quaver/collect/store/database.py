@@ -1,0 +1,223 @@
+"""The SQLite file under a store: opened, brought up to date, written all or nothing, also on a full disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+
+from quaver.collect.store.checksum import add_checksums
+from quaver.collect.store.disk_faults import what_to_do
+from quaver.collect.store.disk_reserve import Reserve, is_full
+from quaver.collect.store.read_only import copied, may_write, read_only_uri
+from quaver.collect.store.response_tables import CHANGES, SCHEMA, VERSION
+from quaver.errors import StoreError
+
+__all__ = ["UNFIT", "Database"]
+
+UNFIT: Final = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What is raised where a value does not go into a row: the file itself is as good as before."""
+
+_ROWS = 50
+"""Rows that are inserted with one statement; SQLite may know no more than 999 values."""
+
+
+class Database:
+    """A file of responses, whatever is asked of its tables.
+
+    Args:
+        path: The file; made where it is missing.
+
+    Attributes:
+        read_only: Whether the file may not be written: what is to be changed is changed in a copy, if at all.
+
+    Raises:
+        StoreError: It is no store, or one of a newer Quaver, or cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reserve = Reserve(path)
+        self._reading = threading.Lock()
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self.read_only = path.is_file() and not may_write(path)
+        with self._translated():
+            self._uri = path.absolute().as_uri()
+            if self.read_only:
+                self._uri = read_only_uri(path) or self._copied()
+            self._open()
+
+    def _open(self) -> None:
+        self._db = self._connect()
+        self._db.execute("PRAGMA busy_timeout = 10000")
+        if self.read_only and self._copy is None and 0 < self._version() < VERSION:
+            self._db.close()
+            self._uri = self._copied()
+            self._db = self._connect()
+        self._bring_up_to_date()
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._look_up = self._connect(check_same_thread=False)
+
+    def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
+        db = sqlite3.connect(self._uri, uri=True, isolation_level=None, check_same_thread=check_same_thread)
+        add_checksums(db)
+        return db
+
+    def _copied(self) -> str:
+        self._copy = copied(self._path)
+        return (Path(self._copy.name) / self._path.name).as_uri()
+
+    @property
+    def on_copy(self) -> bool:
+        """Whether it is a copy of a file that may not be written."""
+        return self._copy is not None
+
+    def work_on_copy(self) -> None:
+        """Go on with a copy of a file that may not be written; the copy goes when it is closed."""
+        with self._translated():
+            if self._copy is None:
+                self._look_up.close()
+                self._db.close()
+                self._uri = self._copied()
+                self._open()
+
+    def _bring_up_to_date(self) -> None:
+        """Make the tables, or those that an older Quaver made into today's."""
+        version = self._version()
+        if version > VERSION:
+            raise StoreError(
+                "these responses were stored by a newer version of Quaver",
+                where=str(self._path),
+                expected=f"format {VERSION} or older",
+                found=f"format {version}",
+                fix="update Quaver",
+            )
+        if version == VERSION:
+            return
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self._transaction():
+            version = self._version() or VERSION  # another process may have been faster
+            steps = "".join(CHANGES[step] for step in range(version, VERSION))
+            for statement in (steps + SCHEMA).split(";\n"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._look_up.close()
+        self._db.close()
+        self._reserve.close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    @property
+    def full(self) -> StoreError | None:
+        """Set when the disk is full: what was answered can still be written, and no more should be asked."""
+        if not self._reserve.spent:
+            return None
+        return StoreError(
+            "the disk is full",
+            where=str(self._path.parent),
+            found="no room for more responses; all that were answered are stored",
+            fix="free some space and run again; it goes on from there",
+        )
+
+    def reserve(self) -> None:
+        """Set space aside for the day when the disk is full.
+
+        Raises:
+            StoreError: There is no room.
+        """
+        with self._translated():
+            self._reserve.begin()
+
+    def reserve_at_least(self, wanted: int) -> None:
+        """Set more space aside; where there is no room for so many bytes, ``full`` says so."""
+        with suppress(OSError):
+            self._reserve.cover(wanted)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a query of the tables gives; it may not change them."""
+        with self._translated():
+            return self._db.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Whatever is read in the block is read of one moment, also while somebody else writes."""
+        with self._translated():
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
+        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
+            yield reader
+
+    def _write_whatever_happens(self, write: Callable[[], None]) -> None:
+        """Write in one transaction; where the disk is full, into the space that was set aside."""
+        try:
+            with self._transaction():
+                write()
+        except sqlite3.OperationalError as error:
+            if not is_full(error, self._path.parent):
+                raise self._error(error) from error
+            self._reserve.give_up()  # unless the spill has just done so
+            with self._translated(), self._transaction():
+                write()
+
+    def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]], each: int = _ROWS) -> None:
+        """Insert rows in place of ``{rows}``, many with one statement.
+
+        Python's lock is let go of once a statement: with a statement a row, writing and asking take turns
+        at it for longer than either works.
+        """
+        unread = iter(rows)
+        while part := list(islice(unread, each)):
+            marks = f"({','.join('?' * len(part[0]))})"
+            self._db.execute(sql.format(rows=",".join([marks] * len(part))), list(chain(*part)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+                self._db.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Exception) -> StoreError:
+        fix = "free some space and run again" if is_full(error, self._path.parent) else what_to_do(error)
+        return StoreError(
+            "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
+        )

@@ -1,0 +1,179 @@
+"""The tables of ``responses.db``, and how a response becomes a row and a row a response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from json.encoder import encode_basestring
+from typing import Any
+
+from quaver._secrets import Keys, without_keys
+from quaver.collect.store.tallies import REMADE, TALLIES, WRITTEN
+from quaver.core.records import Message, Response
+from quaver.core.response_validation import sound_tokens, utf8
+
+__all__ = [
+    "CHANGES",
+    "CHECKED",
+    "COLUMNS",
+    "INSERT",
+    "PLACE",
+    "SCHEMA",
+    "SUMMED",
+    "VERSION",
+    "WRITTEN",
+    "response_of",
+    "row_of",
+    "written_prompt",
+]
+
+COLUMNS = (
+    "text, finish, error, thinking, tokens, prompt_tokens, cached_tokens, completion_tokens, latency, raw, "
+    "thinking_tokens, served_model, fingerprint"
+)
+SUMMED = f"seed, received, {COLUMNS}"
+"""What of a response its checksum is of. Its key, prompt and source are missed by whoever looks for them."""
+
+CHECKED = f"""
+UPDATE responses SET checksum = checksum({SUMMED});
+UPDATE prompts SET checksum = checksum_of_prompt(messages);
+"""
+"""All checksums made anew."""
+
+SCHEMA = (
+    """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS sources (
+    id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL, reused TEXT);
+CREATE TABLE IF NOT EXISTS prompts (id INTEGER PRIMARY KEY, messages TEXT, checksum INTEGER);
+CREATE TABLE IF NOT EXISTS responses (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
+    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
+    latency REAL, received REAL, raw TEXT, thinking_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    terms INTEGER, checksum INTEGER);
+CREATE TABLE IF NOT EXISTS terms (id INTEGER PRIMARY KEY, asked TEXT UNIQUE);
+CREATE TABLE IF NOT EXISTS traffic (
+    source INTEGER PRIMARY KEY, sent INTEGER, received INTEGER, discarded INTEGER, prompt_tokens REAL,
+    cached_tokens REAL, completion_tokens REAL, reckoned_prompt REAL, reckoned_completion REAL);
+CREATE INDEX IF NOT EXISTS errors ON responses (id) WHERE finish = 'error';
+CREATE INDEX IF NOT EXISTS withheld ON responses (id) WHERE finish = 'content_filter';
+CREATE TABLE IF NOT EXISTS calls (
+    response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER, parent INTEGER);
+CREATE TABLE IF NOT EXISTS conditions (
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER,
+    follow_up TEXT, parent INTEGER);
+CREATE TABLE IF NOT EXISTS items (position INTEGER PRIMARY KEY, id TEXT);
+CREATE VIEW IF NOT EXISTS answers AS
+    SELECT c.model, c.variant, c.decoding, c.follow_up, i.id AS item, a.repeat, r.text, r.finish, r.error,
+           p.messages, datetime(r.received, 'unixepoch') AS received, hex(r.key) AS key,
+           r.thinking, r.served_model, r.fingerprint, s.reused AS reused_from, t.asked AS terms
+    FROM calls a JOIN responses r ON r.id = a.response JOIN prompts p ON p.id = r.prompt
+    JOIN conditions c ON c.position = a.condition JOIN items i ON i.position = a.item
+    LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms;
+"""
+    + TALLIES
+)
+
+VERSION = 5
+"""Of the tables; a newer version is refused, an older one brought up to this."""
+
+CHANGES = {
+    1: """
+ALTER TABLE responses ADD COLUMN thinking_tokens INTEGER;
+ALTER TABLE responses ADD COLUMN served_model TEXT;
+ALTER TABLE responses ADD COLUMN fingerprint TEXT;
+ALTER TABLE sources ADD COLUMN reused TEXT;
+DROP VIEW IF EXISTS answers;
+ALTER TABLE calls ADD COLUMN parent INTEGER;
+ALTER TABLE conditions ADD COLUMN follow_up TEXT;
+ALTER TABLE conditions ADD COLUMN parent INTEGER;
+""",
+    2: """
+ALTER TABLE responses ADD COLUMN terms INTEGER;
+DROP VIEW IF EXISTS answers;
+""",
+    3: """
+ALTER TABLE responses ADD COLUMN checksum INTEGER;
+ALTER TABLE prompts ADD COLUMN checksum INTEGER;
+"""
+    + CHECKED,
+    4: REMADE,
+}
+"""What brings the tables of a version to the next."""
+
+INSERT = f"""
+INSERT INTO responses (key, prompt, source, terms, checksum, seed, received, {COLUMNS})
+VALUES {{rows}}
+ON CONFLICT (key) DO UPDATE SET prompt = excluded.prompt, source = excluded.source,
+    seed = excluded.seed, received = excluded.received, terms = excluded.terms, checksum = excluded.checksum,
+    {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", "))}
+WHERE responses.finish = 'error' AND excluded.finish != 'error'
+"""
+PLACE = """
+INSERT OR REPLACE INTO calls (response, condition, item, repeat, parent)
+SELECT r.id, c.condition, c.item, c.repeat, (SELECT id FROM responses WHERE key = c.parent)
+FROM (SELECT column1 AS key, column2 AS condition, column3 AS item, column4 AS repeat, column5 AS parent
+      FROM (VALUES {rows})) c
+CROSS JOIN responses r ON r.key = c.key
+"""
+"""Calls' places; a row's values stand in a call's order."""
+
+
+def written_prompt(messages: Sequence[Message]) -> str:
+    """A prompt's messages as JSON: a list of role and content."""
+    said = (f'["{role}", {encode_basestring(content)}]' for role, content in messages)
+    return utf8(f"[{', '.join(said)}]")
+
+
+def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``.
+
+    Args:
+        response: What came.
+        keys: Those of which no value may be stored, should whoever answered repeat one.
+    """
+    own = keys or None
+    text = own.out_of(response.text) if own else response.text
+    # Its tokens would spell a key that was taken out of the text.
+    tokens = json.dumps(response.tokens) if response.tokens and text == response.text else None
+    raw = json.dumps(dict(response.raw), default=str) if response.raw else None
+    thinking, served, fingerprint = response.thinking, response.served_model, response.fingerprint
+    if own:
+        raw, thinking = raw and own.out_of(raw), thinking and own.out_of(thinking)
+        served, fingerprint = served and own.out_of(served), fingerprint and own.out_of(fingerprint)
+    return (
+        utf8(text),
+        response.finish,
+        response.error and utf8(without_keys(response.error)),
+        thinking and utf8(thinking),
+        tokens,
+        response.prompt_tokens,
+        response.cached_tokens,
+        response.completion_tokens,
+        response.latency,
+        raw,
+        response.thinking_tokens,
+        served,
+        fingerprint,
+    )
+
+
+def response_of(row: Sequence[Any]) -> Response:
+    """The response in the values of ``COLUMNS``."""
+    text, finish, error, thinking, tokens, prompt, cached, completion, latency, raw, *served = row
+    return Response(
+        text=text,
+        finish=finish,
+        error=error,
+        thinking=thinking,
+        tokens=sound_tokens(json.loads(tokens)) if tokens else (),
+        prompt_tokens=prompt,
+        cached_tokens=cached,
+        completion_tokens=completion,
+        latency=latency,
+        raw=json.loads(raw) if raw else None,
+        thinking_tokens=served[0],
+        served_model=served[1],
+        fingerprint=served[2],
+    )

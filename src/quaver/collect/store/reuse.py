@@ -1,0 +1,195 @@
+"""Answers that another study stored to the very same call are taken from there, repeat by repeat.
+
+The same call is one with the same key: the same served model, decoding, prompt and number of the repeat.
+What is taken keeps its text, tokens, time and provenance, and is marked with the study that it came from.
+What was asked there under other terms than its key says, or may have been, stays there.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from quaver.collect.store.read_only import open_to_read
+from quaver.collect.store.response_store import Adopted, Store
+from quaver.collect.store.response_tables import COLUMNS
+from quaver.collect.store.unconstrained_answers import REST
+from quaver.core.call_terms import request_terms
+from quaver.core.records import Call, Request
+from quaver.errors import StoreError
+
+__all__ = ["Elsewhere", "reuse"]
+
+_CHUNK = 512
+"""Requests whose keys are looked up together."""
+
+
+def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]) -> Counter[str]:
+    """Take what other studies stored; errors are left there.
+
+    Args:
+        requests: What this study has still to ask.
+        store: Where the answers go.
+        folders: The other studies' folders, by the name that marks what came from them; the first
+            that has an answer gives it.
+
+    Returns:
+        How many answers came from each.
+
+    Raises:
+        StoreError: A folder holds no study's answers, or they have keys of another version.
+    """
+    taken: Counter[str] = Counter()
+    with ExitStack() as stack:
+        others = {name: stack.enter_context(Elsewhere(folder)) for name, folder in folders.items()}
+        _check_recipes(others, store)
+        sources: dict[tuple[str, int, str], int] = {}
+        unread = iter(requests)
+        while chunk := list(islice(unread, _CHUNK)):
+            wanted = {call.key: (request, call) for request in chunk for call in request.calls}
+            for name, other in others.items():
+                adopted = list(_adopted(name, other, wanted, store, sources))
+                store.adopt(adopted)
+                taken[name] += len(adopted)
+    return +taken  # without those that gave none
+
+
+def _check_recipes(others: Mapping[str, Elsewhere], store: Store) -> None:
+    """See to it that the same call has the same key there.
+
+    Raises:
+        StoreError: Another study's keys are made by another recipe.
+    """
+    for name, other in others.items():
+        if other.recipe != store.recipe:
+            raise StoreError(
+                "the answers of another study have keys of another version of Quaver",
+                where=name,
+                expected=f"keys by recipe {store.recipe}",
+                found=f"recipe {other.recipe}; none of its answers would be found",
+                fix="bring it up to date with `quaver status` on that study, or update Quaver",
+            )
+
+
+def _adopted(
+    name: str,
+    other: Elsewhere,
+    wanted: dict[bytes, tuple[Request, Call]],
+    store: Store,
+    sources: dict[tuple[str, int, str], int],
+) -> Iterator[Adopted]:
+    """What one study has of what is wanted; what is found is not wanted any more."""
+    found = {
+        key: (source, seed, received, row)
+        for key, source, seed, received, terms, row in other.find(wanted)
+        if other.was_asked_so(key, terms, wanted[key][0])
+    }
+    for key in [key for key in wanted if key in found]:  # in the order of work
+        request, call = wanted.pop(key)
+        source, seed, received, row = found[key]
+        mark = (name, source, request.model)
+        if mark not in sources:
+            identity, provenance = other.source(source)
+            sources[mark] = store.register(request.model, identity, provenance, reused=name)
+        yield Adopted(request, call, sources[mark], seed, received, row)
+
+
+class Elsewhere:
+    """Another study's stored responses, read and never written.
+
+    Args:
+        folder: The study's folder.
+
+    Raises:
+        StoreError: There are none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "responses.db"
+        if not self._path.is_file():
+            raise StoreError(
+                "there is no study to take answers from",
+                where=str(folder),
+                expected="a study's folder, with responses.db in it",
+                found="no such folder" if not folder.exists() else "no responses.db",
+                fix="name the folder of a study that has been run, or take it out of `reuse`",
+            )
+        try:
+            self._db = open_to_read(self._path)
+            known = {row[1] for row in self._db.execute("PRAGMA table_info(responses)")}
+            self._knows_terms = "terms" in known
+            recipe = self._db.execute("SELECT value FROM meta WHERE name = 'recipe'").fetchone()
+            self.recipe = int(recipe[0]) if recipe else 1
+            if not {"key", "text", "finish"} <= known:
+                raise sqlite3.DatabaseError("no responses are stored in it")
+        except sqlite3.Error as error:
+            raise StoreError(
+                "the answers of another study cannot be read", where=str(self._path), found=str(error)
+            ) from error
+        self._columns = [name if name in known else "NULL" for name in COLUMNS.split(", ")]
+
+    def __enter__(self) -> Elsewhere:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+
+    def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
+        """Whether an answer was asked for as a request asks, as far as the other study knows.
+
+        Args:
+            key: The answer's.
+            terms: Those that stand beside it; None where none do.
+            request: What it is to answer.
+        """
+        if terms is None and request.schema:
+            return key in self._sent_whole
+        return terms is None or terms == request_terms(request)
+
+    @cached_property
+    def _sent_whole(self) -> set[bytes]:
+        """The keys of answers without terms beside them that came with their whole request."""
+        untold = "r.terms IS NULL" if self._knows_terms else "1"
+        placed = f"SELECT r.key FROM responses r JOIN calls a ON a.response = r.id WHERE {untold}"
+        rest = REST.format(which=untold)
+        return {key for (key,) in self._rows(f"{placed} AND r.id NOT IN ({rest})", ())}
+
+    def find(
+        self, keys: Iterable[bytes]
+    ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
+        """Those keys that have an answer: key, source, seed, time, terms, and the values of the columns."""
+        asked = list(keys)
+        terms = "(SELECT t.asked FROM terms t WHERE t.id = responses.terms)" if self._knows_terms else "NULL"
+        for start in range(0, len(asked), 500):
+            part = asked[start : start + 500]
+            sql = (
+                f"SELECT key, source, seed, received, {terms}, {', '.join(self._columns)} FROM responses "
+                f"WHERE finish != 'error' AND key IN ({','.join('?' * len(part))})"
+            )
+            for key, source, seed, received, asked_so, *row in self._rows(sql, part):
+                yield key, source, seed, received, asked_so, tuple(row)
+
+    def source(self, number: int) -> tuple[str, dict[str, Any]]:
+        """Identity and provenance of what answered."""
+        rows = self._rows("SELECT identity, provenance FROM sources WHERE id = ?", (number,))
+        identity, provenance = rows[0] if rows else ("", "{}")
+        return identity, json.loads(provenance)
+
+    def _rows(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            with closing(self._db.execute(sql, parameters)) as found:
+                return found.fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(
+                "the answers of another study cannot be read", where=str(self._path), found=str(error)
+            ) from error

@@ -1,0 +1,174 @@
+"""What can still be read of a damaged store, and a new one made of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.store.checksum import add_checksums, checksum, checksum_of_prompt
+from quaver.collect.store.page_reader import Row, rows_in
+from quaver.collect.store.read_only import journal
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import SUMMED
+
+__all__ = ["Rebuilt", "Salvage", "is_whole", "salvaged"]
+
+_RESPONSE = (
+    *("id", "key", "prompt", "source", "seed", "text", "finish", "error", "thinking", "tokens"),
+    *("prompt_tokens", "cached_tokens", "completion_tokens", "latency", "received", "raw"),
+    *("thinking_tokens", "served_model", "fingerprint", "terms", "checksum"),
+)
+"""The columns in the order of a row's values; a row of an older Quaver ends earlier."""
+
+_FEWEST = _RESPONSE.index("raw") + 1
+_SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
+_FINISH = _RESPONSE.index("finish")
+_FEW = 20
+"""Rows of any table that are inserted with one statement."""
+_FORGOTTEN = ("study", "annotations", "misasked")
+"""Notes about what is made anew."""
+
+
+@dataclass(slots=True)
+class Salvage:
+    """The rows that can still be read, by the table that they belong to.
+
+    Attributes:
+        responses: By id: the values of the columns.
+        prompts: By id: the messages.
+        others: By table: the rows of those that are small, each as it goes into the table.
+        highest: The highest id of a response that anything speaks of.
+        unread: Rows that are damaged themselves.
+    """
+
+    responses: dict[int, list[Any]] = field(default_factory=dict)
+    prompts: dict[int, str] = field(default_factory=dict)
+    others: dict[str, dict[Any, tuple[Any, ...]]] = field(default_factory=dict)
+    highest: int = 0
+    unread: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Responses that cannot be read any more; ids are given out without gaps."""
+        return self.highest - len(self.responses)
+
+    def add(self, row: Row | None) -> None:
+        """Take a row in where it belongs; what belongs nowhere is made anew anyway."""
+        if row is None:
+            self.unread += 1
+            return
+        number, values = row
+        match values:
+            case [None, bytes(), _, _, _, str(), "stop" | "length" | "content_filter" | "error", *_] if (
+                len(values) >= _FEWEST
+            ):
+                self._add_response(number, values)
+            case [None, str(messages)] | [None, str(messages), None] if _is_prompt(messages):
+                self.prompts.setdefault(number, messages)
+            case [None, str(messages), int(kept)] if checksum_of_prompt(messages) == kept:
+                self.prompts[number] = messages
+            case [None, str(asked)] if asked.startswith("[{"):
+                self._other("terms", number, asked)
+            case [None, str(), str(), str(provenance), _, *_] if len(values) <= 6 and provenance[:1] == "{":
+                self._other("sources", number, *values[1:], *[None] * (6 - len(values)))
+            case [None, int(), int(), int(), *_] if len(values) in (4, 5):  # a call, and so a response
+                self.highest = max(self.highest, number)
+            case [None, *counts] if len(values) == 9 and all(isinstance(n, int | float) for n in counts):
+                self._other("traffic", number, *counts)
+            case [str(name), str() | int() as value] if name not in _FORGOTTEN:
+                self._other("meta", name, value)
+
+    def _add_response(self, number: int, values: Sequence[Any]) -> None:
+        whole = [number, *values[1:], *[None] * (len(_RESPONSE) - len(values))]
+        self.highest = max(self.highest, number)
+        summed = checksum(*(whole[at] for at in _SUMMED))
+        if whole[-1] not in (None, summed):
+            self.unread += 1
+            return
+        whole[-1] = summed
+        known = self.responses.get(number)
+        if known is None or known[_FINISH] == "error":  # a page that is out of use may hold the error
+            self.responses[number] = whole
+
+    def _other(self, table: str, key: Any, *values: Any) -> None:
+        self.others.setdefault(table, {})[key] = (key, *values)
+
+
+def _is_prompt(messages: str) -> bool:
+    return messages in ("", "[]") or messages.startswith('[["')
+
+
+class Rebuilt(Store):
+    """A store that is made of what another one still held."""
+
+    def put_back(self, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
+        """Write rows that were read from a damaged store, as they stood there.
+
+        Args:
+            tables: Rows by table, their values in the order of its columns.
+        """
+        with self._translated(), self._transaction():
+            for table, rows in tables:
+                self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows, each=_FEW)
+
+    def lacking_prompts(self) -> set[bytes]:
+        """The keys of responses whose prompt is not there."""
+        sql = "SELECT key FROM responses WHERE prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
+        return {key for (key,) in self.rows(sql)}
+
+    def put_prompts(self, prompts: Iterable[tuple[bytes, str]]) -> int:
+        """Write prompts of responses that lack theirs, by key; how many there were."""
+        with self._translated(), self._transaction():
+            found = list(prompts)
+            numbers = self._prompt_ids(messages for _, messages in found)
+            pairs = ((number, key) for number, (key, _) in zip(numbers, found, strict=True))
+            self._db.executemany("UPDATE responses SET prompt = ? WHERE key = ?", pairs)
+        return len(found)
+
+    def leave_prompts_empty(self) -> int:
+        """Give responses whose prompt nobody knows an empty one; how many there are."""
+        return self.put_prompts((key, "[]") for key in self.lacking_prompts())
+
+
+def salvaged(path: Path, target: Path) -> Salvage:
+    """Read what can be read of a damaged store, and make a new one of it.
+
+    Args:
+        path: The damaged store.
+        target: The new one; nothing stands there yet. The calls of the study are still to be placed in it.
+
+    Raises:
+        StoreError: The new one cannot be written.
+    """
+    found = Salvage()
+    for row in rows_in(path, journal(path)):
+        found.add(row)
+    with closing(Rebuilt(target)) as store:
+        store.put_back(_tables(found))
+    return found
+
+
+def _tables(found: Salvage) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
+    """The rows by table; prompts before the responses that are added up by them."""
+    keys = {row[1]: row for row in found.responses.values()}  # a key is asked for once
+    yield "prompts", ((n, messages, checksum_of_prompt(messages)) for n, messages in found.prompts.items())
+    yield from ((table, rows.values()) for table, rows in found.others.items())
+    yield "responses", sorted(keys.values())
+
+
+def is_whole(path: Path) -> bool:
+    """Whether SQLite finds nothing wrong with a store, and every row is as it was stored."""
+    try:
+        with closing(sqlite3.connect(path)) as db:
+            add_checksums(db)
+            if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                return False
+            sums = f"SELECT 1 FROM responses WHERE checksum != checksum({SUMMED}) LIMIT 1"
+            prompts = "SELECT 1 FROM prompts WHERE checksum != checksum_of_prompt(messages) LIMIT 1"
+            return db.execute(sums).fetchone() is None and db.execute(prompts).fetchone() is None
+    except (sqlite3.Error, UnicodeError):
+        return False

@@ -1,0 +1,123 @@
+"""A store that came from elsewhere, looked at before it is trusted: its tables, and what its cells hold.
+
+A database can carry more than rows. Triggers run when something is written, views compute what they like when
+they are read; those that came along are dropped, and Quaver's own put in their place.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import SCHEMA, VERSION
+from quaver.core.records import Condition
+from quaver.errors import StoreError
+
+__all__ = ["check_cells", "check_places", "make_sound"]
+
+_MAY_HOLD = {
+    "INTEGER": ("integer",),
+    "REAL": ("real", "integer"),
+    "TEXT": ("text",),
+    "BLOB": ("blob",),
+}
+_FINISHES = ("stop", "length", "content_filter", "error")
+
+
+def make_sound(path: Path) -> None:
+    """Leave a database nothing but tables, with Quaver's own views and triggers.
+
+    Raises:
+        StoreError: It is no database, or has a table that no store has.
+    """
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
+            version = int(db.execute("PRAGMA user_version").fetchone()[0])
+            for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+                if kind == "table" and (name not in _tables() or "VIRTUAL" in str(sql).upper().split()[:2]):
+                    raise _strange(path, f"the table {name!r}")
+                if kind in ("view", "trigger") and name.isidentifier():
+                    db.execute(f'DROP {kind} "{name}"')
+                elif kind in ("view", "trigger"):
+                    raise _strange(path, f"a {kind} of a strange name")
+            if version == VERSION:  # an older one gets them when it is brought up to date
+                for statement in SCHEMA.split(";\n"):
+                    db.execute(statement)
+    except sqlite3.Error as error:
+        raise _strange(path, str(error)) from error
+
+
+def check_cells(store: Store, path: Path) -> None:
+    """See that every cell holds what its column is for.
+
+    Raises:
+        StoreError: One does not.
+    """
+    for table, columns in _tables().items():
+        known = {str(row[1]) for row in store.rows(f'PRAGMA table_xinfo("{table}")') if row[6] == 0}
+        for name, (kind, is_needed) in columns.items():
+            if name not in known:
+                raise _strange(path, f"no column {table}.{name}")
+            kinds = [*_MAY_HOLD[kind], *([] if is_needed else ["null"])]
+            marks = ", ".join("?" * len(kinds))
+            wrong = f'SELECT typeof("{name}") FROM "{table}" WHERE typeof("{name}") NOT IN ({marks}) LIMIT 1'
+            if found := store.rows(wrong, kinds):
+                raise _strange(path, f"{table}.{name} that is {found[0][0]}")
+    marks = ", ".join("?" * len(_FINISHES))
+    if found := store.rows(f"SELECT finish FROM responses WHERE finish NOT IN ({marks}) LIMIT 1", _FINISHES):
+        raise _strange(path, f"a response that ended with {str(found[0][0])[:40]!r}")
+
+
+def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:
+    """See that the store's calls are those of a study.
+
+    Args:
+        store: The store.
+        path: Where it is, for errors.
+        conditions: The study's, in order.
+        items: Ids of its items, in order.
+
+    Raises:
+        StoreError: They are not.
+    """
+    columns = "model, variant, decoding, repeats, follow_up, parent"
+    placed = store.rows(f"SELECT {columns} FROM conditions ORDER BY position")
+    asked = [(c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent) for c in conditions]
+    if [(*row[:4], row[4] or "", row[5]) for row in placed] != asked:
+        raise _strange(path, "other conditions than the study's")
+    if [row[0] for row in store.rows("SELECT id FROM items ORDER BY position")] != list(items):
+        raise _strange(path, "other items than the study's")
+    sizes = (("condition", "a condition", len(asked)), ("item", "an item", len(items)))
+    for column, what, size in sizes:
+        outside = f'SELECT 1 FROM calls WHERE "{column}" NOT BETWEEN 0 AND ? OR "{column}" IS NULL LIMIT 1'
+        if store.rows(outside, [size - 1]):
+            raise _strange(path, f"a call of {what} that there is not")
+    if store.rows("SELECT 1 FROM calls WHERE repeat NOT BETWEEN 0 AND 2147483646 OR repeat IS NULL LIMIT 1"):
+        raise _strange(path, "a call of a repeat that there is not")
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, tuple[str, bool]]]:
+    """The columns of a store's tables: what each is declared as, and whether it is always there."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            name: {row[1]: (row[2], bool(row[3])) for row in db.execute(f'PRAGMA table_info("{name}")')}
+            for name in names
+        }
+
+
+def _strange(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "these responses are not as Quaver stores them",
+        where=path.name,
+        expected="a bundle's own responses.db",
+        found=found[:200],
+        fix="get the bundle again from where it was published",
+    )

@@ -1,0 +1,106 @@
+"""What the stored responses add up to, kept by the database itself as they come in.
+
+To add up a million responses takes seconds, and is asked for at every ``quaver status``. Triggers therefore
+keep the sums in ``tallies``, a row for each source, served model and fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from quaver.core.meter import TOKENS_A_CHARACTER
+
+__all__ = ["KEY", "REFILL", "REMADE", "SUMS", "TALLIES", "WRITTEN"]
+
+_SPEECHLESS = (
+    "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
+)
+_UNCOUNTED = "r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.finish != 'error'"
+
+WRITTEN = """coalesce(r.completion_tokens, CASE WHEN json_valid(r.raw) THEN
+    json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
+    / coalesce(json_extract(r.raw, '$.answers_of_request'), 1) END)"""
+"""The tokens that a response took to write: its share, where a server counts what it drew together."""
+
+SUMS = {
+    "calls": "1",
+    "errors": "r.finish = 'error'",
+    "prompt_tokens": "r.prompt_tokens",
+    "cached_tokens": "r.cached_tokens",
+    "completion_tokens": WRITTEN,
+    "thinking_tokens": "r.thinking_tokens",
+    "reckoned_prompt": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "(SELECT length(messages) FROM prompts WHERE id = r.prompt) END",
+    "reckoned_completion": f"CASE WHEN {_UNCOUNTED} THEN {TOKENS_A_CHARACTER} * "
+    "(length(r.text) + ifnull(length(r.thinking), 0)) END",
+    "speechless": f"r.finish = 'length' AND {_SPEECHLESS}",
+    "empty": f"r.finish = 'stop' AND {_SPEECHLESS}",
+}
+"""What is added up of each response ``r``."""
+
+KEY = ("source", "served_model", "fingerprint")
+
+
+def _trigger(name: str, when: str, parts: Iterator[str]) -> str:
+    """A trigger; its statements stand in one line, since the tables' script is split where lines end in ;."""
+    body = " ".join(" ".join(part.split()) + ";" for part in parts)
+    return f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {when} ON responses BEGIN {body} END;"
+
+
+def _adds(row: str) -> Iterator[str]:
+    here = " AND ".join(f"{name} IS {row}.{name}" for name in KEY)
+    names, values = ", ".join(KEY), ", ".join(f"{row}.{name}" for name in KEY)
+    yield f"""INSERT INTO tallies ({names}, first, last) SELECT {values}, {row}.received, {row}.received
+        WHERE NOT EXISTS (SELECT 1 FROM tallies WHERE {here})"""
+    sums = ", ".join(f"{name} = {name} + ifnull({_of(row, sql)}, 0)" for name, sql in SUMS.items())
+    yield f"""UPDATE tallies SET {sums}, first = min(first, {row}.received), last = max(last, {row}.received)
+        WHERE {here}"""
+
+
+def _takes_away(row: str) -> Iterator[str]:
+    here = " AND ".join(f"{name} IS {row}.{name}" for name in KEY)
+    sums = ", ".join(f"{name} = {name} - ifnull({_of(row, sql)}, 0)" for name, sql in SUMS.items())
+    yield f"UPDATE tallies SET {sums} WHERE {here}"
+    yield f"DELETE FROM tallies WHERE calls = 0 AND {here}"
+
+
+def _of(row: str, sql: str) -> str:
+    return sql.replace("r.", f"{row}.")
+
+
+def _changes() -> Iterator[str]:
+    yield from _takes_away("OLD")
+    yield from _adds("NEW")
+
+
+TALLIES = f"""
+CREATE TABLE IF NOT EXISTS tallies (
+    {", ".join(f"{name} {'INTEGER' if name == 'source' else 'TEXT'}" for name in KEY)},
+    {", ".join(f"{name} REAL NOT NULL DEFAULT 0" for name in SUMS)}, first REAL, last REAL);
+CREATE INDEX IF NOT EXISTS tally ON tallies ({", ".join(KEY)});
+{_trigger("response_added", "INSERT", _adds("NEW"))}
+{_trigger("response_replaced", "UPDATE OF finish", _changes())}
+{_trigger("response_removed", "DELETE", _takes_away("OLD"))}
+"""
+"""The table and what keeps it. A response changes where an error gives way to an answer, and is removed from
+copies alone."""
+
+REFILL = f"""
+DELETE FROM tallies;
+INSERT INTO tallies ({", ".join(KEY)}, {", ".join(SUMS)}, first, last)
+    SELECT {", ".join(f"r.{name}" for name in KEY)}, {", ".join(f"total({sql})" for sql in SUMS.values())},
+        min(r.received), max(r.received) FROM responses r GROUP BY {", ".join(f"r.{name}" for name in KEY)};
+"""
+"""The sums made anew, from all responses."""
+
+REMADE = (
+    """
+DROP TRIGGER IF EXISTS response_added;
+DROP TRIGGER IF EXISTS response_replaced;
+DROP TRIGGER IF EXISTS response_removed;
+DROP TABLE IF EXISTS tallies;
+"""
+    + TALLIES
+    + REFILL
+)
+"""Table, triggers and sums made anew: the step to the next version where what is added up has changed."""

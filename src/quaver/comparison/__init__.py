@@ -1,0 +1,1 @@
+"""Two studies, or two conditions of one, on the same items: differences, bounds and the items behind them."""

@@ -1,0 +1,453 @@
+"""Two studies, or two conditions of one, on the same items: what differs, and by how much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from quaver.comparison.alignment import (
+    ANSWERED,
+    Sides,
+    changed_items,
+    in_common,
+    labels_in_common,
+    made_alike,
+    strings_of,
+)
+from quaver.comparison.bounds import Bound, Judgement, read_bound
+from quaver.core import registry
+from quaver.core.arguments import guarded
+from quaver.core.level_names import short
+from quaver.core.notebook import html_table
+from quaver.core.records import Estimate
+from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.original_prompt import ORIGINAL
+from quaver.estimation.paired_differences import paired_differences
+from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
+from quaver.study.session import Study
+from quaver.study.sources.bundle_source import BundledStudy
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = ["Comparison", "compare"]
+
+_CONCLUDED = (*ESTIMATED, *VERDICTS)
+_RESAMPLES = 2000
+_TAIL_DRAWS = 25
+"""Draws that must lie beyond each end of an interval that judges."""
+_MOST_RESAMPLES = 50_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two sides.
+
+    Attributes:
+        before: What one side is called.
+        after: What the other is.
+        differences: After less before, for every measure and every cell that both have.
+        flips: The items whose label differs, in every cell: ``item``, the cell's columns, ``before``,
+            ``after``, ``gold``, and ``change``: ``gain``, ``loss``, or null where neither is right.
+        items: How many items both have.
+        left_out: What only one side has, in words.
+        judgements: What came of the bounds.
+    """
+
+    before: str
+    after: str
+    differences: Sequence[Estimate]
+    flips: pl.DataFrame
+    items: int
+    left_out: Sequence[str] = ()
+    judgements: Sequence[Judgement] = field(default=())
+
+    @property
+    def held(self) -> bool:
+        """Whether every bound held."""
+        return all(one.held for one in self.judgements)
+
+    @property
+    def undefined(self) -> list[str]:
+        """The measures that have no difference, each with the reason, in words."""
+        counts = Counter((one.measure, one.reason) for one in self.differences if one.value is None)
+        return [
+            f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
+            for (measure, why), count in counts.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        known = [one for one in self.differences if one.value is not None]
+        columns = list(dict.fromkeys(column for one in known for column in one.cell))
+        heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
+        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_told(one)) for one in known]
+        flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
+        notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
+        return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a mapping for JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "items": self.items,
+            "left_out": list(self.left_out),
+            "differences": [asdict(one) for one in self.differences],
+            "flips": self.flips.to_dicts(),
+            "held": self.held,
+            "bounds": [
+                {
+                    "bound": one.bound.text,
+                    "fail": one.bound.kind,
+                    "held": one.held,
+                    "judged": [asdict(judged) for judged in one.judged],
+                    "failed": [dict(failed.cell) for failed in one.failed],
+                }
+                for one in self.judgements
+            ],
+        }
+
+
+def _told(one: Estimate) -> tuple[str, ...]:
+    ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
+    spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
+    return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
+
+
+@guarded
+def compare(
+    before: Study,
+    after: Study | None = None,
+    *,
+    by: str | None = None,
+    reference: str | None = None,
+    measures: Sequence[str] | None = None,
+    fail_if: Sequence[str] = (),
+    fail_unless: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = _RESAMPLES,
+    items: Collection[str] | None = None,
+    cells: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare two studies on the items that both have, or the conditions of one study with each other.
+
+    Models, variants, decodings and evaluators of the same name are compared with each other; where each
+    side has a single one, whatever they are called. Items are the same where their ids are, and what is
+    known of their fields.
+
+    Args:
+        before: One side.
+        after: The other; without it, ``by`` is needed.
+        by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared.
+        reference: The level that the others are compared with; if left out the original, else the first in
+            the study's own order.
+        measures: Their names; those of the studies' files, if left out.
+        fail_if: Bounds that fail where a difference's whole interval is beyond them: ``accuracy < -0.02``.
+            However many differences they are about, together they fail by chance at most as often as one
+            interval of this confidence errs: each is judged by a wider one.
+        fail_unless: Bounds that fail where it is not.
+        confidence: Level of the intervals.
+        resamples: Bootstrap resamples; more are taken where a bound needs them.
+        items: Only these of two studies' items.
+        cells: Columns whose combinations are compared apart; the measures' own if left out.
+
+    Returns:
+        The differences, the items that flipped, and what came of the bounds.
+
+    Raises:
+        MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
+        UnknownName: No such column, level or measure.
+    """
+    resampling = Resampling(confidence, resamples)
+    bounds = _bounds(fail_if, fail_unless)
+    if after is None:
+        return _within(before, by, reference, measures, bounds, resampling)
+    if by is not None or reference is not None:
+        raise QuaverError(
+            "compare two studies, or the levels of one column in one study; not both",
+            where="--by" if by is not None else "--reference",
+            found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
+            fix="leave out the second study, or the column",
+        )
+    told: list[str] = []
+    frames = [strings_of(one) for one in (before, after)]
+    if items is not None:
+        frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
+    labels_in_common(before, after, told)
+    for one, other in ((before, after), (after, before)):
+        counts, calls = one.status()
+        if 0 < counts.answered < calls:
+            told.append(
+                f"{calls - counts.answered:,} calls of {_called(one, other)} that are not answered yet"
+            )
+    sides = made_alike(frames[0], frames[1], told)
+    sides, common = in_common(sides, changed_items(before, after), told, "")
+    asked = _asked(before, after, measures, bounds)
+    if cells is not None:
+        asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
+    differences = _differences(sides, asked, resampling)
+    return Comparison(
+        before=_called(before, after),
+        after=_called(after, before),
+        differences=differences,
+        flips=_flips(sides),
+        items=common,
+        left_out=tuple(told),
+        judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
+    )
+
+
+def _within(
+    study: Study,
+    by: str | None,
+    reference: str | None,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    resampling: Resampling,
+) -> Comparison:
+    frame = strings_of(study)
+    factors = study.experiment.variants[0].factors
+    if by in factors:  # the variants must not differ in what is compared
+        rest = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in factors if name != by]
+        frame = frame.with_columns(
+            (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
+        )
+    columns = [
+        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
+    ]
+    if by is None:
+        raise QuaverError(
+            "there is one study to compare",
+            where="compare",
+            expected="another one, or --by",
+            found=study.spec.name,
+            fix="--by model, for instance",
+        )
+    if by not in columns:
+        raise UnknownName("column", by, columns, where="--by")
+    levels = _in_design_order(study, frame, by)
+    if reference is not None and reference not in levels:
+        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
+    first = reference or (levels[0] if levels else "")
+    others = [level for level in levels if level != first]
+    if not others:
+        raise MeasureError(
+            f"there is one {by} only", where="--by", expected="two levels or more", found=first or "none"
+        )
+    asked = _asked(study, study, measures, bounds)
+    told: list[str] = []
+    all_sides, items = [], set[str]()
+    for other in others:
+        here = [frame.filter(pl.col(by) == level) for level in (first, other)]
+        sides = made_alike(here[0], here[1], told, by)
+        sides, _ = in_common(sides, frozenset(), told, f"{other}: ")
+        items.update(sides.before["item"].unique().to_list())
+        all_sides.append(sides)
+
+    def differences(resampling: Resampling) -> list[Estimate]:
+        return [one for sides in all_sides for one in _differences(sides, asked, resampling)]
+
+    found = differences(resampling)
+    return Comparison(
+        before=f"{by} {first}",
+        after=f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others",
+        differences=found,
+        flips=pl.concat([_flips(sides) for sides in all_sides], how="diagonal"),
+        items=len(items),
+        left_out=tuple(dict.fromkeys(told)),
+        judgements=_judged(bounds, found, differences, resampling),
+    )
+
+
+def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
+    """A column's levels: the original first, then as the study names them, not as they were asked."""
+    experiment = study.experiment
+    named: dict[str, Sequence[str | None]] = {
+        "model": [one.model for one in experiment.conditions],
+        "decoding": [one.decoding for one in experiment.conditions],
+        "variant": [one.id for one in experiment.variants],
+        "evaluator": [one.title for one in study.spec.evaluators],
+    }
+    there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
+    known = named.get(by, [one.factors.get(by) for one in experiment.variants])
+    levels: list[str] = [level for level in dict.fromkeys(known) if level is not None and level in there]
+    levels += [level for level in there if level not in levels]
+    if ORIGINAL in frame.columns and frame[ORIGINAL].dtype == pl.Boolean:
+        alone = frame.group_by(by).agg(pl.col(ORIGINAL).fill_null(value=False).all())
+        originals = alone.filter(pl.col(ORIGINAL) & pl.col(by).is_not_null())[by].to_list()
+    else:
+        originals = [ORIGINAL]
+    if len(originals) == 1 and originals[0] in levels:
+        levels.sort(key=lambda level: level != originals[0])
+    return levels
+
+
+def _called(study: Study, other: Study) -> str:
+    if study.spec.name != other.spec.name:
+        return study.spec.name
+    if isinstance(study, BundledStudy):
+        return study.packed.name
+    return str(study.folder if study.folder.name else study.folder.resolve().name)
+
+
+# ------------------------------------------------------------------------------- what differs
+
+
+def _asked(
+    before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
+) -> list[Measurement]:
+    found: dict[tuple[str, ...], Measurement] = {}
+    for one in [*before.measurements(names), *(after.measurements(names) if after is not before else ())]:
+        found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+    asked = list(found.values())
+    there = {one.measure for one in asked}
+    concluded = [bound for bound in bounds if bound.measure in _CONCLUDED]
+    if concluded and CONCLUSIONS not in there:
+        drawing = [one for one in (before, after) if one.spec.conclusions]
+        if not drawing:
+            raise MeasureError(
+                "a bound on a conclusion, and no study that draws one",
+                where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
+                fix="name one under conclusions in the study file",
+            )
+        asked += drawing[0].measurements([CONCLUSIONS])
+    more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
+    return [*asked, *before.measurements([name for name in more if name not in there])]
+
+
+def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
+    found = []
+    for one in asked:
+        by = tuple(dict.fromkeys((*one.options["by"], *sides.compared)))
+        by = tuple(name for name in by if name in sides.before.columns and name in sides.after.columns)
+        how: dict[str, Any] = {
+            "by": by,
+            "resamples": resampling.resamples,
+            "confidence": resampling.confidence,
+        }
+        setting = replace(resampling, seed=one.options["seed"])
+        before, after = _taken(one, sides.before, how), _taken(one, sides.after, how)
+        found += adjusted(paired_differences(before, after, setting, _changes(sides, by)))
+    return found
+
+
+def _changes(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
+    """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
+    found = {tuple(by): _counted_changes(sides, by)}
+
+    def changed(cell: Mapping[str, str]) -> int:
+        names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
+        if names not in found:
+            found[names] = _counted_changes(sides, names)
+        return found[names].get(tuple(cell.get(name, "") for name in names), 0)
+
+    return changed
+
+
+def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
+    keys = [*by, "item"]
+    marked = [
+        frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
+        for frame in (sides.before, sides.after)
+    ]
+    both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
+    moved = both.filter(pl.col("labels") != pl.col("labels_after"))
+    counted = moved.group_by(list(by)).len().iter_rows()
+    # A factor that does not apply has no level, which is "" in a cell.
+    return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
+
+
+def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Callable[[], list[Estimate]]:
+    return lambda: one.of(frame, **how)
+
+
+def _flips(sides: Sides) -> pl.DataFrame:
+    shown = [name for name in sides.compared if name not in sides.keys]
+    keys = [*sides.keys, *shown, "item"]
+    both = _commonest(sides.before, keys, "before").join(
+        _commonest(sides.after, keys, "after"), on=keys, maintain_order="left"
+    )
+    flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
+    gold = (
+        sides.before.group_by("item").agg(pl.col("gold").first())
+        if "gold" in sides.before.columns
+        else pl.DataFrame({"item": [], "gold": []}, schema={"item": pl.String, "gold": pl.String})
+    )
+    change = (
+        pl.when(pl.col("gold").is_null())
+        .then(None)
+        .when(pl.col("after").eq_missing(pl.col("gold")))
+        .then(pl.lit("gain"))
+        .when(pl.col("before").eq_missing(pl.col("gold")))
+        .then(pl.lit("loss"))
+    )
+    return (
+        flipped.join(gold, on="item", how="left", maintain_order="left")
+        .with_columns(change.alias("change"))
+        .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
+    )
+
+
+def _commonest(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """Each item's commonest label in each cell, the first in the alphabet of several; null without any."""
+    counted = (
+        frame.group_by([*keys, "label"], maintain_order=True)
+        .len()
+        .with_columns(pl.col("label").is_not_null().alias("labelled"))
+        .sort(["labelled", "len", "label"], descending=[True, True, False], maintain_order=True)
+    )
+    return counted.group_by(keys, maintain_order=True).agg(pl.col("label").first().alias(name)).sort(keys)
+
+
+# ------------------------------------------------------------------------------------- bounds
+
+
+def _bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
+    known = [*registry.names("measures"), *_CONCLUDED]
+    found = [read_bound(text, "if", known) for text in fail_if]
+    return [*found, *(read_bound(text, "unless", known) for text in fail_unless)]
+
+
+def _judged(
+    bounds: Sequence[Bound],
+    found: Sequence[Estimate],
+    again: Callable[[Resampling], list[Estimate]],
+    resampling: Resampling,
+) -> list[Judgement]:
+    about = {bound: [one for one in found if bound.about(one) and one.low is not None] for bound in bounds}
+    for bound, some in about.items():
+        if not some:
+            about_it = [one for one in found if bound.about(one)]
+            why = sorted({one.reason or ", ".join(one.warnings) for one in about_it})
+            cells = [
+                ", ".join(f"{column}={short(level)}" for column, level in one.cell.items())
+                for one in found
+                if one.measure == bound.measure
+            ]
+            raise MeasureError(
+                "this bound cannot be judged: no difference that it is about has an interval",
+                where=f"--fail-{bound.kind} {bound.text!r}",
+                found="; ".join(why) or f"no such cell; there are {'; '.join(cells[:5]) or 'none'}",
+            )
+    judging = sum(len(some) for bound, some in about.items() if bound.kind == "if")
+    wider = found
+    if judging > 1:
+        # Bonferroni: together they err as often as one interval would.
+        tail = resampling.tail / judging
+        draws = min(_MOST_RESAMPLES, max(resampling.resamples, round(_TAIL_DRAWS / tail)))
+        wider = again(replace(resampling, confidence=1 - 2 * tail, resamples=draws))
+    judgements = []
+    for bound in bounds:
+        some = [
+            one
+            for one in (wider if bound.kind == "if" else found)
+            if bound.about(one) and one.low is not None
+        ]
+        failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
+        judgements.append(Judgement(bound, some, failed))
+    return judgements

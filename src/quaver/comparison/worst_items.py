@@ -1,0 +1,288 @@
+"""The items to look at first, with what was answered; and, after a change, whether it helped them alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quaver.collect.store.sole_writer import writing
+from quaver.comparison.alignment import strings_of
+from quaver.comparison.paired_comparison import compare
+from quaver.core.arguments import guarded
+from quaver.core.notebook import html_table
+from quaver.core.records import Estimate
+from quaver.core.spreadsheet import write_csv
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.measures.sensitivity.item_tables import item_stability
+from quaver.study.analysis.call_export import check_ending
+from quaver.study.session import Study
+from quaver.study.sources.outgoing_check import check_outgoing
+
+__all__ = ["RULE", "Worst", "worst"]
+
+RULE = (
+    "Listed is what is sensitive (above 0), inconsistent (consistency below 0.5) or has answers without a "
+    "label. The score is the mean over the item’s answers: one without a label counts 1, one with a label "
+    "the mean of the item’s sensitivity and 1 − consistency (of one alone where the other is undefined), "
+    "each taken over models and decodings. So it goes from 0, labelled alike every time, to 1."
+)
+"""Which items are listed, and which of them come first."""
+
+_NUMBERS = ("score", "sensitivity", "consistency", "unparsed", "right")
+_ANSWER = ("model", "decoding", "variant", "repeat", "label", "status", "reason", "output")
+_COMPARED = ("accuracy", "compliance", "sensitivity")
+_FORMATS = (".csv", ".json")
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst items of a study.
+
+    Attributes:
+        items: A row an item, the worst first: ``item``, ``gold``, ``why`` (what is wrong with it, in words),
+            ``score`` (see `RULE`), ``sensitivity``, ``consistency``, ``unparsed`` (share of answers without
+            a label), ``right`` (share of answers that are the gold label), ``mode`` (the commonest label),
+            ``text``; with an earlier study its own numbers, and those of now as ``…_after``.
+        answers: A row an answer to these items: ``item``, model, decoding, variant, repeat, ``label``,
+            ``status``, ``reason``, ``output`` (raw; null where only labels are known).
+        before: The earlier study's name; None where there is none.
+        differences: After less before, paired: the cell's ``items`` says whether of the worst, of the
+            rest, or of all.
+        counts: How many items are the worst, the rest, and all of them, as far as both studies have them.
+    """
+
+    items: pl.DataFrame
+    answers: pl.DataFrame
+    before: str | None = None
+    differences: Sequence[Estimate] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        shown = self.items.select(pl.col(name) for name in self.items.columns if name != "text")
+        rows = [
+            tuple(f"{cell:.2f}" if isinstance(cell, float) else "" if cell is None else cell for cell in row)
+            for row in shown.iter_rows()
+        ]
+        return html_table(shown.columns, rows, RULE)
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a mapping for JSON."""
+        return {
+            "rule": RULE,
+            "before": self.before,
+            "items": [
+                row | {"answers": self.answers.filter(pl.col("item") == row["item"]).drop("item").to_dicts()}
+                for row in self.items.iter_rows(named=True)
+            ],
+            "counts": dict(self.counts),
+            "differences": [asdict(one) for one in self.differences],
+        }
+
+    def write(self, path: str | Path) -> None:
+        """Write the answers with their items, a row each (``.csv``), or everything (``.json``).
+
+        Args:
+            path: The file; its ending says which.
+
+        Raises:
+            QuaverError: The file's name has another ending.
+            StoreError: It cannot be written.
+        """
+        target = Path(path)
+        check_ending(target, _FORMATS, "the worst items")
+        part = target.with_name(target.name + ".part")
+        with writing(target.parent):
+            try:
+                self._write(part, target.suffix)
+                check_outgoing([part])
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def _write(self, path: Path, ending: str) -> None:
+        if ending == ".json":
+            text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)
+            path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+            return
+        with path.open("wb") as file:
+            write_csv(self.items.join(self.answers, on="item", how="left", maintain_order="left"), file)
+
+
+@guarded
+def worst(
+    study: Study,
+    *,
+    against: Study | None = None,
+    n: int = 10,
+    evaluator: str | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+) -> Worst:
+    """The items that prompts move most, that are unlike others of their class, or that could not be read.
+
+    Args:
+        study: The study as it is now.
+        against: It (or its bundle) before a change. The worst items are then those of before, and what the
+            change did to them stands beside what it did to the rest.
+        n: How many items.
+        evaluator: Whose readings; the study's first if left out.
+        confidence: Level of the intervals.
+        resamples: Bootstrap resamples of items.
+
+    Returns:
+        The items, the answers to them, and with an earlier study what the change did.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+        UnknownName: No evaluator of that name.
+        MeasureError: The two studies have no items in common.
+    """
+    if n < 1:
+        raise MeasureError("not a number of items", where="n", expected="1 or more", found=str(n))
+    now = _readings(study, evaluator)
+    if against is None:
+        items = _ranked(now, study, n)
+        return Worst(_with_texts(items, study), _answers(study, now, items))
+    earlier = _readings(against, evaluator)
+    both = [*set(now["item"]) & set(earlier["item"])]
+    if not both:
+        raise MeasureError(
+            "the two have no items in common",
+            where="against",
+            expected="items of the same id",
+            found=f"{', '.join(sorted(set(now['item']))[:3])}, …; and "
+            f"{', '.join(sorted(set(earlier['item']))[:3])}, …",
+        )
+    items = _ranked(earlier.filter(pl.col("item").is_in(both)), against, n)
+    after = _ranked(now.filter(pl.col("item").is_in(both)), study, None)
+    after = after.select("item", *(pl.col(name).name.suffix("_after") for name in (*_NUMBERS, "mode")))
+    items = items.join(after, on="item", how="left", maintain_order="left")
+    chosen = items["item"].to_list()
+    parts = {"worst": chosen, "rest": [one for one in both if one not in chosen], "all": both}
+    differences = []
+    for name, some in parts.items():
+        if some:
+            differences += _differences(against, study, name, some, evaluator, confidence, resamples)
+    return Worst(
+        _with_texts(items, study),
+        _answers(study, now, items),
+        against.spec.name,
+        differences,
+        {name: len(some) for name, some in parts.items()},
+    )
+
+
+def _readings(study: Study, evaluator: str | None) -> pl.DataFrame:
+    """The annotations of one evaluator."""
+    frame = strings_of(study)
+    known = frame["evaluator"].unique(maintain_order=True).to_list()
+    own = next((one.title for one in study.spec.evaluators if one.title in known), known[0] if known else "")
+    wanted = evaluator or own
+    if not known:
+        raise MeasureError(
+            "there are no annotations", where=str(study.folder), fix="quaver run asks what was not asked yet"
+        )
+    if wanted not in known:
+        raise UnknownName("evaluator", wanted, known, where="evaluator")
+    return frame.filter(pl.col("evaluator") == wanted)
+
+
+def _ranked(frame: pl.DataFrame, study: Study, n: int | None) -> pl.DataFrame:
+    """The items by score; those without any fault are left out where only some are wanted."""
+    cells = ("model", "decoding")
+    stability = (
+        item_stability(frame, labels=study.experiment.labels, by=cells)
+        .group_by("item", maintain_order=True)
+        .agg(pl.col("gold").first(), pl.col("sensitivity", "consistency").mean())
+    )
+    answers = frame.group_by("item").agg(
+        pl.col("label").is_null().mean().alias("unparsed"),
+        pl.when(pl.col("gold").first().is_not_null())
+        .then(pl.col("label").eq_missing(pl.col("gold")).mean())
+        .alias("right"),
+        pl.col("label").drop_nulls().mode().sort().first().alias("mode"),
+    )
+    moved = pl.mean_horizontal(pl.col("sensitivity"), 1 - pl.col("consistency")).fill_null(0)
+    score = pl.col("unparsed") + (1 - pl.col("unparsed")) * moved
+    why = [
+        pl.when(pl.col("unparsed") > 0).then(pl.lit("unparsed")),
+        pl.when(pl.col("sensitivity") > 1e-9).then(pl.lit("sensitive")),
+        pl.when(pl.col("consistency") < 0.5).then(pl.lit("inconsistent")),
+    ]
+    found = (
+        stability.join(answers, on="item", how="left", maintain_order="left")
+        .with_columns(
+            score.alias("score"),
+            pl.concat_str(why, separator=", ", ignore_nulls=True).alias("why"),
+        )
+        .select("item", "gold", "why", *_NUMBERS, "mode")
+        .sort("score", "item", descending=[True, False])
+    )
+    return found if n is None else found.filter(pl.col("why") != "").head(n)
+
+
+def _with_texts(items: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """The items with their texts, as the first variant shows them."""
+    experiment = study.experiment
+    writer = PromptWriter(experiment.variants[0], experiment.labels)
+    wanted = set(items["item"])
+    texts: dict[str, str | None] = {}
+    for item in experiment.items:
+        if item.id in wanted:
+            try:
+                texts[item.id] = writer.text(item)
+            except QuaverError:  # a bundle without texts
+                texts[item.id] = None
+    told = [texts.get(item) for item in items["item"]]
+    return items.with_columns(pl.Series("text", told, dtype=pl.String))
+
+
+def _answers(study: Study, readings: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """The answers to the items, in the items' order."""
+    keys = ["model", "variant", "decoding", "item", "repeat"]
+    raw = study.raw_answers(set(items["item"])).unique(keys, keep="first")
+    place = items.select("item", pl.int_range(pl.len()).alias("place"))
+    order = [variant.id for variant in study.experiment.variants]
+    turns = pl.DataFrame(
+        {"variant": order, "turn": range(len(order))}, schema_overrides={"variant": pl.String}
+    )
+    return (
+        readings.join(raw, on=keys, how="left", maintain_order="left")
+        .join(place, on="item", how="inner", maintain_order="left")
+        .join(turns, on="variant", how="left", maintain_order="left")
+        .sort("place", "model", "decoding", "turn", "repeat", nulls_last=True)
+        .select("item", *_ANSWER)
+    )
+
+
+def _differences(
+    before: Study,
+    after: Study,
+    which: str,
+    items: Sequence[str],
+    evaluator: str | None,
+    confidence: float,
+    resamples: int,
+) -> list[Estimate]:
+    found = compare(
+        before,
+        after,
+        measures=_COMPARED,
+        confidence=confidence,
+        resamples=resamples,
+        items=items,
+        cells=("model", "decoding"),
+    )
+    wanted = evaluator or after.spec.evaluators[0].title
+    told = []
+    for one in found.differences:
+        cell = {"items": which, **one.cell}
+        if one.cell.get("evaluator", wanted) == wanted and one.value is not None:
+            told.append(replace(one, cell=cell))
+    return sorted(told, key=lambda one: _COMPARED.index(one.measure))

@@ -1,0 +1,212 @@
+"""What somebody hands over, held against a signature: a plug-in's options, a public function's arguments.
+
+pydantic does the checking; what it says is put into Quaver's words here, for the study file, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, wraps
+from types import SimpleNamespace
+from typing import Any, TextIO, TypeVar, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
+
+from quaver._secrets import without_key_values
+from quaver.errors import QuaverError, UnknownName
+
+__all__ = ["fitting", "guarded", "model_of", "place_of", "shown"]
+
+SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
+
+_BRANCH = re.compile(
+    r"(literal|list|dict|tuple|set|function|constrained|nullable|lax)\b.*|int|float|str|bool|none"
+)
+"""How pydantic calls the branches of a union, in the place of an error."""
+
+_WORDS = {
+    "bool": "true or false",
+    "callable": "a function",
+    "dict": "keys with values",
+    "finite_number": "a finite number",
+    "float": "a number",
+    "int": "a whole number",
+    "list": "a list",
+    "mapping": "keys with values",
+    "model": "keys with values",
+    "none": "nothing",
+    "sequence": "a list",
+    "string": "a text",
+    "tuple": "a list",
+}
+"""By the first words of a complaint's type."""
+
+_LIMITS = {
+    "greater_than": ("gt", "more than {}"),
+    "greater_than_equal": ("ge", "{} or more"),
+    "less_than": ("lt", "less than {}"),
+    "less_than_equal": ("le", "{} or less"),
+    "literal_error": ("expected", "{}"),
+    "is_instance_of": ("class", "{}"),
+    "string_too_short": ("min_length", "{} or more characters"),
+    "string_too_long": ("max_length", "{} or fewer characters"),
+    "too_short": ("min_length", "{} or more of them"),
+    "too_long": ("max_length", "{} or fewer of them"),
+}
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: without keys, and cut where it is long."""
+    text = without_key_values(repr(value))
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def place_of(complaint: Mapping[str, Any], given: Any) -> tuple[str | int, ...]:
+    """Where a complaint of pydantic's stands in what was given, without the branches of unions.
+
+    >>> place_of({"loc": ("k", "list[int]", 0)}, {"k": ["x"]})
+    ('k', 0)
+    """
+    place: list[str | int] = []
+    for part in complaint["loc"]:
+        holds = isinstance(given, Mapping) and part in given
+        if not holds and isinstance(part, str) and _BRANCH.fullmatch(part):
+            continue
+        place.append(part)
+        item = isinstance(part, int) and isinstance(given, Sequence) and part < len(given)
+        given = given[part] if holds or item else None
+    return tuple(place)
+
+
+def fitting(complaints: Sequence[Mapping[str, Any]]) -> str:
+    """What would have fitted, in words, after pydantic's complaints about one value.
+
+    >>> fitting([{"type": "int_parsing", "msg": ""}, {"type": "greater_than", "ctx": {"gt": 1}}])
+    'a whole number or more than 1'
+    """
+    return " or ".join(dict.fromkeys(_fits(complaint) for complaint in complaints))
+
+
+def _fits(complaint: Mapping[str, Any]) -> str:
+    kind = str(complaint["type"])
+    if kind in _LIMITS:
+        name, words = _LIMITS[kind]
+        limit = complaint["ctx"][name]
+        return words.format(f"{limit:g}" if isinstance(limit, float) else limit)
+    for start, words in _WORDS.items():
+        if kind.startswith(start):
+            return words
+    message = str(complaint["msg"])
+    return (message[:1].lower() + message[1:]).removeprefix("input should be ")
+
+
+@cache
+def model_of(function: Callable[..., Any]) -> type[BaseModel]:
+    """A pydantic model of the arguments that can be given by name."""
+    names = getattr(function.__init__ if inspect.isclass(function) else function, "__globals__", {})
+    fields: dict[str, Any] = {}
+    extra = "forbid"
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            extra = "allow"
+        given = parameter.default is not parameter.empty or inspect.isclass(function)
+        # A function's argument without a default is what it works on, not an option.
+        if parameter.kind is parameter.KEYWORD_ONLY or (
+            parameter.kind is parameter.POSITIONAL_OR_KEYWORD and given
+        ):
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (_hint(parameter, names), default)
+    return _made(getattr(function, "__name__", "options"), fields, extra=extra, coerce_numbers_to_str=True)
+
+
+def _made(name: str, fields: Mapping[str, Any], **settings: Any) -> type[BaseModel]:
+    config = ConfigDict(**{"arbitrary_types_allowed": True, "protected_namespaces": (), **settings})  # type: ignore[typeddict-item]
+    with warnings.catch_warnings():  # an option may be called as a method of pydantic's is: json, copy
+        warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
+        return create_model(name, __config__=config, **fields)
+
+
+def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
+    """A parameter's annotation; anything goes where there is none, or one for type checkers only."""
+    if parameter.annotation is parameter.empty:
+        return Any
+    holder = SimpleNamespace(__annotations__={"hint": parameter.annotation})
+    try:
+        hint = get_type_hints(holder, globalns=names, include_extras=True)["hint"]
+    except NameError:
+        return Any
+    return Any if TextIO in (hint, *get_args(hint)) else hint  # no open file is an instance of that class
+
+
+def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: str = "{}({})") -> SubjectT:
+    """Have a public function refuse arguments that do not fit its signature with one `QuaverError`.
+
+    Args:
+        function: The function, or a method.
+        error: What is raised.
+        where: How the error names the place, over the function's name and the argument's.
+
+    >>> @guarded
+    ... def draw(*, width: int = 1) -> int:
+    ...     return width
+    >>> draw(width="wide")
+    Traceback (most recent call last):
+    quaver.errors.QuaverError: draw(width): this argument does not fit
+      expected: a whole number
+      found: 'wide'
+    >>> draw(widht=2)
+    Traceback (most recent call last):
+    quaver.errors.UnknownName: draw: unknown argument 'widht'
+      expected: one of width
+      found: widht
+      to do: did you mean 'width'?
+    """
+    signature = inspect.signature(function)
+    name = function.__qualname__
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        open_ended = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        for one in named:
+            if one not in signature.parameters and not open_ended:
+                known = [known for known in signature.parameters if known not in ("self", "cls")]
+                raise UnknownName("argument", one, known, where=name)
+        try:
+            bound = signature.bind(*given, **named)
+        except TypeError as wrong:
+            raise error(str(wrong), where=name, expected=str(signature)) from None
+        for one, value in bound.arguments.items():
+            bound.arguments[one] = _guarded(function, one, value, error, where)
+        return function(*bound.args, **bound.kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def _guarded(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError], where: str) -> Any:
+    model = _model_of_one(function, name)
+    try:
+        made = model.model_validate({"value": value})
+    except ValidationError as error:
+        raise kind(
+            "this argument does not fit",
+            where=where.format(function.__qualname__, name),
+            expected=fitting(error.errors(include_url=False)),
+            found=shown(value),
+        ) from None
+    # Whatever holds others is handed on as it came; pydantic would copy it.
+    is_plain = isinstance(value, str | bytes | int | float)
+    return made.value if is_plain else value  # type: ignore[attr-defined]
+
+
+@cache
+def _model_of_one(function: Callable[..., Any], name: str) -> type[BaseModel]:
+    parameter = inspect.signature(function).parameters[name]
+    free = name in ("self", "cls") or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    hint = Any if free else _hint(parameter, getattr(function, "__globals__", {}))
+    try:
+        return _made(name, {"value": (hint, ...)})
+    except PydanticUserError:  # of an array's annotation, say, it knows nothing
+        return _made(name, {"value": (Any, ...)})

@@ -1,0 +1,43 @@
+"""The terms of a call: all that decides its answer beside the model and the prompt, as one text.
+
+A call's key is made of them (``design.keys``), and they are stored beside its answer (``collect.tables``), so
+that what was sent can be held against what the key says.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from quaver.core.records import Decoding, Request
+
+__all__ = ["request_terms", "terms_of"]
+
+
+@lru_cache(maxsize=4096)
+def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
+    """Decoding, allowed answers and JSON schema as a JSON list; without a schema it has two parts.
+
+    Args:
+        decoding: What it is called is left out, since that does not change an answer; nor does the seed of
+            a choice that is not drawn.
+        choices: The only answers allowed; empty where the decoding has no constraint.
+        schema: JSON schema that the answer must follow; empty for none.
+
+    >>> decoding, choices = json.loads(terms_of(Decoding("greedy", max_tokens=8), ("yes", "no"), ""))
+    >>> decoding["max_tokens"], choices
+    (8, ['yes', 'no'])
+    """
+    values = asdict(decoding)
+    del values["name"], values["grid"]
+    if decoding.temperature == 0:
+        del values["seed"]
+    parts: list[Any] = [values, choices]
+    return json.dumps([*parts, schema] if schema else parts, sort_keys=True)
+
+
+def request_terms(request: Request) -> str:
+    """The terms under which a request is asked, whatever its key says."""
+    return terms_of(request.decoding, request.choices, request.schema)

@@ -1,0 +1,162 @@
+"""What the cells of a column of labels mean: one reading, whichever command opens the file."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from quaver.core.records import Status
+from quaver.core.table_text import composed
+
+__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "beyond", "doubts", "listed"]
+
+_LIKE_MISSING = frozenset(
+    ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
+)
+"""What programs and people write where there is no label, in lower case."""
+
+_MOST_DOUBTS, _MOST_LISTED = 8, 30
+"""Labels that are named one by one: of those that occur once, and of a whole set."""
+
+
+class CellLabel(NamedTuple):
+    """What a cell means: a label's code, or why there is none."""
+
+    label: str | None
+    status: Status
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One decision about a file.
+
+    Attributes:
+        role: What something in it is taken for.
+        column: The column, the columns, or what stands in a cell.
+        why: Whether it was named or recognised, and what to do where that is wrong.
+    """
+
+    role: str
+    column: str
+    why: str
+
+
+class LabelCells:
+    """Reads the cells of a column of labels, whichever way accents are written.
+
+    Args:
+        codes: The labels.
+        also: From what else a cell may hold to a label.
+        unlabelled: What stands where there is no label.
+    """
+
+    def __init__(
+        self, codes: Iterable[str], also: Mapping[str, str] | None = None, unlabelled: Iterable[str] = ()
+    ) -> None:
+        self._codes = {composed(code): code for code in codes}
+        self._also = {composed(text): label for text, label in (also or {}).items()}
+        self._unlabelled = {composed(text) for text in unlabelled}
+
+    def read(self, text: str) -> CellLabel | None:
+        """What a cell means, by its text without white space around it; None where it is no known label."""
+        if not text:
+            return CellLabel(None, "empty", "an empty cell")
+        form = composed(text)
+        label = self._codes.get(composed(self._also.get(form, text)))
+        if label is not None and form not in self._unlabelled:
+            return CellLabel(label, "valid", None)
+        return CellLabel(None, "no_label", text) if form in self._unlabelled else None
+
+
+def alike(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[str, str]:
+    """What is another label in other characters, by what stands in the cells.
+
+    ``1.0`` is ``1`` where that is a label as well: pandas writes whole numbers so where its column has gaps.
+    ``1.10`` is not ``1.1``, which may be another code. ``é`` in two characters is ``é`` in one; the one that
+    occurs more often is the label.
+
+    Args:
+        counts: How often each text occurs.
+        given: The label set, where the user gave it.
+
+    >>> alike({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
+    {'1.0': '1'}
+    """
+    labels: dict[str, str] = {}
+    for text in given or sorted(counts, key=lambda text: -counts[text]):
+        labels.setdefault(composed(text), text)
+    found = {}
+    for text in sorted(counts):
+        form = composed(text)
+        whole = form.removesuffix(".0")
+        if labels.get(form, text) != text:
+            found[text] = labels[form]
+        elif whole != form and whole in labels and text not in given and whole.lstrip("-").isdigit():
+            found[text] = labels[whole]
+    return found
+
+
+def doubts(
+    counts: Mapping[str, int], labels: Iterable[str], unlabelled: Sequence[str], *, given: bool
+) -> list[Taken]:
+    """What was taken for a missing label, and what was taken for a label and may be none.
+
+    Args:
+        counts: How often each text occurs, the empty one included.
+        labels: The label set.
+        unlabelled: What the user says stands where there is no label.
+        given: Whether the user gave the label set, so that nothing in it is in doubt.
+    """
+    missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
+    found = [
+        Taken("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
+        for text, number in missing.items()
+        if number
+    ]
+    if given:
+        return found
+    known = [label for label in labels if counts.get(label)]
+    for label in known:
+        if label.casefold() in _LIKE_MISSING:
+            say = f"{_rows(counts[label])}, taken as a label; --unlabelled {shlex.quote(label)} if it is none"
+            found.append(Taken("label?", label, say))
+    once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
+    if 0 < len(once) < len(known):
+        named = ", ".join(once[:_MOST_DOUBTS])
+        more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
+        option = " ".join(f"--unlabelled {shlex.quote(one)}" for one in once[:2]) + " …" * (len(once) > 2)
+        say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is none"
+        found.append(Taken("label?", named + more, say))
+    return found
+
+
+def beyond(counts: Mapping[str, int]) -> list[Taken]:
+    """What counts as missing since it is none of the valid labels.
+
+    Args:
+        counts: How often each of these texts occurs.
+    """
+    if not counts:
+        return []
+    more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
+    named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
+    return [Taken("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} cell{'s' * (number != 1)}"
+
+
+def listed(labels: Sequence[str]) -> str:
+    """Labels as ``--labels`` takes them: with commas between, and one that holds a comma in quotes.
+
+    >>> listed(["left", "right, far"])
+    'left, "right, far"'
+    """
+    doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]
+    written = ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
+    return written if len(labels) <= _MOST_LISTED else f"{written}, … ({len(labels)} in all)"

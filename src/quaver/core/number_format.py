@@ -1,0 +1,116 @@
+"""Numbers as people read them, alike on the terminal and on the page: rounded, never in powers of e.
+
+The report puts them in markup that keeps the whole number (``report/page_numbers.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import floor, log10
+
+from quaver.core.records import Estimate
+
+__all__ = ["count", "decimals", "listed", "p_heading", "percent", "points", "ranged", "rounded"]
+
+_NOTHING = 1e-9
+"""What is nearer to 0 (or to 1, as a share) is a rounding error of sums, and printed as if it were."""
+
+_TINY = 1e-4
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def percent(share: float) -> str:
+    """A share in percent: whole, or with the decimals that tell it from 0 and from 100.
+
+    >>> percent(0.384), percent(1.0), percent(0.9996), percent(-0.002), percent(2.22e-16)
+    ('38%', '100%', '99.96%', '−0.2%', '0%')
+    """
+    from_ends = min(abs(share), abs(1 - abs(share)))
+    share = round(share) if from_ends < _NOTHING else share
+    places = 0 if from_ends < _NOTHING or from_ends >= 0.005 else -floor(log10(100 * from_ends))
+    if places == 0:
+        return _signed(f"{100 * share:.0f}%")
+    return _signed(f"{100 * share:.{max(1, places)}f}%")
+
+
+def rounded(value: float) -> str:
+    """A number with two decimals; more, or none, where two would not do.
+
+    >>> rounded(-0.0712), rounded(0.00123), rounded(2.22e-16), rounded(8.35e-07), rounded(12345.678)
+    ('−0.07', '0.0012', '0.00', '8.4 × 10⁻⁷', '12,346')
+    """
+    size = abs(value)
+    if size < _NOTHING:
+        return "0.00"
+    if size >= 1000 or (size >= 10 and value == int(value)):
+        return _signed(f"{value:,.0f}")
+    if size >= 0.005:
+        return _signed(f"{value:.2f}")
+    if size >= _TINY:
+        return _signed(f"{value:.{1 - floor(log10(size))}f}")
+    figures, _, power = f"{value:.1e}".partition("e")
+    return _signed(f"{figures} × 10{str(int(power)).translate(_RAISED)}")
+
+
+def decimals(value: float, places: int = 3) -> str:
+    """A number with so many decimals, for a column of them; nothing is no ``-0.000``.
+
+    >>> decimals(0.12345), decimals(-1e-17), decimals(-0.25, 2)
+    ('0.123', '0.000', '-0.25')
+    """
+    return f"{round(value, places) + 0.0:.{places}f}"
+
+
+def points(difference: float) -> str:
+    """A difference of shares, in points of a hundred.
+
+    >>> points(0.4810), points(0.01), points(-0.003)
+    ('48 points', '1 point', '−0.3 points')
+    """
+    told = percent(difference).removesuffix("%")
+    return f"{told} {'point' if told == '1' else 'points'}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "item"), count(1200, "item")
+    ('1 item', '1,200 items')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ranged(one: Estimate) -> str:
+    """A share with its interval; the share alone where it has none.
+
+    >>> ranged(Estimate("accuracy", 0.5, 0.4, 0.6))
+    '50% [40% to 60%]'
+    """
+    if one.value is None:
+        return "not defined"
+    ends = "" if one.low is None or one.high is None else f" [{percent(one.low)} to {percent(one.high)}]"
+    return percent(one.value) + ends
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a row.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def p_heading(tested: Iterable[Estimate]) -> str:
+    """What a column of adjusted p values is called: how, and over how many tests.
+
+    >>> p_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])
+    'p (Holm, 3 tests)'
+    """
+    sizes = sorted({int(one.details["comparisons"]) for one in tested})
+    return "p (one test)" if sizes == [1] else f"p (Holm, {' or '.join(map(str, sizes))} tests)"
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")

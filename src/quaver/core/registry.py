@@ -1,0 +1,88 @@
+"""Name -> implementation, found through entry points and loaded only when asked for.
+
+A plug-in is one object (a class or a function) that an installed package names in its metadata::
+
+    [project.entry-points."quaver.evaluators"]
+    shouting = "my_package:Shouting"
+
+Quaver's own implementations are named the same way in its ``pyproject.toml``: to add one, write
+its file and add its line there. What each kind must look like is the protocol of that kind:
+
+=================== ==============================================
+group               protocol
+=================== ==============================================
+quaver.items        ``quaver.design.items.item_table.ItemSource``
+quaver.variants     ``quaver.design.variants.variant_family.VariantFamily``
+quaver.paraphrasers ``quaver.design.paraphrase.paraphraser.Paraphraser``
+quaver.models       ``quaver.core.model.Model``
+quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
+quaver.evaluators   ``quaver.score.parsing.evaluator.Evaluator``
+quaver.measures     ``quaver.estimation.measure_protocol.Measure``
+=================== ==============================================
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from quaver.errors import QuaverError, UnknownName
+
+__all__ = ["Kind", "load", "names"]
+
+Kind = Literal["items", "variants", "paraphrasers", "follow_ups", "models", "evaluators", "measures"]
+
+
+@cache
+def _entries(kind: Kind) -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=f"quaver.{kind}"):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise QuaverError(
+                f"two packages register {entry.name!r} among the {kind}",
+                found=f"{_package(other)} and {_package(entry)}",
+                fix="uninstall one of them",
+            )
+    return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else entry.value
+
+
+def _one_of(kind: Kind) -> str:
+    return kind.rstrip("s").replace("_", "-")
+
+
+def names(kind: Kind) -> list[str]:
+    """The registered names of a kind, sorted; nothing is loaded."""
+    return sorted(_entries(kind))
+
+
+def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
+    """Load the implementation registered under a name.
+
+    Args:
+        kind: The plug-in's kind, one of the groups in this module's table.
+        name: The registered name.
+        where: What asked for it, for the error.
+
+    Raises:
+        UnknownName: Nothing of that kind has that name.
+        QuaverError: It is registered but cannot be imported.
+    """
+    entries = _entries(kind)
+    if name not in entries:
+        raise UnknownName(_one_of(kind), name, entries, where=where)
+    entry = entries[name]
+    try:
+        return entry.load()
+    except Exception as error:  # whatever another package's import raises
+        raise QuaverError(
+            f"the {_one_of(kind)} {name!r} of {_package(entry)} cannot be loaded",
+            where=where,
+            found=f"{type(error).__name__}: {error}",
+            fix=f"install what it needs, or mend the entry point {entry.value!r}",
+        ) from error

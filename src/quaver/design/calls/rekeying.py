@@ -1,0 +1,38 @@
+"""The new key of every call that an older recipe has a key of (``design.keys``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from quaver.design.calls.call_plan import Plan, Stored
+
+__all__ = ["rekeyed"]
+
+_CHUNK = 512
+"""Requests whose keys are looked up in the store together."""
+
+
+def rekeyed(old: Plan, new: Plan, model: str, stored: Stored) -> Iterator[tuple[bytes, bytes]]:
+    """For each call of a model its key by the old recipe and by the new one.
+
+    Args:
+        old: The plan under the old recipe.
+        new: The same plan under the new one.
+        model: The model's name in the study.
+        stored: Tells what is answered under old keys: follow-ups quote it.
+    """
+    pairs = zip(old.requests(model), new.requests(model), strict=True)
+    while chunk := list(islice(pairs, _CHUNK)):
+        done = stored([call.key for before, _ in chunk for call in before.calls])
+        for before, after in chunk:
+            calls = list(zip(before.calls, after.calls, strict=True))
+            yield from ((one.key, other.key) for one, other in calls)
+            known = [(one, other) for one, other in calls if one.key in done]
+            if not known:
+                continue
+            answers = [done[one.key] for one, _ in known]
+            followed = old.following(before.part(tuple(one for one, _ in known)), answers)
+            following = new.following(after.part(tuple(other for _, other in known)), answers)
+            for one, other in zip(followed, following, strict=True):
+                yield one.calls[0].key, other.calls[0].key

@@ -1,0 +1,80 @@
+"""A study's small version: the same study file with fewer items, repeats and tokens, for a first look.
+
+The key ``small`` of a study file holds what differs, under the file's own keys. The small version is
+written beside the file as a study file of its own, ``NAME.small.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from quaver._secrets import Keys, is_key_shaped
+from quaver.design.spec.study_file import Source
+from quaver.errors import SpecError
+
+__all__ = ["write_small"]
+
+_HEAD = "# The small version of {}, made by `quaver run --small`: change that file, not this one.\n"
+
+
+def write_small(source: Source) -> Path:
+    """Write the small version of a study file beside it.
+
+    Args:
+        source: The study file.
+
+    Returns:
+        The path of the small version.
+
+    Raises:
+        SpecError: The study is not a file, or says nothing of a small version.
+    """
+    path = source.path
+    if path is None:
+        raise SpecError(
+            "only a study file has a small version",
+            where="small",
+            expected="a YAML file",
+            found="a study that was given as a mapping",
+            fix="write it to a file, and open that",
+        )
+    yaml = YAML(typ="rt")
+    yaml.width = 110
+    document = yaml.load(path.read_text(encoding="utf-8-sig"))
+    if not document.get("small"):
+        raise SpecError(
+            "this study has no small version",
+            where=path.name,
+            expected="a key `small` with what differs, under the file's own keys",
+            fix="small: {items: {sample: 20}, repeats: 2}",
+        )
+    _merge(document, document.pop("small"))
+    target = path.with_name(f"{path.stem}.small.yaml")
+    written = StringIO()
+    yaml.dump(document, written)
+    text = _HEAD.format(path.name) + written.getvalue()
+    if Keys().within(text) or is_key_shaped(text):
+        raise SpecError(
+            "the small version would hold what looks like a key",
+            where=path.name,
+            expected="no key in a study file, nor in its comments",
+            fix="take it out, and change the key if others may have seen the file",
+        )
+    part = target.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def _merge(document: Any, changes: Mapping[str, Any]) -> None:
+    """Put changes into a document: mappings into mappings; anything else in the place of what was there."""
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and isinstance(document.get(key), Mapping):
+            _merge(document[key], value)
+        else:
+            document[key] = value

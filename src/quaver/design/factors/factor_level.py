@@ -1,0 +1,128 @@
+"""Levels of a factor: how each edits the prompt, and how the levels of several factors are crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from quaver.core.records import Variant
+from quaver.errors import SpecError
+
+__all__ = ["ORIGINAL", "LevelOfFactor", "columns_of", "cross"]
+
+ORIGINAL = "original"
+"""The level that leaves the study file's own prompt as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelOfFactor:
+    """One level of a factor.
+
+    Attributes:
+        name: Its name, unique within the factor.
+        edit: What it does to the prompt; pure.
+        origin: Where it came from, for the lock file and the report.
+        columns: What else the annotations say of it, by column; each is a factor too.
+        turn: When it is applied, whatever the order of the factors: those of turn -1 first (wordings,
+            which others build on), then those of turn 0 (layouts, answers), of turn 1 (orders, moves), of
+            turn 2 (additions), and of turn 3, which draw on all else (JSON schemas).
+        covariates: Numbers, marks and texts that the annotations say of it and that are no levels: a
+            temperature, a distance.
+    """
+
+    name: str
+    edit: Callable[[Variant], Variant]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    turn: int = 0
+    covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
+
+
+def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
+    """Every combination of the factors' levels, applied to the prompt by turns, from left to right.
+
+    Args:
+        prompt: The study file's own prompt.
+        factors: Levels by factor.
+
+    Returns:
+        The variants; the id says the levels (``wording=plain,format=digits``), or ``original``
+        where nothing is varied. The levels' columns are factors too.
+
+    Raises:
+        SpecError: A factor has no level, or two of the same name; or two combinations do; or two
+            families have a column in common.
+    """
+    for factor, levels in factors.items():
+        names = [level.name for level in levels]
+        if not names:
+            raise SpecError("this factor has no level", where=f"factor {factor}", expected="one or more")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SpecError(
+                f"two levels are named {twice!r}",
+                where=f"factor {factor}",
+                expected="a name of its own for each level",
+                found=", ".join(names[:8]),
+            )
+    _check_columns(factors)
+    variants: list[Variant] = []
+    for combination in product(*factors.values()):
+        chosen = dict(zip(factors, combination, strict=True))
+        variant = prompt
+        for level in sorted(combination, key=lambda level: level.turn):
+            variant = level.edit(variant)
+        variants.append(
+            replace(
+                variant,
+                id=",".join(_named(factor, level) for factor, level in chosen.items()) or ORIGINAL,
+                factors=_factors(chosen),
+                covariates={name: value for level in combination for name, value in level.covariates.items()},
+                origin={
+                    factor or level.origin.get("family", ""): dict(level.origin)
+                    for factor, level in chosen.items()
+                },
+            )
+        )
+    ids = [variant.id for variant in variants]
+    if len(set(ids)) < len(ids):
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise SpecError(
+            "two combinations of levels have the same name",
+            found=twice,
+            fix="leave commas and equals signs out of the names of levels",
+        )
+    return variants
+
+
+def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
+    """The columns that a factor's levels fill: its own, where it has one, and theirs."""
+    own = [factor] if factor else []
+    theirs = (column for level in levels for column in (*level.columns, *level.covariates))
+    return list(dict.fromkeys([*own, *theirs]))
+
+
+def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
+    taken: dict[str, str] = {}
+    for factor, levels in factors.items():
+        for column in columns_of(factor, levels):
+            if taken.setdefault(column, factor) != factor:
+                raise SpecError(
+                    f"two ways to vary the prompt fill the column {column!r}",
+                    where=f"factor {factor or column}",
+                    found=f"{column}, of {taken[column] or 'another family'} too",
+                    fix="give one of them another name with `factor:`",
+                )
+
+
+def _named(factor: str, level: LevelOfFactor) -> str:
+    return f"{factor}={level.name}" if factor else level.name
+
+
+def _factors(chosen: Mapping[str, LevelOfFactor]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for factor, level in chosen.items():
+        found |= {factor: level.name, **level.columns} if factor else dict(level.columns)
+    return found

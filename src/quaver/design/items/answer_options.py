@@ -1,0 +1,96 @@
+"""The options that an item brings itself (multiple choice), and lists that templates write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quaver.core.records import Item, LabelSet
+from quaver.errors import ItemError
+
+__all__ = ["Listed", "options_of"]
+
+
+class Listed(Sequence[Mapping[str, str]]):
+    """What a template can go through one by one, or write as a whole.
+
+    Args:
+        parts: One mapping each.
+        text: All of them, as ``{{ … }}`` writes them.
+    """
+
+    __slots__ = ("_parts", "_text")
+
+    def __init__(self, parts: Sequence[Mapping[str, str]], text: str) -> None:
+        self._parts = tuple(parts)
+        self._text = text
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._parts[at]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __iter__(self) -> Iterator[Mapping[str, str]]:
+        return iter(self._parts)
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def options_of(item: Item, labels: LabelSet) -> list[str]:
+    """An item's own options, in the labels' order.
+
+    They stand in a column for each label, or in one column that holds a list: of texts, of objects
+    with a ``text``, or a mapping of which the values count; in CSV as JSON.
+
+    Raises:
+        ItemError: An option is missing or empty, or there are more or fewer than there are labels.
+    """
+    if len(labels.options) > 1:
+        found = [item.fields.get(column) for column in labels.options]
+    else:
+        found = _listed(item, labels.options[0])
+    texts = ["" if option is None else str(option).strip() for option in found]
+    if len(texts) != len(labels.labels):
+        raise ItemError(
+            f"item {item.id} has {len(texts)} options",
+            where=f"{_place(item)}: {labels.options[0]}",
+            expected=f"{len(labels.labels)}, one for each label",
+            found=str(texts)[:120],
+        )
+    if "" in texts:
+        columns = labels.options if len(labels.options) > 1 else labels.options * len(texts)
+        raise ItemError(
+            f"item {item.id} lacks the option of the label {labels.codes[texts.index('')]!r}",
+            where=f"{_place(item)}: {columns[texts.index('')]}",
+            expected="an option for each label",
+            found="an empty cell" if len(labels.options) > 1 else str(texts)[:120],
+        )
+    return texts
+
+
+def _listed(item: Item, column: str) -> list[Any]:
+    cell = item.fields.get(column)
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            cell = None
+    if isinstance(cell, Mapping):
+        values = list(cell.values())
+        texts = cell.get("text")
+        cell = texts if isinstance(texts, list) else values
+    if not isinstance(cell, list):
+        raise ItemError(
+            f"item {item.id} has no list of options",
+            where=f"{_place(item)}: {column}",
+            expected='a list, in CSV as JSON: ["one option", "another"]',
+            found=repr(item.fields.get(column))[:120],
+        )
+    return [option.get("text") if isinstance(option, Mapping) else option for option in cell]
+
+
+def _place(item: Item) -> str:
+    return getattr(item.fields, "where", "items")

@@ -1,0 +1,313 @@
+"""Rows from files: CSV, TSV, JSONL, Parquet and text by the line, with errors that name the line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import polars as pl
+
+from quaver.core.table_text import text_of
+from quaver.errors import ItemError, SpecError
+
+__all__ = ["FORMATS", "Row", "read_rows"]
+
+
+class Row(dict[str, Any]):
+    """A row's cells by column, and where it stands: ``items.csv:12``."""
+
+    __slots__ = ("_file", "_place")
+
+    def __init__(self, cells: Iterable[tuple[str, Any]], file: str, place: int | str) -> None:
+        super().__init__(cells)
+        self._file, self._place = file, place
+
+    @property
+    def where(self) -> str:
+        """The file, and the line or the row."""
+        return f"{self._file}:{self._place}"
+
+    def text(self, column: str | None) -> str:
+        """What stands in a column, without white space around it; empty where nothing does.
+
+        Raises:
+            ItemError: Several values stand there, or none that is a text or a number.
+        """
+        return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
+
+
+_Reader = Callable[[Path, str, str | None], list[Row]]
+
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
+_SHARED = 100_000
+"""Different cells of a CSV file that are kept once, however often they occur."""
+
+
+def read_rows(
+    path: Path,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    line: str | None = None,
+    *,
+    setting: str = "`{name}: {value}` under items",
+) -> list[Row]:
+    """Read a file of items, or of what else is a table.
+
+    Args:
+        path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
+            codes such as ``007`` survive.
+        encoding: Of a text file.
+        separator: Between the cells of CSV and TSV; a comma or a tab by default.
+        line: What a line of a text file (.txt) holds: columns in braces and what stands between them, as
+            in ``{label}:{fine} {text}``. A column goes on to the next place of what follows it, the last
+            to the line's end. By default the line is the column ``text``. Empty lines are passed over.
+        setting: How the user says what the file is like, for errors.
+
+    Returns:
+        One mapping a row; rows of empty cells, as spreadsheets leave them, are passed over.
+
+    Raises:
+        ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
+        SpecError: ``line`` is for another kind of file, or does not tell its columns apart.
+    """
+    if line is not None and path.suffix.lower() != ".txt":
+        raise SpecError(
+            "only a .txt file is read by the line",
+            where="line",
+            expected="a source that ends in .txt",
+            found=path.name,
+            fix="leave `line` out",
+        )
+    reader = FORMATS.get(path.suffix.lower())
+    if reader is None:
+        raise ItemError(
+            f"files that end in {path.suffix!r} are not read",
+            where=str(path),
+            expected=f"one of {', '.join(FORMATS)}",
+            fix="save the table as CSV in UTF-8",
+        )
+    try:
+        return reader(path, encoding, separator if line is None else line)
+    except _SingleCell as error:
+        raise ItemError(
+            "the header is a single cell",
+            where=f"{path.name}:1",
+            found=error.header[:120],
+            fix="name what stands between the cells: "
+            + setting.format(name="separator", value=error.separator),
+        ) from None
+    except FileNotFoundError:
+        raise ItemError(
+            "there is no such file of items",
+            where=str(path),
+            expected="a file",
+            found="nothing",
+            fix="paths are relative to the study file",
+        ) from None
+    except UnicodeError as error:
+        raise ItemError(
+            f"the file is not {encoding}",
+            where=_undecodable(path, encoding),
+            expected=f"text in {encoding}",
+            found=_culprit(error),
+            fix=f"name its encoding, for example {setting.format(name='encoding', value=_likely(path))}",
+        ) from None
+    except LookupError:
+        raise ItemError(
+            f"there is no encoding {encoding!r}",
+            where="items.encoding",
+            expected="an encoding that Python knows: utf-8, cp1252, utf-16",
+            found=encoding,
+        ) from None
+    except OSError as error:
+        raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None
+
+
+def _undecodable(path: Path, encoding: str) -> str:
+    """The file and the first line that is not in this encoding, where lines can be told."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode(encoding)
+            except UnicodeError:
+                wide = "16" in encoding or "32" in encoding  # there a line's end is more than one byte
+                return path.name if wide else f"{path.name}:{number}"
+    return path.name
+
+
+def _likely(path: Path) -> str:
+    """The encoding that spreadsheets write beside UTF-8: told by its first bytes, or the Western one."""
+    with path.open("rb") as file:
+        return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+
+
+def _culprit(error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.object[error.start]:#04x}"
+    return str(error)
+
+
+def _bom_aware(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def _delimited(usual: str) -> _Reader:
+    def read(path: Path, encoding: str, separator: str | None) -> list[Row]:
+        with path.open(encoding=_bom_aware(encoding), newline="") as file:
+            return list(_records(csv.reader(file, delimiter=separator or usual, strict=True), path))
+
+    return read
+
+
+class _SingleCell(Exception):
+    """The header has no separator in it, but another sign that is one elsewhere."""
+
+    def __init__(self, header: str, separator: str) -> None:
+        self.header, self.separator = header, separator
+
+
+def _records(reader: Any, path: Path) -> Iterator[Row]:
+    name, shared = path.name, dict[str, str]()
+    try:
+        header = next(reader, None)
+        if header is None:
+            return
+        if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
+            raise _SingleCell(header[0], json.dumps(other))
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise ItemError(
+                f"two columns are named {twice!r}",
+                where=f"{path.name}:1",
+                expected="a name of its own for each column",
+                fix="rename one of them in the file",
+            )
+        for cells in reader:
+            if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
+                continue
+            if len(cells) != len(header):
+                raise ItemError(
+                    "a row is of another length than the header",
+                    where=f"{path.name}:{reader.line_num}",
+                    expected=f"{len(header)} cells",
+                    found=f"{len(cells)} cells",
+                    fix="quote texts that hold the separator or a line break",
+                )
+            if len(shared) < _SHARED:
+                cells = [shared.setdefault(cell, cell) for cell in cells]
+            else:
+                cells = [shared.get(cell, cell) for cell in cells]
+            yield Row(zip(header, cells, strict=True), name, reader.line_num)
+    except csv.Error as error:
+        raise ItemError(
+            f"damaged row: {error}",
+            where=f"{path.name}:{reader.line_num}",
+            fix="close every quotation mark, and double those inside a quoted text",
+        ) from None
+
+
+def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
+    rows = []
+    with path.open(encoding=_bom_aware(encoding)) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{path.name}:{number}"
+            try:
+                row = json.loads(line, object_pairs_hook=_object)
+            except (ValueError, RecursionError) as error:
+                raise ItemError("this line is not JSON", where=where, found=str(error)) from None
+            if not isinstance(row, dict):
+                raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
+            rows.append(Row(row.items(), path.name, number))
+    columns = dict.fromkeys(name for row in rows for name in row)
+    for row in rows:  # an object may leave columns out
+        row.update(dict.fromkeys(columns.keys() - row.keys()))
+    return rows
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"two values of {next(name for name in names if names.count(name) > 1)!r}")
+    return found
+
+
+def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
+    try:
+        rows = pl.read_parquet(path).iter_rows(named=True)
+        return [Row(row.items(), path.name, f" row {number}") for number, row in enumerate(rows, start=1)]
+    except OSError:
+        raise
+    # A damaged file ends in any of polars' errors, in a panic of the engine, or in a date of no calendar.
+    except (Exception, pl.exceptions.PanicException) as error:
+        found = " ".join(str(error).split())[:200]
+        raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
+
+
+def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
+    first, columns = _columns_of_line(line or "{text}")
+    rows = []
+    with path.open(encoding=_bom_aware(encoding)) as file:
+        for number, written in enumerate(file, start=1):
+            rest, cells = written.rstrip("\r\n"), []
+            if not rest.strip():
+                continue
+            fits, rest = rest.startswith(first), rest.removeprefix(first)
+            for column, ends in columns:
+                cell, found, rest = rest.partition(ends) if ends else (rest, "", "")
+                cells.append((column, cell))
+                fits = fits and found == ends
+            if not fits or rest:
+                raise ItemError(
+                    "this line is of another kind",
+                    where=f"{path.name}:{number}",
+                    expected=line,
+                    found=written.strip()[:120],
+                    fix="say what a line holds, under items: line: …",
+                )
+            rows.append(Row(cells, path.name, number))
+    return rows
+
+
+def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
+    """What a line begins with; then each column with what ends it, nothing for the line's end."""
+    names: list[str] = []
+    between = [""]
+    sound = True
+    try:
+        for text, name, form, how in Formatter().parse(line):
+            between[-1] += text
+            if name is not None:
+                sound = sound and bool(name) and not form and not how
+                names.append(name)
+                between.append("")
+    except ValueError:
+        sound = False
+    if not sound or not names or len(set(names)) < len(names) or not all(between[1:-1]):
+        raise SpecError(
+            "this does not say what a line holds",
+            where="items.line",
+            expected="columns in braces, each of another name, with something between them: {label}: {text}",
+            found=line,
+        )
+    return between[0], list(zip(names, between[1:], strict=True))
+
+
+FORMATS: dict[str, _Reader] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".tab": _delimited("\t"),
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".parquet": _parquet,
+    ".txt": _text,
+}
+"""File ending -> reader."""

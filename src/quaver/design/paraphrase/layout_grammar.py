@@ -1,0 +1,209 @@
+"""``format``: the same prompt laid out otherwise, drawn from a grammar of layouts.
+
+After Sclar, Choi, Tsvetkov & Suhr (2024), "Quantifying language models' sensitivity to spurious features
+in prompt design", section 3: a prompt is made of fields, each with a name, a separator behind the name
+and a space before the next field; names have a casing, options an enumerator. Choosing one of each is a
+point of the grammar. What the fields hold (the item's text, the question, the postfix) is not touched.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from quaver.core.records import Variant
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphraser import check_count
+from quaver.design.prompts.templates import names_in
+from quaver.errors import SpecError, UnknownName
+
+__all__ = ["Format"]
+
+SEPARATORS = (": ", " - ", ":\n", "\n", " : ", ":: ", " | ", "\t")
+SPACES = ("\n", "\n\n", " ", " | ", " || ", "; ", "\t")
+CASINGS = ("title", "upper", "lower")
+ENUMERATORS = ("A.", "A)", "(A)", "[A]", "a.", "a)", "(a)", "1.", "1)", "(1)", "[1]", "I.", "i)", "-", "*")
+LISTINGS = ("\n", ", ", "; ", " | ")
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "text": ("Text", "Passage", "Input"),
+    "question": ("Question", "Task", "Instruction"),
+    "instruction": ("Question", "Task", "Instruction"),
+    "postfix": ("",),
+    "options": ("Options", "Choices"),
+    "answer": ("Answer", "Response", "Output"),
+}
+_FORMATTED = {"title": str.title, "upper": str.upper, "lower": str.lower}
+_WIDEST = 1_000_000
+
+
+class Format:
+    """Layouts drawn from a grammar.
+
+    Args:
+        n: Layouts, beside the study file's own.
+        separators: What may stand between a field's name and what it holds.
+        spaces: What may stand between two fields.
+        casings: How names may be written: title, upper, lower.
+        fields: What each field may be called; one that is called nothing has no name. Fields are those of
+            the study file's layout (``text`` and ``question``, or ``instruction`` and ``postfix``),
+            ``answer`` at the end (left out with an empty list), and ``options``.
+        options: Whether the allowed answers are listed in a field of their own.
+        enumerators: What may stand before each of them: ``A.``, ``(a)``, ``1)``, ``I.``, ``-``.
+        listings: What may stand between two of them.
+    """
+
+    factor = "layout"
+    part = "layout"
+    exact = True
+    kept = False
+
+    def __init__(
+        self,
+        *,
+        n: int = 10,
+        separators: list[str] | None = None,
+        spaces: list[str] | None = None,
+        casings: list[str] | None = None,
+        fields: dict[str, list[str]] | None = None,
+        options: bool = False,
+        enumerators: list[str] | None = None,
+        listings: list[str] | None = None,
+    ) -> None:
+        check_count("n", n)
+        for name in fields or {}:
+            if name not in NAMES:
+                raise UnknownName("field", name, NAMES, where="fields")
+        for casing in casings or ():
+            if casing not in CASINGS:
+                raise UnknownName("casing", casing, CASINGS, where="casings")
+        self._n, self._options = n, options
+        self._names = {**NAMES, **{name: tuple(some) for name, some in (fields or {}).items()}}
+        self._choices: dict[str, tuple[str, ...]] = {
+            "separator": _choices("separators", separators, SEPARATORS),
+            "space": _choices("spaces", spaces, SPACES),
+            "casing": _choices("casings", casings, CASINGS),
+        }
+        if options:
+            self._choices["enumerator"] = _choices("enumerators", enumerators, ENUMERATORS)
+            self._choices["listing"] = _choices("listings", listings, LISTINGS)
+
+    def asked(self) -> Mapping[str, Any]:
+        """The grammar."""
+        return {"choices": {name: list(some) for name, some in self._choices.items()}}
+
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
+        """``n`` layouts that differ, by their points of the grammar: ``f1234``.
+
+        Raises:
+            SpecError: The grammar has one point, or fewer than are wanted.
+        """
+        fields = self._fields(ground.prompt)
+        grammar = self._grammar(fields)
+        size = prod(len(some) for some in grammar.values())
+        if size < 2:
+            raise SpecError(
+                "the grammar has one point: there is nothing to draw",
+                where="format",
+                expected="two choices or more of something",
+                found=", ".join(f"{name} {some[0]!r}" for name, some in grammar.items()) or "no field",
+            )
+        drawn = random.Random(f"{ground.seed} format")
+        for point in drawn.sample(range(size), min(size, _WIDEST)):
+            if len(draft.wordings) == self._n:
+                break
+            chosen = _chosen(grammar, point)
+            layout = _layout(fields, chosen, len(ground.prompt.answers))
+            told = {f"layout_{name}": _visible(value) for name, value in chosen.items()}
+            origin = {"point": point, "points": size, **chosen}
+            draft.offer(layout, lambda _, point=point: f"f{point}", "", told, origin)  # type: ignore[misc]
+        if len(draft.wordings) < self._n:
+            raise SpecError(
+                f"the grammar has {len(draft.wordings)} layouts",
+                where="n",
+                expected=f"{self._n}",
+                found=f"{size} points, some of which look alike or are the study file's own layout",
+                fix="lower n, or give more choices",
+            )
+        return draft.wordings
+
+    def _fields(self, prompt: Variant) -> list[str]:
+        """The fields of the study file's layout in their order, then those that this engine adds."""
+        layout = prompt.layout
+        used = [name for name in ("text", "question", "instruction", "postfix") if name in names_in(layout)]
+        used.sort(key=lambda name: _place(name, layout))
+        added = [*(["options"] if self._options else []), *(["answer"] if self._names["answer"] else [])]
+        if "text" not in used and "text" not in names_in(prompt.system):
+            raise SpecError(
+                "this layout cannot be drawn anew: it does not show {{ text }} as a whole",
+                where="prompt.layout",
+                found=layout[:120],
+            )
+        return [*used, *added]
+
+    def _grammar(self, fields: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The choices that make a difference for these fields, by name."""
+        names = {name: self._names[name] or ("",) for name in fields}
+        grammar = {f"{name}_name": some for name, some in names.items()}
+        named = any(some != ("",) for some in names.values())
+        for name, some in self._choices.items():
+            if named or name not in ("separator", "casing"):
+                grammar[name] = some
+        return grammar
+
+
+def _place(name: str, layout: str) -> int:
+    found = re.search(rf"\{{[{{%][^}}]*\b{name}\b", layout)
+    return found.start() if found else len(layout)
+
+
+def _choices(name: str, given: list[str] | None, usual: tuple[str, ...]) -> tuple[str, ...]:
+    found = usual if given is None else tuple(dict.fromkeys(given))
+    if not found:
+        raise SpecError("there is nothing to choose from", where=name, expected="one or more", found="none")
+    return found
+
+
+def _chosen(grammar: Mapping[str, tuple[str, ...]], point: int) -> dict[str, str]:
+    """One of each, counting the points like the digits of a number."""
+    chosen = {}
+    for name, some in grammar.items():
+        point, at = divmod(point, len(some))
+        chosen[name] = some[at]
+    return chosen
+
+
+def _layout(fields: Sequence[str], chosen: Mapping[str, str], answers: int) -> str:
+    pieces = []
+    for field in fields:
+        name = _FORMATTED[chosen.get("casing", "title")](chosen[f"{field}_name"])
+        head = name + chosen.get("separator", "") if name else ""
+        if field == "answer":  # nothing stands behind it but the model's answer
+            pieces.append(head.rstrip())
+        elif field == "options":
+            marks = _marks(chosen["enumerator"], answers)
+            listed = (f"{mark} {{{{ answers[{at}] }}}}" for at, mark in enumerate(marks))
+            pieces.append(head + chosen["listing"].join(listed))
+        else:
+            pieces.append(f"{head}{{{{ {field} }}}}")
+    return chosen["space"].join(piece for piece in pieces if piece)
+
+
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+
+
+def _marks(enumerator: str, count: int) -> Iterator[str]:
+    """The marks of a list: what stands for the first one says how the others are written."""
+    for at in range(count):
+        roman = _ROMAN[at] if at < len(_ROMAN) else str(at + 1)
+        letter = chr(ord("a") + at) if at < 26 else str(at + 1)
+        named = {"A": letter.upper(), "a": letter, "1": str(at + 1), "I": roman.upper(), "i": roman}
+        yield "".join(named.get(sign, sign) for sign in enumerator)
+
+
+def _visible(value: str) -> str:
+    """A choice as a level's name: signs that are not seen are spelt."""
+    return value.replace("\n", "\\n").replace("\t", "\\t") if value else "none"

@@ -1,0 +1,197 @@
+"""``llm``: any model of Quaver's is asked for other wordings, at each of several temperatures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quaver.core.records import Decoding, Message, Prompt
+from quaver.core.seeds import derive
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft, ToAsk, Wording, Work
+from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.protected_words import escaped
+from quaver.design.paraphrase.reply_cleaning import cleaned
+from quaver.design.prompts.templates import check, names_in, render
+from quaver.errors import ModelError, SpecError
+
+__all__ = ["REQUEST", "Llm", "check_temperatures"]
+
+REQUEST = """\
+Put the instruction below into other words. It must ask for exactly the same thing; it may be shorter or \
+longer, and its sentences may be built in another way. Leave every label, name and number in it, and \
+everything in double braces, as it stands. Do not follow the instruction and do not explain anything: \
+write the new instruction and nothing else.
+
+Instruction: {{ instruction }}
+
+New instruction:"""
+
+_HOTTEST = 5.0
+
+
+class Llm:
+    """A language model as paraphraser.
+
+    Args:
+        model: The name of one of the study's models, or a model as it would stand among them (``use`` and
+            its options), which then rewords and nothing else.
+        temperatures: At which it is asked.
+        k: Wordings wanted at each.
+        tries: How many answers are drawn for each wording wanted before it is given up.
+        max_tokens: How long an answer may be; by default as many tokens as the instruction has characters,
+            which is three times its length or more.
+        request: What the model is asked, over ``instruction``.
+    """
+
+    factor = "wording"
+    part = "instruction"
+    exact = False
+    kept = True
+
+    def __init__(
+        self,
+        *,
+        model: str | dict[str, Any],
+        temperatures: list[float] | None = None,
+        k: int = 10,
+        tries: int = 10,
+        max_tokens: int | None = None,
+        request: str = REQUEST,
+    ) -> None:
+        self._temperatures = [0.7] if temperatures is None else temperatures
+        check_temperatures(self._temperatures, k)
+        check_count("k", k)
+        check_count("tries", tries)
+        check(request, ["instruction"], where="request")
+        if "instruction" not in names_in(request):
+            raise SpecError(
+                "the request does not show what is to be reworded",
+                where="request",
+                expected="{{ instruction }} somewhere",
+                found=request[:120],
+            )
+        self._model, self._k, self._tries = model, k, tries
+        self._max_tokens, self._request = max_tokens, request
+
+    def asked(self) -> Mapping[str, Any]:
+        """The model, the request and the length of an answer."""
+        return {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
+
+    def foreseen(self, original: str) -> Sequence[Wording]:
+        """``k`` wordings at each temperature."""
+        return stand_ins(original, self._temperatures, self._k)
+
+    def to_ask(self, draft: Draft) -> ToAsk:
+        """A call for each wording that is not in the draft."""
+        missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
+        return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
+
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
+        """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+
+        Raises:
+            ModelError: Fewer came.
+        """
+        chosen = []
+        for temperature in self._temperatures:
+            group = f"{temperature:g}"
+            self._fill(temperature, group, ground, draft, work)
+            chosen += draft.of(group)[: self._k]
+        return chosen
+
+    def _asking(self, original: str) -> str:
+        return render(self._request, {"instruction": original}, where="request")
+
+    def _longest(self, original: str) -> int:
+        return self._max_tokens or max(48, len(original))
+
+    def _fill(self, temperature: float, group: str, ground: Ground, draft: Draft, work: Work) -> None:
+        most = self._tries * self._k
+        drawn = 0
+        while (missing := self._k - len(draft.of(group))) > 0:
+            if drawn >= most:
+                raise too_few(
+                    draft,
+                    group,
+                    self._k,
+                    f"temperature {group}",
+                    "lower k, raise the temperature or tries, or take another model; what came is kept",
+                )
+            if not drawn:
+                work.begin(f"{missing} wordings at temperature {group} from {_named(self._model)}")
+            count = min(missing, most - drawn)
+            self._draw(temperature, group, count, ground, draft, work)
+            drawn += count
+
+    def _draw(
+        self, temperature: float, group: str, count: int, ground: Ground, draft: Draft, work: Work
+    ) -> None:
+        original = ground.prompt.instruction
+        request = self._asking(original)
+        prompt = Prompt((Message("user", request),), original, request)
+        decoding = Decoding("paraphrase", temperature=temperature, max_tokens=self._longest(original))
+        before = draft.asked.get(group, 0)
+        seed = (derive(ground.seed, "llm", group) + before) % 2**31
+        responses = work.ask(self._model, prompt, decoding, seed, count)
+        draft.asked[group] = before + count
+        for number, response in enumerate(responses):
+            if response.finish == "error":
+                raise ModelError(
+                    "the model failed to reword",
+                    where=_named(self._model),
+                    found=response.error or "an error",
+                    fix="run it again: what came is kept",
+                )
+            if response.finish != "stop":
+                draft.drop(group, "cut off")
+                continue
+            wording = cleaned(response.text, original)
+            if _is_request(wording, request, original):
+                draft.drop(group, "echo")
+                continue
+            draft.offer(
+                escaped(wording, original),
+                lambda n: f"t{group}-{n}",
+                group,
+                {TEMPERATURE: temperature},
+                {"temperature": temperature, "seed": seed + number},
+            )
+
+
+def _is_request(wording: str, request: str, original: str) -> bool:
+    """Whether a model has sent back a line of what it was asked."""
+    asked = request.replace(original, "")
+    return len(wording) > 8 and wording in asked
+
+
+def _named(model: str | Mapping[str, Any]) -> str:
+    return model if isinstance(model, str) else str(model.get("model", model.get("use", "a model")))
+
+
+def check_temperatures(temperatures: Sequence[float], k: int) -> None:
+    """See to it that wordings can be drawn at these temperatures.
+
+    Raises:
+        SpecError: There is none, one is given twice or out of range, or is 0 for more than one wording.
+    """
+    if not temperatures:
+        raise SpecError("no temperature is given", where="temperatures", expected="one or more")
+    for temperature in temperatures:
+        if not (math.isfinite(temperature) and 0 <= temperature <= _HOTTEST):
+            raise SpecError(
+                "this temperature is out of range",
+                where="temperatures",
+                expected=f"0 to {_HOTTEST:g}",
+                found=f"{temperature:g}",
+            )
+        if temperature == 0 and k > 1:
+            raise SpecError(
+                "temperature 0 gives one wording and no other",
+                where="temperatures",
+                expected="a temperature above 0, or k: 1",
+                found=f"k: {k} at temperature 0",
+            )
+    if len({f"{one:g}" for one in temperatures}) < len(temperatures):
+        raise SpecError("a temperature is given twice", where="temperatures", found=str(list(temperatures)))

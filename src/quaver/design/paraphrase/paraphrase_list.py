@@ -1,0 +1,131 @@
+"""``file``: wordings that a person wrote, in a file beside the study's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quaver.design.factors.factor_level import ORIGINAL
+from quaver.design.items.table_files import FORMATS, Row, read_rows
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphraser import TEMPERATURE
+from quaver.errors import SpecError, UnknownName
+
+__all__ = ["File"]
+
+_PLAIN = (".txt", ".md")
+
+
+class File:
+    """Wordings from a file.
+
+    Args:
+        path: A CSV, TSV, JSONL or Parquet file with a row a wording, or a text file (``.txt``) with a line
+            a wording; beside the study file, or absolute.
+        column: The column of the wordings.
+        name: The column of their names; ``w1``, ``w2``, … where the file has none.
+        temperature: The column of the temperature at which each was made, where the file has one.
+        encoding: Of the file.
+    """
+
+    factor = "wording"
+    part = "instruction"
+    exact = True
+    kept = False
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        column: str = "wording",
+        name: str = "name",
+        temperature: str = "temperature",
+        encoding: str = "utf-8",
+    ) -> None:
+        self._path, self._column, self._name = path, column, name
+        self._temperature, self._encoding = temperature, encoding
+
+    def asked(self) -> Mapping[str, Any]:
+        """The file."""
+        return {"path": self._path}
+
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
+        """The file's wordings in their order; one that is the original again is left out.
+
+        Raises:
+            SpecError: The file is missing or empty, or a wording is, or occurs twice.
+            UnknownName: It has no such column.
+        """
+        path = ground.home / self._path
+        if not path.is_file():
+            raise SpecError(
+                "there is no such file of wordings",
+                where=str(path),
+                fix="paths are relative to the study file",
+            )
+        rows = self._lines(path) if path.suffix.lower() in _PLAIN else self._rows(path)
+        for number, row in enumerate(rows, start=1):
+            text = str(row[self._column] or "").strip()
+            if text == draft.original.strip():
+                continue
+            name = str(row.get(self._name) or f"w{number}")
+            if not draft.offer(text, lambda _, name=name: name, "", self._told(row), {"path": self._path}):  # type: ignore[misc]
+                raise SpecError(
+                    "a wording is empty, or occurs twice",
+                    where=f"{row.where}: {self._column}",
+                    expected="a wording of its own in every row",
+                    found=text[:120] or "nothing",
+                )
+            if name == ORIGINAL:
+                raise SpecError(
+                    f"a wording is named {ORIGINAL!r}, as the study file's own is",
+                    where=f"{row.where}: {self._name}",
+                    fix="give it another name",
+                )
+        if not draft.wordings:
+            raise SpecError(
+                "the file holds no other wording than the original",
+                where=str(path),
+                expected=f"wordings in {self._column!r}",
+                found=f"{len(rows):,} rows",
+            )
+        return draft.wordings
+
+    def _lines(self, path: Path) -> list[Row]:
+        try:
+            lines = path.read_text(encoding=self._encoding).removeprefix("\ufeff").splitlines()
+        except (UnicodeError, LookupError) as error:
+            raise SpecError(
+                f"the file of wordings is not {self._encoding}", where=str(path), found=str(error)[:120]
+            ) from None
+        return [
+            Row([(self._column, line)], path.name, number)
+            for number, line in enumerate(lines, start=1)
+            if line.strip()
+        ]
+
+    def _rows(self, path: Path) -> list[Row]:
+        if path.suffix.lower() not in FORMATS:
+            raise SpecError(
+                f"files that end in {path.suffix!r} are not read",
+                where=str(path),
+                expected=f"one of {', '.join([*FORMATS, *_PLAIN])}",
+            )
+        rows = read_rows(path, self._encoding)
+        for row in rows:
+            if self._column not in row:
+                raise UnknownName("column", self._column, row, where=row.where, fix="name it: column: …")
+        return rows
+
+    def _told(self, row: Row) -> dict[str, float]:
+        value = row.get(self._temperature)
+        if value is None or value == "":
+            return {}
+        try:
+            return {TEMPERATURE: float(value)}
+        except ValueError:
+            raise SpecError(
+                "this temperature is no number", where=f"{row.where}: {self._temperature}", found=str(value)
+            ) from None

@@ -1,0 +1,103 @@
+"""What no rewording may lose: placeholders, the labels' names, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from quaver.core.records import LabelSet
+from quaver.design.prompts.templates import literal
+
+__all__ = ["escaped", "label_names", "lost", "named", "placeholders", "protected", "segments"]
+
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
+
+
+def placeholders(template: str) -> list[str]:
+    """The parts of a template that are filled in, as they are written.
+
+    >>> placeholders("Is {{ item.name }} kind?")
+    ['{{ item.name }}']
+    """
+    return _PLACEHOLDER.findall(template)
+
+
+def label_names(labels: LabelSet, answers: Mapping[str, str]) -> list[str]:
+    """Everything that a label is called, the longest first."""
+    names = {name for label in labels.labels for name in (label.code, label.name, *label.synonyms)}
+    return sorted((names | set(answers.values())) - {""}, key=lambda name: (-len(name), name))
+
+
+def _names_pattern(names: list[str]) -> re.Pattern[str] | None:
+    if not names:
+        return None
+    # A name of a letter or two is a name in its own case only: a and A, no and NO.
+    written = [re.escape(name) if len(name) <= 2 else f"(?i:{re.escape(name)})" for name in names]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)")
+
+
+def protected(names: list[str]) -> re.Pattern[str]:
+    """A pattern of everything that an edit leaves alone, where labels are called so."""
+    parts = [_PLACEHOLDER.pattern, _NUMBER.pattern]
+    if named := _names_pattern(names):
+        parts.append(named.pattern)
+    return re.compile("|".join(f"(?:{part})" for part in parts), re.DOTALL)
+
+
+def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where a text may be changed: start and end of what lies between the protected parts."""
+    at = 0
+    for found in pattern.finditer(text):
+        if found.start() > at:
+            yield at, found.start()
+        at = found.end()
+    if at < len(text):
+        yield at, len(text)
+
+
+def lost(original: str, wording: str, names: list[str]) -> dict[str, list[str]]:
+    """What the original has and a wording has no more, by kind.
+
+    >>> lost("Is {{ x }} 1 or 2, good or bad?", "Is it 1, Good or evil?", ["good", "bad"])
+    {'placeholders': ['{{ x }}'], 'labels': ['bad'], 'numbers': ['2']}
+    """
+    found = {
+        "placeholders": [one for one in _placed(original) if one not in _placed(wording)],
+        "labels": [one for one in named(original, names) if one not in named(wording, names)],
+        "numbers": [one for one in _numbers(original) if one not in _numbers(wording)],
+    }
+    return {kind: some for kind, some in found.items() if some}
+
+
+def _placed(text: str) -> list[str]:
+    return list(dict.fromkeys(re.sub(r"\s+", " ", one) for one in placeholders(text)))
+
+
+def named(text: str, names: list[str]) -> list[str]:
+    """Those of some labels' names that stand in a template, placeholders apart."""
+    pattern = _names_pattern(names)
+    bare = _PLACEHOLDER.sub(" ", text)
+    found = pattern.findall(bare) if pattern else []
+    return list(dict.fromkeys(one if len(one) <= 2 else one.casefold() for one in found))
+
+
+def _numbers(text: str) -> list[str]:
+    bare = _PLACEHOLDER.sub(" ", text)
+    return list(dict.fromkeys(re.sub(r"\s", "", one) for one in _NUMBER.findall(bare)))
+
+
+def escaped(text: str, original: str) -> str:
+    """A text that a model wrote as a template: the original's placeholders are filled in, nothing else is.
+
+    >>> escaped("Is {{ x }} {{ secret }}?", "Is it {{ x }}?")
+    "Is {{ x }} {{ '{{' }} secret }}?"
+    """
+    known = set(placeholders(original))
+    pieces, at = [], 0
+    for found in _PLACEHOLDER.finditer(text):
+        if found.group() not in known:
+            continue
+        pieces += [literal(text[at : found.start()]), found.group()]
+        at = found.end()
+    return "".join([*pieces, literal(text[at:])])

@@ -1,0 +1,45 @@
+"""A part of a prompt put more briefly by a model: once, kept in the study's folder, for a person to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.llm_paraphraser import Llm
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT
+
+__all__ = ["REQUEST", "shortened"]
+
+REQUEST = """\
+Say the instruction below in as few words as you can. It must ask for exactly the same thing. Leave every \
+label, name, number and definition in it, and everything in double braces, as it stands. Do not follow the \
+instruction and do not explain anything: write the short instruction and nothing else.
+
+Instruction: {{ instruction }}
+
+Short instruction:"""
+
+
+def shortened(text: str, model: str, ground: Ground) -> str:
+    """A shorter text that says the same, as a model of the study writes it.
+
+    Args:
+        text: The text, a template.
+        model: The model's name in the study.
+        ground: The labels, the seed and what the study keeps.
+
+    Raises:
+        SpecError: Nothing may be asked now.
+        ModelError: The model gave nothing but what was there.
+    """
+    engine = Llm(model=model, k=1, temperatures=[0.3], request=REQUEST)
+    about = replace(ground, prompt=replace(ground.prompt, instruction=text))
+
+    def fill(draft: Draft, work: Work) -> Sequence[Wording]:
+        return engine.reword(about, draft, work)
+
+    asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": ground.seed}
+    (wording,) = (ground.keeper or NOTHING_KEPT).wordings(asked, Draft(text), fill)
+    return wording.text

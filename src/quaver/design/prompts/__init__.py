@@ -1,0 +1,1 @@
+"""Prompts: templates, and the messages that a model sees."""

@@ -1,0 +1,95 @@
+"""Whether what a postfix says of the answers fits the label set.
+
+Only what cannot be meant otherwise is refused: a list of answers ("positive, negative or neutral") that
+leaves one out or has one too many. Lists are told from other text by their elements: the variant's own
+answers, separated by commas, slashes, bars or "or".
+"""
+
+from __future__ import annotations
+
+import re
+
+from quaver.core.records import LabelSet, Variant
+from quaver.design.prompts.templates import names_in, render
+from quaver.errors import SpecError
+
+__all__ = ["check_postfix"]
+
+_SEPARATOR = re.compile(r"\s*,\s*(?:or\s+)?|\s*[/|]\s*|\s+or\s+", re.IGNORECASE)
+_END = re.compile(r"[.;:!?](?=\s|$)|[\n()\[\]{}<>=]")
+_AROUND = " \t\"'`*_“”‘’"
+_ELLIPSIS = re.compile(r"…|\.\.\.")
+
+
+def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
+    """Find a postfix that contradicts the variant's answers.
+
+    A list is a stretch without a full stop, colon, bracket or line break in which at least two elements
+    are answers; or one is, and what an "or", a slash or a bar joins to it is none.
+
+    Args:
+        variant: The variant; its templates have been checked.
+        labels: The task's label set, whose other names may stand in the list too.
+        where: Where the postfix stands, for the error.
+
+    Raises:
+        SpecError: It lists answers and leaves one out, or lists one that no label has.
+    """
+    if names_in(variant.postfix) - {"answers", "labels"} or "{%" in variant.postfix:
+        return  # every item has another
+    answers = {answer.strip().casefold(): answer for answer in variant.answers.values()}
+    text = _written(variant, labels)
+    known = answers.keys() | {
+        name.casefold() for label in labels.labels for name in (label.code, label.name, *label.synonyms)
+    }
+    longest = max(len(answer.split()) for answer in answers)
+    for stretch in _END.split(_ELLIPSIS.sub("…", text)):
+        if "…" in stretch:  # "1, 2, …, 5"
+            continue
+        elements, joins = _elements(stretch)
+        named = [at for at, element in enumerate(elements) if element in answers]
+        if 0 not in named and any(elements[0].endswith(f" {form}") for form in answers):
+            named.insert(0, 0)  # "answer positive", before "or negative"
+        if not named:
+            continue
+        for at in range(named[0] + 1, len(elements)):
+            element = elements[at]
+            is_listed = at < named[-1] or (at == named[-1] + 1 and joins[at - 1] != ",")
+            if is_listed and element and element not in known and len(element.split()) <= longest:
+                _refuse(f"the postfix lists an answer that no label has: {element!r}", variant, where)
+        left_out = [answer for form, answer in answers.items() if not _is_named(text, answer)]
+        if len(named) > 1 and left_out:
+            _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
+
+
+def _elements(stretch: str) -> tuple[list[str], list[str]]:
+    """What stands between the separators, and the separators."""
+    joins = ["," if found.group().strip() == "," else "or" for found in _SEPARATOR.finditer(stretch)]
+    elements = [part.strip(_AROUND).casefold() for part in _SEPARATOR.split(stretch)]
+    return elements, joins
+
+
+def _is_named(text: str, answer: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _written(variant: Variant, labels: LabelSet) -> str:
+    shown = [(label, variant.answers[label.code]) for label in labels.labels]
+    values = {
+        "answers": list(variant.answers.values()),
+        "labels": [
+            {"code": label.code, "name": label.name, "definition": label.definition, "answer": answer}
+            for label, answer in shown
+        ],
+    }
+    return render(variant.postfix, values, where="postfix")
+
+
+def _refuse(problem: str, variant: Variant, where: str) -> None:
+    raise SpecError(
+        problem,
+        where=where,
+        expected=f"all of {', '.join(variant.answers.values())}, and no other",
+        found=variant.postfix[:120],
+        fix="write {{ answers | join(', ') }} in the place of the list",
+    )

@@ -1,0 +1,192 @@
+"""From a variant and an item to the messages that a model sees."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
+from quaver.design.items.answer_options import Listed, options_of
+from quaver.design.prompts.templates import names_in, render
+from quaver.errors import ItemError
+
+__all__ = ["PROMPT_NAMES", "PromptWriter", "item_text", "messages_of"]
+
+PROMPT_NAMES = ("labels", "answers", "item", "options")
+"""What an instruction or postfix template may draw on: ``labels`` (each with ``code``, ``name``,
+``definition`` and ``answer``) and ``answers``, both in the order in which the variant shows the labels;
+the ``item``'s columns; and the item's own ``options`` in the same order, each with ``code``, ``answer``
+and ``text`` (written as a whole they are a line each, ``A) text``). The system message has
+``instruction``, ``postfix``, ``question`` (instruction and postfix) and ``text`` too, the layout these and
+``examples``, each with ``text``, ``answer`` and ``label`` (written as a whole they are paragraphs)."""
+
+_PER_ITEM = frozenset(["item", "text", "options"])
+_PARTS = ("instruction", "postfix", "question", "system")
+
+
+class PromptWriter:
+    """Writes one variant's prompt for any item.
+
+    A variant's examples are turns of the conversation, the layout filled with each example and answered
+    with its gold label; where the layout has ``examples``, they are there instead.
+
+    Args:
+        variant: The variant; its templates have been checked.
+        labels: The task's label set.
+    """
+
+    def __init__(self, variant: Variant, labels: LabelSet) -> None:
+        self._variant = variant
+        self._labels = labels
+        shown = [(labels.codes.index(code), answer) for code, answer in variant.answers.items()]
+        self._shown = tuple(shown)
+        self._fixed: dict[str, Any] = {
+            "labels": [
+                {
+                    "code": labels.labels[at].code,
+                    "name": labels.labels[at].name,
+                    "definition": variant.definitions.get(labels.codes[at], labels.labels[at].definition),
+                    "answer": answer,
+                }
+                for at, answer in shown
+            ],
+            "answers": [answer for _, answer in shown],
+        }
+        moving = set(_PER_ITEM)
+        self._moving: list[str] = []
+        for part in _PARTS:
+            draws_on = {"instruction", "postfix"} if part == "question" else names_in(getattr(variant, part))
+            if draws_on & moving:
+                moving.add(part)
+                self._moving.append(part)
+            else:
+                self._fixed[part] = self._part(part, self._fixed, variant.id)
+        self._text_has_options = bool(labels.options) and "options" in names_in(variant.text)
+        self._has_options = bool(labels.options) and any(
+            "options" in names_in(getattr(variant, part)) for part in _TEMPLATES
+        )
+        self.text_key: Hashable = (variant.text, self._shown) if self._text_has_options else variant.text
+        """Two variants whose keys are the same show an item in the same text."""
+        self._examples = ""
+        self._turns: tuple[Message, ...] = ()
+        self._show_examples()
+
+    def text(self, item: Item) -> str:
+        """An item's text under this variant.
+
+        Raises:
+            ItemError: There is none, or the item lacks options.
+            SpecError: The template cannot be filled in with this item.
+        """
+        return item_text(self._variant.text, item, self._options(item) if self._text_has_options else None)
+
+    def write(self, item: Item, text: str) -> Prompt:
+        """The prompt to send.
+
+        Args:
+            item: The item.
+            text: Its text, as ``text`` gives it.
+        """
+        values = self._values(item, text)
+        content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
+        system, question = values["system"], values["question"]
+        if self._variant.frame == "plain":
+            blocks = [block for block in (system, *self._blocks, content) if block]
+            messages: tuple[Message, ...] = (Message("plain", "\n\n".join(blocks)),)
+        elif system:
+            messages = (Message("system", system), *self._turns, Message("user", content))
+        else:
+            messages = (*self._turns, Message("user", content))
+        if self._examples:
+            question = f"{self._examples}\n\n{question}"
+        return Prompt(messages, text, question)
+
+    def _values(self, item: Item, text: str) -> dict[str, Any]:
+        """All that the layout may draw on."""
+        values = {**self._fixed, "item": item.fields, "text": text}
+        if self._has_options:
+            values["options"] = self._options(item)
+        for part in self._moving:
+            values[part] = self._part(part, values, f"{self._variant.id}, item {item.id}")
+        return values
+
+    def _part(self, part: str, values: Mapping[str, Any], where: str) -> str:
+        if part == "question":  # the instruction and, where there is one, the postfix below it
+            return "\n".join(one for one in (values["instruction"], values["postfix"]) if one)
+        return render(getattr(self._variant, part), values, where=f"{where}: {part}")
+
+    def _options(self, item: Item) -> Listed:
+        """The item's own options in the order in which the variant shows them."""
+        texts, codes = options_of(item, self._labels), self._labels.codes
+        parts = [{"code": codes[at], "answer": answer, "text": texts[at]} for at, answer in self._shown]
+        return Listed(parts, "\n".join(f"{answer}) {texts[at]}" for at, answer in self._shown))
+
+    def _show_examples(self) -> None:
+        """Write the examples once: they are the same for every item."""
+        written = [(item, self.text(item), self._reply(item)) for item in self._variant.examples if item.gold]
+        parts = [{"text": text, "answer": reply, "label": item.gold or ""} for item, text, reply in written]
+        self._examples = "\n\n".join(f"{text}\nAnswer: {reply}" for _, text, reply in written)
+        self._fixed["examples"] = Listed(parts, self._examples)
+        self._blocks: tuple[str, ...] = ()
+        if "examples" in names_in(self._variant.layout):
+            return
+        where = f"{self._variant.id}, examples: layout"
+        contents = [
+            render(self._variant.layout, self._values(item, text), where=where) for item, text, _ in written
+        ]
+        replies = [reply for _, _, reply in written]
+        self._turns = tuple(
+            turn
+            for content, reply in zip(contents, replies, strict=True)
+            for turn in (Message("user", content), Message("assistant", reply))
+        )
+        self._blocks = tuple(_continued(*pair) for pair in zip(contents, replies, strict=True))
+
+    def _reply(self, example: Item) -> str:
+        """What is shown as the answer to an example."""
+        values = {"answer": self._variant.answers[example.gold or ""], "item": example.fields}
+        return render(self._variant.reply, values, where=f"{self._variant.id}, example {example.id}: reply")
+
+
+_TEMPLATES = ("layout", "system", "instruction", "postfix")
+
+
+def _continued(content: str, reply: str) -> str:
+    """A prompt with its answer behind it, as a model continues a text."""
+    if content[-1:].isspace():
+        return content + reply
+    return f"{content} {reply}" if content.endswith(":") else f"{content}\n{reply}"
+
+
+def item_text(template: str, item: Item, options: Listed | None = None) -> str:
+    """An item's text: its template filled in with its columns, which ``item`` holds too.
+
+    Args:
+        template: The template.
+        item: The item.
+        options: The item's own options in the order in which they are shown, where it has any.
+
+    Raises:
+        ItemError: Nothing but white space comes out.
+        SpecError: The template cannot be filled in with this item.
+    """
+    values = {"item": item.fields, **item.fields}
+    if options is not None:
+        values["options"] = options
+    text = render(template, values, where=f"items.text, item {item.id}")
+    if not text.strip():
+        place = getattr(item.fields, "where", "items")
+        raise ItemError(
+            f"item {item.id} has no text",
+            where=f"{place}: items.text",
+            expected=f"something to read in {template[:80]}",
+            found="nothing",
+            fix="remove the row",
+        )
+    return text
+
+
+def messages_of(variant: Variant, labels: LabelSet, item: Item) -> tuple[Message, ...]:
+    """What a model sees of one variant and one item."""
+    writer = PromptWriter(variant, labels)
+    return writer.write(item, writer.text(item)).messages

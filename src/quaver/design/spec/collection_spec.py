@@ -1,0 +1,49 @@
+"""Where collecting stops."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from quaver.design.spec.spec_part import Name, Part
+
+__all__ = ["BudgetSpec", "UntilSpec"]
+
+
+class BudgetSpec(Part):
+    """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
+
+    calls: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
+        None, description="Of all runs together; calls that made wordings count."
+    )
+    tokens: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
+        None, description="Tokens, read and written, of all runs together."
+    )
+    money: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars of all runs together.")
+    seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Time of one run.")
+
+
+class UntilSpec(Part):
+    """Collect in rounds until an interval is as narrow as asked; the study's design is the most there is."""
+
+    measure: Name = Field(description="The measure whose interval is to be narrow.", examples=["intra_pss"])
+    width: Annotated[float, Field(gt=0)] = Field(
+        description="From its lower to its upper end, of the widest interval among its cells.", examples=[0.1]
+    )
+    by: tuple[Name, ...] | None = Field(None, description="Columns that make its cells, as for a measure.")
+    evaluator: Name | None = Field(None, description="Whose readings; the first evaluator's if left out.")
+    options: dict[str, Any] = Field({}, description="The measure's own options.")
+    items: Annotated[int, Field(ge=2)] = Field(50, description="Items of the first round, drawn at random.")
+    variants: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Variants of the first round, in the design's order; all if left out."
+    )
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="Repeats of the first round; all if left out."
+    )
+    growth: Annotated[float, Field(gt=1, le=10)] = Field(
+        2.0, description="A round makes the design at most this many times as large."
+    )
+    differing: Annotated[int, Field(ge=0)] = Field(
+        15, description="An interval is believed when this many items differ, or none does."
+    )

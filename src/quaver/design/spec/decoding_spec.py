@@ -1,0 +1,97 @@
+"""How an answer is drawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from quaver.core.arguments import fitting, shown
+from quaver.core.records import Decoding
+from quaver.design.spec.decoding_grids import GRID_SETTINGS
+from quaver.design.spec.spec_part import Only, Part, PlacedError, Text
+
+__all__ = ["DecodingSpec", "grid_of"]
+
+_GRID: Any = {"type": ["number", "array"]}
+
+
+class DecodingSpec(Part):
+    """How an answer is drawn, and how often it is asked for.
+
+    In the file, a list of values for temperature, top_p, top_k, min_p, repeat_penalty or max_tokens
+    makes a grid: a decoding for each combination, named after it ("hot,temperature=0.7,top_p=0.9"),
+    with the settings that vary as columns of the annotations.
+    """
+
+    temperature: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="0 is greedy. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_p: Annotated[float, Field(gt=0, le=1)] = Field(
+        1.0, description="1 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    top_k: Annotated[int, Field(ge=0)] = Field(
+        0, description="0 keeps all tokens. A list makes a grid.", json_schema_extra=_GRID
+    )
+    min_p: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.0, description="0 drops none. A list makes a grid.", json_schema_extra=_GRID
+    )
+    repeat_penalty: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="1 does nothing. A list makes a grid.", json_schema_extra=_GRID
+    )
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = Field(
+        8, description="The answer is cut off here. A list makes a grid.", json_schema_extra=_GRID
+    )
+    seed: int | None = Field(None, description="The study's if left out.")
+    stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
+    constraint: Literal["none", "labels"] = Field(
+        "none", description="labels: nothing but one of the answers can be written."
+    )
+    logprobs: Annotated[int, Field(ge=0)] = Field(0, description="Likeliest tokens returned a position.")
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="The study's if left out."
+    )
+    only: Only = Field({}, description="Use it only where factors have these levels.")
+    _grid: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def grid(self) -> tuple[str, ...]:
+        """The settings that vary in the grid that it belongs to."""
+        return self._grid
+
+    @classmethod
+    def of_grid(cls, settings: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
+        """One point of a grid."""
+        made = cls.model_validate(settings)
+        made._grid = grid
+        return made
+
+    def decoding(self, name: str, seed: int) -> Decoding:
+        """The record that the stages use."""
+        values = self.model_dump(exclude={"repeats", "seed", "only"})
+        return Decoding(
+            name=name, seed=self.seed if self.seed is not None else seed, grid=self.grid, **values
+        )
+
+
+def grid_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
+    """The settings with several values, which are checked while it is known where they stand.
+
+    Raises:
+        PlacedError: A value is wrong, missing or given twice.
+    """
+    grid = tuple(one for one in GRID_SETTINGS if isinstance(settings.get(one), list | tuple))
+    for setting in grid:
+        values = settings[setting]
+        if not values:
+            raise PlacedError("no value is given", name, setting)
+        for at, value in enumerate(values):
+            try:
+                DecodingSpec.model_validate({setting: value})
+            except ValidationError as error:
+                expected, found = fitting(error.errors()), shown(value)
+                problem = "this value does not fit"
+                raise PlacedError(problem, name, setting, at, expected=expected, found=found) from None
+            if value in values[:at]:
+                raise PlacedError(f"{value!r} is given twice", name, setting, at)
+    return grid

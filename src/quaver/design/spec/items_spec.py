@@ -1,0 +1,67 @@
+"""The texts to be labelled, and where their true labels are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from quaver.design.spec.spec_part import Name, Part, Text
+
+__all__ = ["GoldSpec", "ItemsSpec"]
+
+
+class GoldSpec(Part):
+    """Where the true labels are. A bare string is the column."""
+
+    bare = True
+
+    column: Name = Field(description="The column that holds them; empty cells are unknown.")
+    map: dict[str, str] = Field({}, description="From what the column holds to label codes.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_column(cls, given: Any) -> Any:
+        return {"column": given} if isinstance(given, str) else given
+
+
+class ItemsSpec(Part):
+    """The texts to be labelled."""
+
+    source: Text = Field(
+        description="A .csv, .tsv, .jsonl, .parquet or .txt file (beside the study file, or absolute), "
+        "a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
+        examples=["items.csv"],
+    )
+    options: dict[str, Any] = Field({}, description="For the source: split, name, revision of a dataset.")
+    encoding: str = Field("utf-8", description="Of a text file, as Python names it: latin-1, cp1252.")
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    line: Text | None = Field(
+        None,
+        description="What a line of a .txt file holds, as {label}: {text}; the whole line is the column text "
+        "if left out.",
+    )
+    id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
+    text: dict[str, Text] = Field(
+        description="Template of an item's text over its columns. Several, by name, make a factor `text`.",
+        examples=["{{ text }}"],
+        json_schema_extra={"type": ["string", "object"]},
+    )
+    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
+    groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
+    sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
+    seed: int | None = Field(None, description="Of the draw; derived from the study's if left out.")
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _one_text(cls, given: Any) -> Any:
+        return {"text": given} if isinstance(given, str) else given
+
+    @field_validator("text")
+    @classmethod
+    def _some_text(cls, texts: dict[str, str]) -> dict[str, str]:
+        if not texts:
+            raise ValueError("no template is given")
+        return texts

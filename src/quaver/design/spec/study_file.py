@@ -1,0 +1,286 @@
+"""Reading the study file: YAML 1.2 in, a ``StudySpec`` or one error that names the line out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from typing_extensions import is_typeddict
+
+from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
+from quaver.core.arguments import fitting, model_of, place_of, shown
+from quaver.design.spec import StudySpec
+from quaver.design.spec.label_spelling import with_labels_alike
+from quaver.design.spec.yaml_file import read_yaml
+from quaver.errors import QuaverError, SpecError, nearest
+
+__all__ = ["Source", "bind", "read_part", "read_study"]
+
+PartT = TypeVar("PartT", bound=BaseModel)
+
+
+class Source:
+    """Where a study file's parts stand, for errors.
+
+    Args:
+        path: The file, or None where the study was given as a mapping.
+        document: What the YAML reader made of it.
+    """
+
+    def __init__(self, path: Path | None, document: Any) -> None:
+        self.path = path
+        self._document = document
+
+    @property
+    def home(self) -> Path:
+        """The folder that relative paths in the file start from."""
+        return self.path.parent if self.path else Path()
+
+    def where(self, *loc: str | int) -> str:
+        """``study.yaml:12: items.text`` for a path of keys and positions into the file."""
+        field = _dotted(loc)
+        if self.path is None:
+            return field or "study"
+        line = self._line(loc)
+        place = f"{self.path.name}:{line}" if line else self.path.name
+        return f"{place}: {field}" if field else place
+
+    @contextmanager
+    def locating(self, *loc: str | int) -> Iterator[None]:
+        """Tell an error from inside, which cannot know the file, where it stands."""
+        try:
+            yield
+        except QuaverError as error:
+            place, told = self.where(*loc), error.where or ""
+            if told.startswith(place.partition(":")[0]):
+                raise
+            if loc or not told:
+                error.where = f"{place}: {told}" if told else place
+            else:  # it names its place itself: a path of keys
+                error.where = self.where(*told.split("."))
+            raise
+
+    def _line(self, loc: Sequence[str | int]) -> int | None:
+        node, line = self._document, None
+        for part in loc:
+            marks = getattr(node, "lc", None)
+            try:
+                at = marks.key(part) if isinstance(node, Mapping) else marks.item(part)  # type: ignore[union-attr]
+                line, node = at[0] + 1, node[part]
+            except (AttributeError, KeyError, IndexError, TypeError):
+                break
+        return line
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    text = ""
+    for part in loc:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source]:
+    """Read a study file, or take a study given as a mapping.
+
+    Args:
+        study: Path of the YAML file, or what would stand in it.
+
+    Returns:
+        The study, and where its parts stand.
+
+    Raises:
+        SpecError: The file is missing, is not UTF-8 or not YAML, or holds what it may not.
+    """
+    if isinstance(study, Mapping):
+        source = Source(None, with_labels_alike(study))
+    else:
+        path = Path(study)
+        source = Source(path, with_labels_alike(read_yaml(path)))
+    if not isinstance(source._document, Mapping):
+        raise SpecError(
+            "this is not a study",
+            where=source.where(),
+            expected="keys such as task, items, prompt, models",
+            found=shown(source._document),
+            fix="`quaver init` writes one to start from",
+        )
+    _refuse_keys(source._document, source)
+    try:
+        return StudySpec.model_validate(source._document), source
+    except ValidationError as error:
+        raise _translated(error, StudySpec, source, source._document) from None
+
+
+def _refuse_keys(document: Mapping[str, Any], source: Source) -> None:
+    """Find a key before anything else is said of the study: it would stand in prompts, lock and report.
+
+    Raises:
+        SpecError: A variable's value stands in it, or what looks like a key stands among a model's options.
+    """
+    name_keys(document)
+    keys = Keys()
+    for loc, text in texts_in(document):
+        name = keys.within(text)
+        of_model = "model" in loc or loc[0] == "models"
+        if name is None and not (of_model and is_key_shaped(text)):
+            continue
+        # Where a key is a mapping's key, its place would tell it.
+        place = loc[:-1] if loc[-1] == text else loc
+        raise SpecError(
+            f"the value of the environment variable {name} stands here" if name else "this looks like a key",
+            where=source.where(*place),
+            expected="no key anywhere in the study file, which is kept beside the answers",
+            fix="take it out; `key:` of a model names the variable that holds it; change the key if others"
+            " may have seen the file",
+        )
+
+
+def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: Sequence[str | int]) -> PartT:
+    """Check a part that stands where the study file's shape does not look: among a plug-in's options.
+
+    Args:
+        kind: What it is.
+        given: What stands there.
+        source: Where the study's parts stand.
+        loc: Where this part stands.
+
+    Raises:
+        SpecError: It is not.
+    """
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        raise _translated(error, kind, source, given, loc) from None
+
+
+def bind(
+    plugin: Callable[..., Any],
+    options: Mapping[str, Any],
+    source: Source,
+    loc: Sequence[str | int],
+    beside: Sequence[str] = ("use",),
+) -> dict[str, Any]:
+    """Check the options that a study gives a plug-in against the plug-in's own signature.
+
+    Args:
+        plugin: A class or function whose keyword arguments, with annotations, are its options.
+        options: What the study file gives.
+        source: Where the study's parts stand.
+        loc: Where these options stand.
+        beside: Keys that may stand beside the options, for the suggestion of the nearest.
+
+    Returns:
+        The options, converted to the annotated types.
+
+    Raises:
+        SpecError: An option is unknown, missing, of another type, or gone (the plug-in's ``gone`` says what
+            took its place).
+    """
+    for name, instead in getattr(plugin, "gone", {}).items():
+        if name in options:
+            raise SpecError(
+                f"the option {name!r} is no longer there",
+                where=source.where(*loc, name),
+                found=repr(options[name]),
+                fix=instead,
+            )
+    model = model_of(plugin)
+    try:
+        checked = model.model_validate(dict(options))
+    except ValidationError as error:
+        raise _translated(error, model, source, options, loc, beside) from None
+    return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
+
+
+def _translated(
+    error: ValidationError,
+    model: type[BaseModel],
+    source: Source,
+    given: Any,
+    prefix: Sequence[str | int] = (),
+    beside: Sequence[str] = (),
+) -> SpecError:
+    """The first of pydantic's complaints, as Quaver says it; the others are counted."""
+    complaints = error.errors(include_url=False)
+    places = [place_of(complaint, given) for complaint in complaints]
+    # A key that is misspelt is unknown and missing at once: the former says more.
+    at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
+    first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
+    others = len(set(places)) - 1
+    more = f" (and {others} more)" if others else ""
+    if kind == "extra_forbidden":
+        name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
+        known += beside if len(first["loc"]) == 1 else ()
+        guess = nearest(name, known)
+        return SpecError(
+            f"unknown key {name!r}{more}",
+            where=source.where(*loc),
+            expected=f"one of {', '.join(sorted(set(known)))}" if known else None,
+            found=name,
+            fix=f"did you mean {guess!r}?" if guess else "remove it",
+        )
+    if kind == "missing":
+        return SpecError(
+            f"{first['loc'][-1]!r} is missing{more}",
+            where=source.where(*loc),
+            expected=_described(model, first["loc"]) or "a value",
+            found="nothing",
+        )
+    if kind == "value_error":
+        problem = first["ctx"]["error"]
+        where = source.where(*loc, *getattr(problem, "loc", ()))
+        expected, found = getattr(problem, "expected", None), getattr(problem, "found", None)
+        return SpecError(f"{problem}{more}", where=where, expected=expected, found=found)
+    is_key = loc[-1:] == ("[key]",)
+    return SpecError(
+        f"this {'key' if is_key else 'value'} does not fit{more}",
+        where=source.where(*loc[: -2 if is_key else None]),
+        expected=fitting([one for one, place in zip(complaints, places, strict=True) if place == places[at]]),
+        found=shown(first["input"]),
+        fix=_quotation(first["input"]) if kind == "string_type" else None,
+    )
+
+
+def _quotation(value: Any) -> str | None:
+    """What to do where YAML took a text for something else."""
+    if isinstance(value, Mapping):
+        return 'put a text that starts with a brace in quotation marks: "{{ text }}"'
+    return None if isinstance(value, Sequence) else "put it in quotation marks, if it is a text"
+
+
+def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:
+    """The annotation that a location leads to, or None."""
+    annotation: Any = model
+    for part in loc:
+        part_models = _models_in(annotation)
+        if not part_models:
+            return None
+        if isinstance(part, str) and part in part_models[0].model_fields:
+            annotation = part_models[0].model_fields[part].annotation
+    return annotation
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The pydantic models inside an annotation such as ``tuple[LabelSpec, ...] | None``."""
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    annotation = _field(model, loc)
+    found = _models_in(annotation)
+    if found:
+        return list(found[0].model_fields)
+    parts = (annotation, *getattr(annotation, "__args__", ()))
+    return next((list(part.__annotations__) for part in parts if is_typeddict(part)), [])
+
+
+def _described(model: type[BaseModel], loc: Sequence[str | int]) -> str | None:
+    found = _models_in(_field(model, loc[:-1]))
+    info = found[0].model_fields.get(str(loc[-1])) if found else None
+    return info.description if info else None

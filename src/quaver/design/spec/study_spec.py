@@ -1,0 +1,173 @@
+"""The study file as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from quaver.core.records import ANNOTATION_COLUMNS
+from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
+from quaver.design.spec.collection_spec import BudgetSpec, UntilSpec
+from quaver.design.spec.decoding_grids import written_out
+from quaver.design.spec.decoding_spec import DecodingSpec, grid_of
+from quaver.design.spec.items_spec import ItemsSpec
+from quaver.design.spec.measures_spec import ConclusionSpec, EvaluatorSpec, FollowUpSpec, MeasureSpec
+from quaver.design.spec.models_spec import ModelSpec
+from quaver.design.spec.prompt_spec import FamilySpec, MeaningSpec, PromptSpec, SampleSpec
+from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
+from quaver.design.spec.task_spec import TaskSpec
+from quaver.errors import nearest
+
+__all__ = ["StudySpec"]
+
+
+class StudySpec(Part):
+    """A study: one experiment on one set of items."""
+
+    name: Name = Field("study", description="For people; the report's title.")
+    seed: int = Field(0, description="Every sample, shuffle and bootstrap derives from it.")
+    task: TaskSpec
+    items: ItemsSpec
+    prompt: PromptSpec
+    variants: tuple[FamilySpec, ...] = Field((), description="Ways to vary the prompt, crossed in full.")
+    meaning: MeaningSpec = Field(MeaningSpec(), description="How wordings are compared with the original.")
+    models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
+        description="The models that are asked.",
+        examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],
+    )
+    decoding: dict[Name, DecodingSpec] = Field(
+        {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
+    )
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1, description="How often each is asked.")
+    sample: SampleSpec = Field(SampleSpec(), description="Of all variants, where they are too many.")
+    follow_ups: tuple[FollowUpSpec, ...] = Field(
+        (), description="Calls beside each call; those that an evaluator reads need not be named."
+    )
+    evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
+        (EvaluatorSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
+    )
+    measures: tuple[MeasureSpec, ...] = Field(
+        tuple(
+            MeasureSpec(use=name)
+            for name in (
+                "intra_pss",
+                "inter_pss",
+                "sensitivity",
+                "consistency",
+                "accuracy",
+                "label_shares",
+                "compliance",
+            )
+        ),
+        description="What is measured.",
+    )
+    conclusions: tuple[ConclusionSpec, ...] = Field(
+        (), description="What is to be concluded from the labels, held against every way of asking."
+    )
+    budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
+    reuse: tuple[Text, ...] = Field(
+        (), description="Folders of other studies: what was answered there to the same call is not asked."
+    )
+    until: UntilSpec | None = Field(
+        None, description="Collect in rounds until an interval is narrow enough; everything if left out."
+    )
+    small: dict[str, Any] = Field(
+        {},
+        description="What `quaver run --small` changes: this file's keys with fewer items, repeats, tokens.",
+    )
+    notes: tuple[Text, ...] = Field(
+        (), description="What a reader must know of the study: shown with the plan and in the report."
+    )
+    annotations: AnnotationsSpec | None = Field(
+        None, description="Labels that exist already (quaver import writes this), instead of asking for any."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _imported(cls, given: Any) -> Any:
+        """Stand-ins for what only a study that asks needs."""
+        if not isinstance(given, Mapping) or not given.get("annotations"):
+            return given
+        told = given["annotations"]
+        told = told if isinstance(told, Mapping) else {}
+        reads = told.get("raw") is not None
+        for name in NOT_ASKED:
+            if name in given and not (reads and name == "evaluators"):
+                raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
+        source = told.get("source")
+        return {
+            **given,
+            "items": {"source": source or "annotations", "text": "{{ text }}"},
+            "prompt": {"instruction": IMPORTED},
+            "models": [{"name": IMPORTED, "use": IMPORTED}],
+            **({} if reads else {"evaluators": [IMPORTED]}),
+        }
+
+    @property
+    def has_labels_only(self) -> bool:
+        """Whether its labels existed already, so that there are no answers to be read."""
+        return self.annotations is not None and self.annotations.raw is None
+
+    @field_validator("models", "follow_ups", "evaluators")
+    @classmethod
+    def _distinct_names(cls, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        names = [one.name if isinstance(one, ModelSpec) else one.title for one in given]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"the name {name!r} is given twice")
+        return given
+
+    @field_validator("decoding", mode="before")
+    @classmethod
+    def _grids(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        found: dict[Any, Any] = {}
+        for name, settings in given.items():
+            if not isinstance(settings, dict):
+                if name in DecodingSpec.model_fields:
+                    raise PlacedError(f"{name!r} stands below no name, such as `greedy: {{{name}: …}}`", name)
+                found[name] = settings
+                continue
+            grid = grid_of(name, settings)
+            points = written_out(str(name), settings, grid)
+            try:
+                found |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
+            except ValidationError:  # reported below, where it stands
+                found[name] = next(iter(points.values()))
+        return found
+
+    @field_validator("decoding")
+    @classmethod
+    def _some_decoding(cls, decoding: dict[str, DecodingSpec]) -> dict[str, DecodingSpec]:
+        if not decoding:
+            raise ValueError("no decoding is given")
+        for name, one in decoding.items():
+            cuts = {"top_p": one.top_p < 1, "top_k": one.top_k > 0, "min_p": one.min_p > 0}
+            cut = next((setting for setting, is_set in cuts.items() if is_set), None)
+            if cut and not one.temperature and not one.grid:  # in a grid, a point may have it in vain
+                raise PlacedError(
+                    f"temperature 0 takes the likeliest token, whatever {cut} leaves: raise the temperature, "
+                    f"or leave {cut} out",
+                    name,
+                    cut,
+                )
+        return decoding
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> StudySpec:
+        codes = {label.code for label in self.task.labels}
+        for code in self.prompt.answers:
+            if code not in codes:
+                guess = nearest(code, codes)
+                hint = f"; did you mean {guess!r}?" if guess else f", only {', '.join(sorted(codes))}"
+                raise PlacedError(f"no label has the code {code!r}{hint}", "prompt", "answers", code)
+        for index, group in enumerate(self.items.groups):
+            loc = ("items", "groups", index)
+            if group in ANNOTATION_COLUMNS:
+                raise PlacedError(f"{group!r} is a column of every annotation frame; rename it", *loc)
+            if group in self.items.groups[:index]:
+                raise PlacedError(f"the group {group!r} is given twice", *loc)
+        return self

@@ -1,0 +1,31 @@
+"""The protocol of a variant family: a way to vary the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from quaver.design.factors.factor_level import LevelOfFactor
+from quaver.design.paraphrase.ground import Ground
+
+__all__ = ["VariantFamily"]
+
+
+class VariantFamily(Protocol):
+    """A way to vary the prompt, registered under ``quaver.variants``.
+
+    Its constructor takes the options that stand beside its name in the study file, as keyword
+    arguments with annotated types. A family may have a method ``notes(ground)`` too: sentences for the
+    lock file, the plan and the report on how its levels were chosen. A family that puts the instruction
+    into other words says so by ``rewords = True``: its levels' meaning is then compared with the original's.
+    """
+
+    factor: str
+    """Column of the annotation frame that holds its level, where the study names no other.
+
+    Empty where the levels' own columns say all there is to say: their names are then made of these.
+    """
+
+    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+        """The levels, in order."""
+        ...

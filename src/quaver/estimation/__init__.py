@@ -1,0 +1,1 @@
+"""What every measure rests on: cells of annotations, resampling, intervals, and checks of columns."""

@@ -1,0 +1,129 @@
+"""Which annotations a stability score is taken of: all, the valid ones, or as many valid ones everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from quaver.core.records import LabelSet
+from quaver.core.seeds import derive
+from quaver.estimation.cells import frame_of
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.encoding import combine, encode, encode_labels
+from quaver.estimation.measure_protocol import guarded
+
+__all__ = ["View", "view"]
+
+View = Literal["original", "filtered", "balanced", "matched"]
+"""``original``: every annotation. ``filtered``: those with a (valid) label. ``balanced``: of these, as
+many for each level of a column as the level with the fewest has, by a seeded draw. ``matched``: of these,
+the items that have one at every level (and in every condition)."""
+
+
+@guarded
+def view(
+    annotations: Any,
+    kind: View,
+    *,
+    across: str | Sequence[str] = "repeat",
+    within: Sequence[str] = (),
+    labels: LabelSet | Sequence[str] | None = None,
+    item: str = "item",
+    label: str = "label",
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The annotations of one view, to be given to any measure.
+
+    Args:
+        annotations: A row an annotation.
+        kind: Which view.
+        across: The columns whose levels are made alike in number: repeats, the paraphrases' temperature.
+        within: Columns whose combinations are cut apart from each other.
+        labels: The valid labels; without it, every label is.
+        item: The column of items.
+        label: The column of labels.
+        seed: Seed of the draw that balances.
+
+    Returns:
+        Some of the frame's rows, in their order.
+
+    Raises:
+        MeasureError: A column does not exist, or the view is unknown.
+
+    >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "repeat": [0] * 3 + [1] * 3,
+    ...                       "label": ["a", "b", "a", "a", None, "b"]})
+    >>> [view(frame, kind).height for kind in ("original", "filtered", "balanced", "matched")]
+    [6, 5, 4, 4]
+    """
+    frame = frame_of(annotations)
+    across = (across,) if isinstance(across, str) else tuple(across)
+    for name, where in [(item, "item"), (label, "label")] + [(c, "across") for c in across]:
+        if name not in frame.columns:
+            raise UnknownColumn(name, frame.columns, where=where)
+    for name in within:
+        if name not in frame.columns:
+            raise UnknownColumn(name, frame.columns, where="within")
+    if kind == "original":
+        return frame
+    valid = _valid(frame, label, labels)
+    if kind == "filtered":
+        return frame.filter(pl.Series(valid))
+    rows = np.flatnonzero(valid)
+    kept = frame[rows]
+    part = _codes(kept, within)
+    level = _codes(kept, across)
+    items = _codes(kept, (item,))
+    chosen = (
+        _balance(part, level, items, _codes(kept, _others(kept, (*across, *within, item, label))), seed)
+        if kind == "balanced"
+        else _match(part, level, items)
+    )
+    return kept.filter(pl.Series(chosen))
+
+
+def _others(frame: pl.DataFrame, named: Sequence[str]) -> list[str]:
+    flat = [name for name in frame.columns if not frame[name].dtype.is_nested()]
+    return [name for name in flat if name not in named]
+
+
+def _valid(frame: pl.DataFrame, label: str, labels: LabelSet | Sequence[str] | None) -> np.ndarray[Any, Any]:
+    codes, values = encode_labels(frame[label], label)
+    names = labels.codes if isinstance(labels, LabelSet) else labels
+    allowed = np.array([names is None or value in names for value in values] + [False])
+    return np.asarray(allowed[codes])
+
+
+def _codes(frame: pl.DataFrame, names: Sequence[str]) -> np.ndarray[Any, Any]:
+    return combine([(name, encode(frame[name], name)) for name in names], frame.height).codes
+
+
+def _balance(part: Any, level: Any, items: Any, rest: Any, seed: int) -> np.ndarray[Any, Any]:
+    """In each part, keep of each level as many rows as its smallest has."""
+    keep = np.zeros(part.size, bool)
+    # The draw must not depend on the order of the rows.
+    order = np.lexsort((rest, items, level, part))
+    draw = np.empty(part.size)
+    draw[order] = np.random.default_rng(derive(seed, "balance")).random(part.size)
+    for one in np.unique(part):
+        mine = np.flatnonzero(part == one)
+        smallest = np.unique(level[mine], return_counts=True)[1].min()
+        for at in np.unique(level[mine]):
+            rows = mine[level[mine] == at]
+            keep[rows[np.argsort(draw[rows], kind="stable")[:smallest]]] = True
+    return keep
+
+
+def _match(part: Any, level: Any, items: Any) -> np.ndarray[Any, Any]:
+    """In each part, keep the items that have as many rows at each level as the fullest item has."""
+    keep = np.zeros(part.size, bool)
+    for one in np.unique(part):
+        mine = np.flatnonzero(part == one)
+        table = np.zeros((items.max() + 1, level.max() + 1), np.int64)
+        np.add.at(table, (items[mine], level[mine]), 1)
+        levels = np.unique(level[mine])
+        full = table[:, levels].max(0)
+        keep[mine] = (table[:, levels] == full).all(1)[items[mine]]
+    return keep

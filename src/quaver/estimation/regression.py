@@ -1,0 +1,235 @@
+"""Weighted regressions of many resamples at a time: a contrast of coefficients as a statistic."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from quaver.estimation.bootstrap import Floats, Statistic
+from quaver.estimation.intervals import Interval
+
+__all__ = ["contrast_bound", "linear", "logistic", "two_sided_bound"]
+
+_SINGULAR = 1e12
+"""A cross-product whose condition number is above this has no solution worth the name."""
+_STEPS = 40
+_FAR = 5.0
+"""A step of Newton's may move no item's log-odds by more than this."""
+
+
+def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+    """Least squares: Σ_j c_j b_j of b = (XᵀWX)⁻¹ XᵀWy, for rows of item weights W.
+
+    Args:
+        matrix: X, shape (items, columns).
+        outcome: y, shape (items,); NaN where an item has none, which then plays no part.
+        contrast: c, shape (columns,).
+
+    Returns:
+        Weights, shape (samples, items) -> values, shape (samples, 1); NaN where the columns depend on
+        each other in the sample.
+
+    >>> x = np.stack([np.ones(3), np.array([0.0, 1.0, 2.0])], 1)
+    >>> slope = linear(x, np.array([1.0, 3.0, 5.0]), np.array([0.0, 1.0]))
+    >>> slope(np.ones((1, 3))).round(12).tolist()
+    [[2.0]]
+    """
+    known, design, scale = _scaled(matrix, outcome)
+    told, products = outcome[known], _products(design)
+    moments = design * told[:, None]
+
+    def statistic(weights: Floats) -> Floats:
+        some = weights[:, known]
+        return _solved(some @ products, some @ moments) @ (contrast / scale)[:, None]
+
+    return statistic
+
+
+def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+    """Maximum likelihood of P(y = 1) = 1/(1 + exp(−Xb)): the same contrast, in log-odds.
+
+    Outcomes between 0 and 1 (an item's share over repeats) are taken as they are. Undefined where
+    the covariates tell the outcomes apart without error, and b is infinite.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: From 0 to 1, or NaN.
+        contrast: As there.
+
+    With one group's share at 1/2 and the other's at 3/4 the log-odds differ by ln 3:
+
+    >>> group = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    >>> x = np.stack([np.ones(6), group], 1)
+    >>> odds = logistic(x, np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0]))
+    >>> round(float(np.exp(odds(np.ones((1, 6))))[0, 0]), 9)
+    3.0
+    """
+    known, design, scale = _scaled(matrix, outcome)
+    told, products = outcome[known], _products(design)
+    start = _newton(design, products, told, np.ones((1, told.size)), np.zeros((1, design.shape[1])))
+    start = np.where(np.isfinite(start), start, 0.0)
+
+    def statistic(weights: Floats) -> Floats:
+        some = weights[:, known]
+        begin = np.repeat(start, some.shape[0], 0)
+        return _newton(design, products, told, some, begin) @ (contrast / scale)[:, None]
+
+    return statistic
+
+
+def contrast_bound(
+    matrix: Floats,
+    outcome: Floats,
+    contrast: Floats,
+    share: float,
+    ends: tuple[float, float],
+    kind: Literal["linear", "logistic"] = "linear",
+) -> Interval:
+    """How far a contrast moves at most, down and up, when up to a share of the items had any outcomes at all.
+
+    The contrast of least squares is a sum Σ_i a_i y_i with a = X(XᵀX)⁻¹c: the items with the largest |a_i|
+    move it most. That of a logistic regression moves by a = X(XᵀWX)⁻¹c with W = p(1 − p), to a first order.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: As there.
+        contrast: As there.
+        share: Of items that may be otherwise.
+        ends: The least and the largest outcome.
+        kind: Of regression.
+
+    The mean of four outcomes, one of which may be another:
+
+    >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
+    Interval(low=-0.25, high=0.25)
+    """
+    told, lever = outcome[np.isfinite(outcome)], _levers(matrix, outcome, contrast, kind)
+    down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
+    up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
+    moved = share * told.size
+    return Interval(-_largest(down, moved), _largest(up, moved))
+
+
+def two_sided_bound(
+    matrix: Floats,
+    outcome: Floats,
+    contrast: Floats,
+    confidence: float,
+    ends: tuple[float, float],
+    kind: Literal["linear", "logistic"] = "linear",
+    clusters: NDArray[np.int64] | None = None,
+) -> tuple[float, Interval]:
+    """How few items one side of a contrast has, and how far the contrast may lie down and up.
+
+    A contrast sets the items that raise it (those with a_i > 0, see `contrast_bound`) against those that
+    lower it. A side's outcomes have the mean Σ|a_i|y_i / Σ|a_i|, as of m = (Σ|a_i|)² / Σa_i² items (Kish
+    1965), and so the interval of Clopper and Pearson; the two sides' distances are added as squares (Zou &
+    Donner 2008). A bootstrap cannot know this of a group of one, which is the same in every sample.
+
+    Args:
+        matrix: As in `linear`.
+        outcome: As there.
+        contrast: As there.
+        confidence: Its level.
+        ends: The least and the largest outcome.
+        kind: Of regression.
+        clusters: Each item's unit, where items are not the units.
+
+    Returns:
+        m of the smaller side, and the distances, the first one negative.
+
+    One item labelled 1 against three, of which one is, (0.025, 1) against (0.008, 0.906): √(0.975² + 0.572²)
+    down, and 0.325 up:
+
+    >>> group = np.array([1.0, 0.0, 0.0, 0.0])
+    >>> x = np.stack([np.ones(4), group], 1)
+    >>> few, bound = two_sided_bound(x, np.array([1.0, 1, 0, 0]), np.array([0.0, 1]), 0.95, (0, 1))
+    >>> round(few, 9), round(bound.low, 2), round(bound.high, 2)
+    (1.0, -1.13, 0.32)
+    """
+    known = np.isfinite(outcome)
+    lever = _levers(matrix, outcome, contrast, kind)
+    told = (outcome[known] - ends[0]) / max(ends[1] - ends[0], 1e-300)
+    units = np.arange(told.size) if clusters is None else clusters[known]
+    sizes, squares = [], np.zeros(2)
+    for sign in (1.0, -1.0):
+        weights = np.maximum(sign * lever, 0.0)
+        if (total := float(weights.sum())) <= 1e-12 * float(np.abs(lever).sum()):
+            continue
+        size = total**2 / float((np.bincount(units, weights) ** 2).sum())
+        mean = float(np.clip(weights @ told / total, 0.0, 1.0))
+        tail = (1 - confidence) / 2
+        low = float(special.betaincinv(mean * size, (1 - mean) * size + 1, tail)) if mean > 0 else 0.0
+        high = float(special.betaincinv(mean * size + 1, (1 - mean) * size, 1 - tail)) if mean < 1 else 1.0
+        far = np.array([mean - low, high - mean]) * total * (ends[1] - ends[0])
+        if kind == "logistic" and 0 < mean < 1:
+            odds = special.logit(np.array([mean, low, high]))
+            far = np.maximum(far, np.abs(odds[1:] - odds[0]) * total * mean * (1 - mean))
+        squares += (far if sign > 0 else far[::-1]) ** 2
+        sizes.append(size)
+    down, up = np.sqrt(squares)
+    return min(sizes, default=0.0), Interval(-float(down), float(up))
+
+
+def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
+    """How far the contrast moves with each item's outcome, of the items that have one."""
+    known, design, scale = _scaled(matrix, outcome)
+    told, weighted = outcome[known], design
+    if kind == "logistic":
+        start = np.zeros((1, design.shape[1]))
+        found = _newton(design, _products(design), told, np.ones((1, told.size)), start)
+        chance = special.expit(np.nan_to_num(found) @ design.T)[0]
+        weighted = design * (chance * (1 - chance))[:, None]
+    return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
+
+
+def _largest(moves: Floats, count: float) -> float:
+    """The sum of the largest ``count`` moves, a fraction of the next one among them."""
+    ordered = np.sort(moves)[::-1]
+    parts = np.clip(count - np.arange(ordered.size), 0.0, 1.0)
+    return float(ordered @ parts)
+
+
+def _scaled(matrix: Floats, outcome: Floats) -> tuple[Floats, Floats, Floats]:
+    known = np.isfinite(outcome)
+    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
+    return known, np.asarray(matrix[known] / scale), scale
+
+
+def _products(design: Floats) -> Floats:
+    return np.asarray((design[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1))
+
+
+def _solved(grams: Floats, moments: Floats) -> Floats:
+    """Solutions of one system a row; NaN where there is none."""
+    size = moments.shape[1]
+    systems = grams.reshape(-1, size, size)
+    finite = np.asarray(np.isfinite(systems).all((1, 2)) & np.isfinite(moments).all(1))
+    systems = np.where(finite[:, None, None], systems, np.eye(size))
+    spread = np.linalg.eigvalsh(systems)
+    regular = finite & (spread[:, 0] > spread[:, -1] / _SINGULAR)
+    systems = np.where(regular[:, None, None], systems, np.eye(size))
+    found = np.linalg.solve(systems, moments[:, :, None])[:, :, 0]
+    return np.where(regular[:, None], found, np.nan)
+
+
+def _newton(design: Floats, products: Floats, told: Floats, weights: Floats, begin: Floats) -> Floats:
+    """Logistic coefficients, a sample a row; NaN where they do not settle."""
+    found, moving = begin.copy(), np.arange(begin.shape[0])
+    for _ in range(_STEPS):
+        some = weights[moving]
+        chance = special.expit(found[moving] @ design.T)
+        step = _solved((some * chance * (1 - chance)) @ products, (some * (told - chance)) @ design)
+        reach = np.abs(step @ design.T).max(1, initial=0.0)
+        step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
+        found[moving] += step
+        lost = ~np.isfinite(step).all(1)
+        moving = moving[lost | (reach > 1e-9)]
+        moving = moving[np.isfinite(found[moving]).all(1)]
+        if not moving.size:
+            return found
+    found[moving] = np.nan
+    return found

@@ -1,0 +1,1 @@
+"""Measures of annotations, a folder a family."""

@@ -1,0 +1,360 @@
+"""Calibration of confidences that a model states in words or numbers, where enough of them can be read.
+
+A stated confidence that cannot be parsed is missing, and not at random: below a parse rate (0.80 by default)
+a cell's calibration is not reported, and what neighbouring thresholds would have changed is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import cells
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.confidences import Graded, arranged, graded, numbers_of
+from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.means import differing, ratio
+from quaver.estimation.measure_protocol import Frame
+from quaver.measures.calibration.calibration_bins import Binning, assigned, binned, debiased_ece
+from quaver.measures.sensitivity.label_shares import ASKING
+
+__all__ = ["THRESHOLDS", "compare_phrasings", "excluded_cells", "thresholds", "verbal_calibration"]
+
+THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
+"""Parse rates that `thresholds` sets beside the one in use."""
+
+_KINDS = {
+    "ece": "ECE of the stated confidence",
+    "minus_accuracy": "mean stated confidence less the share right",
+    "ece_gap": "ECE of the stated confidence less ECE of the token confidence",
+    "minus_token": "mean stated confidence less mean token confidence",
+}
+
+
+def verbal_calibration(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    threshold: float = 0.80,
+    bins: int = 10,
+    binning: Binning = "width",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Calibration of stated confidence, on the answers whose confidence could be read.
+
+    For each cell: ``verbal_calibration_parse_rate``, answers with a confidence / all answers;
+    ``verbal_calibration_ece``; ``verbal_calibration_minus_accuracy``, the mean stated
+    confidence less the share right (above 0: overconfident); and, where the frame has token confidences in
+    the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
+    ``verbal_calibration_minus_token``, verbal less token, on the answers that have both. All on rows with a
+    label, a gold label and a parsed confidence. Undefined (but for the parse rate) where there are none, or
+    the parse rate is below the threshold: such cells are listed by `excluded_cells`.
+    Intervals resample items.
+
+    Source: the definitions; the calibration error is Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well
+    calibrated probabilities, section 4.1.
+
+    Args:
+        annotations: A row an annotation, with the stated ``confidence`` and ``gold``.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        threshold: The parse rate that a cell needs; 0 keeps all. ``details["value_below_threshold"]`` holds
+            what a cell below it would have given.
+        bins: How many bins.
+        binning: ``"width"`` or ``"mass"``.
+        columns: Other names for the frame's columns: ``{"token": "token_confidence"}``.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        Three or five estimates for each cell.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
+
+    Stated 0.9 twice, right once: an ECE of 0.4, overconfident by 0.4:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "gold": list("aa"),
+    ...                       "confidence": [0.9, 0.9]})
+    >>> [(e.measure, round(e.value, 12)) for e in verbal_calibration(frame)[1:]]
+    [('verbal_calibration_ece', 0.4), ('verbal_calibration_minus_accuracy', 0.4)]
+    """
+    if not 0 <= threshold <= 1:
+        raise MeasureError(
+            "not a parse rate", where="threshold", expected="a number from 0 to 1", found=repr(threshold)
+        )
+    resampling = Resampling(confidence, resamples, seed, interval)
+    parts = cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True)
+    stated = numbers_of(annotations, "confidence", columns)
+    token = numbers_of(annotations, "token", columns)
+    found = []
+    for cell in parts:
+        one = _Verbal(cell, arranged(stated, cell), threshold, (bins, binning), resampling)
+        found.append(one.parsed())
+        found += one.alone()
+        if token is not None:
+            found += one.beside(arranged(token, cell))
+    return found
+
+
+class _Verbal:
+    """One cell's stated confidences, with its parse rate."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        stated: Floats,
+        threshold: float,
+        binning: tuple[int, Binning],
+        resampling: Resampling,
+    ) -> None:
+        self._cell, self._stated, self._threshold = cell, stated, threshold
+        self._bins, self._binning = binning
+        self._resampling = resampling
+        asked = (cell.codes >= 0) | cell.unanswered
+        answers = int(asked.sum())
+        self._rate = float((asked & np.isfinite(stated)).sum() / answers) if answers else None
+
+    def parsed(self) -> Estimate:
+        """The parse rate."""
+        cell, units = self._cell, self._cell.units
+        asked = (cell.codes >= 0) | cell.unanswered
+        below = asked.sum((1, 2)).astype(np.float64)
+        above = (asked & np.isfinite(self._stated)).sum((1, 2)).astype(np.float64)
+        own = np.where(below > 0, above / np.maximum(below, 1), np.nan)
+        claim = Claim(
+            "verbal_calibration_parse_rate",
+            "share of all answers whose stated confidence could be read",
+            cell=cell.where,
+            details={"threshold": self._threshold, "answers": int(below.sum())},
+            differing=differing(own, units),
+            n=units.touched(below > 0),
+        )
+        if not below.any():
+            return undefined(claim, units, self._resampling, "no annotations")
+        draws = bootstrap(ratio(above[:, None], below[:, None]), units, self._resampling)
+        value = float(draws.point[0])
+        claim = replace(claim, spread=partial(mean_within, value))
+        return estimate(claim, draws, units, self._resampling)
+
+    def alone(self) -> list[Estimate]:
+        """ECE, and confidence less accuracy."""
+        answers = graded(self._cell, self._stated)
+        if answers.reason:
+            return [self._undefined(kind, answers) for kind in ("ece", "minus_accuracy")]
+        gaps, n = self._gaps(answers), self._counts(answers)
+        chosen = assigned(answers.confidence, self._bins, self._binning)
+        share = np.bincount(chosen.of, answers.right) / np.maximum(np.bincount(chosen.of), 1)
+        residual = binned(answers, chosen, answers.right - share[chosen.of])
+        each = binned(answers, chosen, np.ones(answers.right.size))
+
+        def statistic(weights: Floats) -> Floats:
+            total = weights @ n
+            return np.stack([_error(weights, gaps, total), _mean(weights, gaps.sum(1), total)], 1)
+
+        details = {
+            "debiased": debiased_ece(gaps.sum(0), each.sum(0), residual),
+            "stated": float(answers.confidence.mean()),
+            "right": float(answers.right.mean()),
+        }
+        return self._estimates(("ece", "minus_accuracy"), statistic, answers, details)
+
+    def beside(self, token: Floats) -> list[Estimate]:
+        """The same measures of token confidence, taken off, on the answers that have both."""
+        answers = graded(self._cell, self._stated, token)
+        kinds = ("ece_gap", "minus_token")
+        if answers.reason:
+            return [self._undefined(kind, answers) for kind in kinds]
+        other = graded(self._cell, token, self._stated)
+        gaps, less, n = self._gaps(answers), self._gaps(other), self._counts(answers)
+
+        def statistic(weights: Floats) -> Floats:
+            total = weights @ n
+            apart = _error(weights, gaps, total) - _error(weights, less, total)
+            return np.stack([apart, _mean(weights, gaps.sum(1) - less.sum(1), total)], 1)
+
+        ones = np.ones((1, answers.items))
+        details = {
+            "ece": float(_error(ones, gaps, ones @ n)[0]),
+            "ece_token": float(_error(ones, less, ones @ n)[0]),
+            "stated": float(answers.confidence.mean()),
+            "token": float(other.confidence.mean()),
+        }
+        return self._estimates(kinds, statistic, answers, details)
+
+    def _gaps(self, answers: Graded) -> Floats:
+        chosen = assigned(answers.confidence, self._bins, self._binning)
+        return binned(answers, chosen, answers.confidence - answers.right)
+
+    def _counts(self, answers: Graded) -> Floats:
+        return np.asarray(np.bincount(answers.item, minlength=answers.items), np.float64)
+
+    def _claim(self, kind: str, answers: Graded) -> Claim:
+        bins = f", {self._bins} bins of equal {self._binning}" if kind.startswith("ece") else ""
+        told = {} if self._rate is None else {"parse_rate": self._rate}
+        return Claim(
+            f"verbal_calibration_{kind}",
+            f"{_KINDS[kind]}{bins}, on the answers whose confidence was read",
+            cell=self._cell.where,
+            excluded=answers.excluded,
+            details={**told, "threshold": self._threshold, "answers": answers.right.size},
+            n=self._cell.units.touched(np.bincount(answers.item, minlength=answers.items) > 0),
+        )
+
+    def _undefined(self, kind: str, answers: Graded) -> Estimate:
+        return undefined(self._claim(kind, answers), self._cell.units, self._resampling, answers.reason)
+
+    def _estimates(
+        self, kinds: Sequence[str], statistic: Any, answers: Graded, details: dict[str, float]
+    ) -> list[Estimate]:
+        units: Units = self._cell.units
+        draws = bootstrap(statistic, units, self._resampling)
+        found = []
+        for index, kind in enumerate(kinds):
+            claim, value = self._claim(kind, answers), float(draws.point[index])
+            low = 0.0 if kind == "ece" else -1.0
+            claim = replace(
+                claim,
+                details={**(claim.details or {}), **details},
+                spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
+            )
+            if self._rate is not None and self._rate < self._threshold - 1e-12:
+                claim = replace(claim, details={**(claim.details or {}), "value_below_threshold": value})
+                reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
+                found.append(undefined(claim, units, self._resampling, reason))
+            else:
+                found.append(estimate(claim, draws, units, self._resampling, index))
+        return found
+
+
+def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
+    error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
+    return np.asarray(np.where(total > 0, error, np.nan))
+
+
+def _mean(weights: Floats, values: Floats, total: Floats) -> Floats:
+    return np.asarray(np.where(total > 0, weights @ values / np.where(total > 0, total, 1), np.nan))
+
+
+def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:
+    """The cells that a measure left out, each with its parse rate and the reason.
+
+    Args:
+        estimates: Of `verbal_calibration`.
+
+    >>> left = Estimate("verbal_calibration_ece", None, cell={"model": "m"},
+    ...                 reason="parse rate below 0.80", details={"parse_rate": 0.5})
+    >>> excluded_cells([left])
+    [{'model': 'm', 'parse_rate': 0.5, 'reason': 'parse rate below 0.80'}]
+    """
+    found: list[dict[str, Any]] = []
+    for one in estimates:
+        told = {**one.cell, "parse_rate": one.details.get("parse_rate"), "reason": one.reason}
+        if one.value is None and told not in found:
+            found.append(told)
+    return found
+
+
+def thresholds(
+    estimates: Sequence[Estimate], rates: Sequence[float] = THRESHOLDS, kind: str = "ece"
+) -> list[dict[str, Any]]:
+    """What each parse-rate threshold would keep, and the mean over the cells that it keeps.
+
+    Args:
+        estimates: Of `verbal_calibration`, with ``by``.
+        rates: The thresholds.
+        kind: Which of its estimates: ``"ece"``, ``"minus_accuracy"``, ``"ece_gap"``, ``"minus_token"``.
+
+    Returns:
+        For each threshold: ``threshold``, ``cells`` kept, ``mean`` over these (None where none is kept).
+
+    >>> cells = [Estimate("verbal_calibration_ece", 0.25, details={"parse_rate": 0.95}),
+    ...          Estimate("verbal_calibration_ece", None, reason="parse rate 0.780 below 0.80",
+    ...                   details={"parse_rate": 0.78, "value_below_threshold": 0.75})]
+    >>> thresholds(cells, (0.75, 0.80))
+    [{'threshold': 0.75, 'cells': 2, 'mean': 0.5}, {'threshold': 0.8, 'cells': 1, 'mean': 0.25}]
+    """
+    pairs = []
+    for one in estimates:
+        value = one.details.get("value_below_threshold") if one.value is None else one.value
+        if one.measure == f"verbal_calibration_{kind}" and value is not None:
+            pairs.append((float(one.details["parse_rate"]), float(value)))
+    found = []
+    for rate in rates:
+        kept = [value for parsed, value in pairs if parsed >= rate - 1e-12]
+        found.append({"threshold": rate, "cells": len(kept), "mean": float(np.mean(kept)) if kept else None})
+    return found
+
+
+def compare_phrasings(
+    estimates: Sequence[Estimate], phrasing: str = "phrasing", kind: str = "ece_gap"
+) -> list[dict[str, Any]]:
+    """How far a difference keeps its sign and its size under other phrasings of the confidence question.
+
+    Args:
+        estimates: Of `verbal_calibration`, with the phrasing's column in ``by``.
+        phrasing: That column.
+        kind: Which of its estimates to compare; one that has a sign.
+
+    Returns:
+        For each cell that remains without the phrasing: ``values`` by phrasing, ``same_sign`` (None where
+        fewer than two are defined), ``sign_certain`` (the phrasings whose interval leaves 0 out) and
+        ``range`` (largest less smallest; None likewise).
+
+    Raises:
+        MeasureError: No estimate of that kind has that column in its cell.
+
+    >>> two = [Estimate("verbal_calibration_ece_gap", value, cell={"model": "m", "phrasing": name})
+    ...        for name, value in [("percent", 0.25), ("words", -0.25)]]
+    >>> compare_phrasings(two)[0]["same_sign"], compare_phrasings(two)[0]["range"]
+    (False, 0.5)
+    """
+    some = [e for e in estimates if e.measure == f"verbal_calibration_{kind}" and phrasing in e.cell]
+    if not some:
+        raise MeasureError(
+            "nothing to compare",
+            where="phrasing",
+            expected=f"estimates of verbal_calibration_{kind} by {phrasing!r}",
+            found=", ".join(sorted({one.measure for one in estimates})) or "no estimates",
+        )
+    parts: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
+    for one in some:
+        rest = tuple((key, value) for key, value in one.cell.items() if key != phrasing)
+        parts.setdefault(rest, []).append(one)
+    return [_compared(dict(rest), of, phrasing) for rest, of in parts.items()]
+
+
+def _compared(where: dict[str, str], estimates: Sequence[Estimate], phrasing: str) -> dict[str, Any]:
+    values = {one.cell[phrasing]: one.value for one in estimates}
+    known = np.array([value for value in values.values() if value is not None])
+    certain = [
+        one.cell[phrasing]
+        for one in estimates
+        if one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+    ]
+    several = known.size > 1
+    return {
+        **where,
+        "values": values,
+        "same_sign": bool(np.unique(np.sign(known)).size == 1) if several else None,
+        "sign_certain": certain,
+        "range": float(np.ptp(known)) if several else None,
+    }

@@ -1,0 +1,202 @@
+"""Paired differences in accuracy between conditions: the same items, asked in two ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns, UnknownColumn
+from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.judgements import Judged, judge, treatment
+from quaver.estimation.means import differing, ratio
+from quaver.estimation.measure_protocol import Frame, compares, guarded
+from quaver.estimation.multiple_testing import adjusted
+from quaver.measures.sensitivity.label_shares import ASKING
+
+__all__ = ["differences", "mcnemar"]
+
+_MCNEMAR = (
+    "McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22, 2417"
+)
+
+
+@compares("variant", "text")
+def differences(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    between: str | Sequence[str] = "variant",
+    reference: str | None = None,
+    missing: Missing = "wrong",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Each condition's accuracy less that of a reference, or of all others, on the same items.
+
+    Mean over items of d_u = (share right in the condition) − (share right in the reference; without one,
+    the mean over the other conditions), over items that both answered. Paired: the interval resamples
+    items, each with both its sides. Undefined where there are fewer than two conditions, or no such items.
+
+    In ``details``: ``p`` of McNemar's test (see `mcnemar`), and ``p_holm``, adjusted for the comparisons
+    in the cell (Holm 1979); ``accuracy`` and ``reference_accuracy`` on these items.
+
+    Source: McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22,
+    2417.
+
+    Args:
+        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level of each interval (not adjusted).
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        between: The column (or columns) whose values are the conditions: ``"variant"``, ``"model"``, a
+            factor …
+        reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
+        missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell and condition (but the reference); the cell holds the condition.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used, or the reference does not occur.
+
+    Of four items v gets all right and w two: two discordant pairs, all one way, p = 2·0.5² = 0.5:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
+    ...                       "label": list("aaaa" "aabb"), "gold": ["a"] * 8})
+    >>> found = differences(frame, reference="w")[0]
+    >>> found.cell, found.value, found.details["p"]
+    ({'variant': 'v'}, 0.5, 0.5)
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    told = treatment(missing)
+    conditions = (between,) if isinstance(between, str) else tuple(between)
+    found = []
+    for cell in cells(
+        annotations,
+        raters=[role for role in ASKING if role not in conditions],
+        within=conditions,
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        gold=True,
+    ):
+        claim = Claim(
+            "differences",
+            f"paired difference in accuracy, unanswered {told}",
+            _MCNEMAR,
+            cell=cell.where,
+        )
+        found += _differences(claim, cell, judge(cell, missing), reference, resampling)
+    return found
+
+
+def _differences(
+    claim: Claim, cell: Cell, judged: Judged, reference: str | None, resampling: Resampling
+) -> list[Estimate]:
+    names = [" | ".join(where.values()) for where in cell.strata]
+    claim = replace(claim, excluded=judged.excluded, n=0)
+    if reference is not None and cell.strata and reference not in names:
+        raise UnknownColumn(reference, names, where="reference")
+    asked = judged.asked.sum(2).astype(np.float64)
+    right = judged.right.sum(2).astype(np.float64)
+    if judged.reason or (asked > 0).any(0).sum() < 2:
+        why = judged.reason or "fewer than two conditions"
+        return [undefined(claim, cell.units, resampling, why)]
+    own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
+    other = _others(own) if reference is None else own[:, [names.index(reference)]]
+    apart = own - other
+    known = np.isfinite(apart)
+    draws = bootstrap(ratio(np.where(known, apart, 0), known.astype(float)), cell.units, resampling)
+    single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
+    found = []
+    for index, name in enumerate(names):
+        if name == reference:
+            continue
+        some = known[:, index]
+        one = replace(claim, cell={**cell.where, **cell.strata[index]}, n=cell.units.touched(some))
+        if not some.any():
+            found.append(undefined(one, cell.units, resampling, "no items that both answered"))
+            continue
+        value = float(draws.point[index])
+        test = mcnemar(apart[some, index], _units(cell.units, some), single=single)
+        beside = np.broadcast_to(other, own.shape)[some, index]
+        one = replace(
+            one,
+            differing=differing(apart[:, index].round(12), cell.units),
+            spread=partial(mean_within, value, low=-1.0, high=1.0),
+            details={
+                "against": reference or "the mean of the others",
+                **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
+                "accuracy": float(own[some, index].mean()),
+                "reference_accuracy": float(beside.mean()),
+                **test,
+            },
+        )
+        found.append(estimate(one, draws, cell.units, resampling, index))
+    return adjusted(found)
+
+
+def _others(own: Floats) -> Floats:
+    """The mean over the other columns, of those that are defined."""
+    known = np.isfinite(own)
+    total, count = np.where(known, own, 0).sum(1, keepdims=True), known.sum(1, keepdims=True)
+    left = count - known
+    rest = total - np.where(known, own, 0)
+    return np.asarray(np.where(left > 0, rest / np.maximum(left, 1), np.nan))
+
+
+def _units(units: Units, some: Any) -> Any:
+    return None if units.clusters is None else units.clusters[some]
+
+
+@guarded
+def mcnemar(apart: Floats, clusters: Any = None, *, single: bool = True) -> dict[str, Any]:
+    """Whether answers to the same items are right equally often in two conditions.
+
+    With one answer on each side and items on their own: the exact binomial test on the discordant pairs.
+    With repeats, or groups of items, the pairs in a unit depend on each other: χ² = (Σ_k d_k)² / Σ_k d_k²
+    with one degree of freedom, where d_k is unit k's sum of differences (Durkalski et al. 2003); with one
+    pair a unit that is McNemar's own χ².
+
+    Args:
+        apart: Each item's share right in one condition less that in the other.
+        clusters: Each item's group, where groups are the units.
+        single: Whether each item has one answer on each side.
+
+    Returns:
+        ``p`` and ``test``; for the exact test ``better`` and ``worse`` (discordant pairs), else ``chi2``.
+
+    Nine items better and one worse, p = 2·(1 + 10)/2¹⁰:
+
+    >>> round(mcnemar(np.array([1.0] * 9 + [-1.0] + [0.0] * 5))["p"] * 1024, 9)
+    22.0
+    """
+    if single and clusters is None:
+        better, worse = int((apart > 0).sum()), int((apart < 0).sum())
+        tail = float(special.bdtr(min(better, worse), better + worse, 0.5)) if better + worse else 1.0
+        return {"p": min(1.0, 2 * tail), "test": "exact McNemar", "better": better, "worse": worse}
+    sums = apart if clusters is None else np.bincount(clusters, apart)
+    square = float((sums**2).sum())
+    chi2 = float(sums.sum() ** 2 / square) if square > 1e-15 else 0.0
+    return {"p": float(special.chdtrc(1, chi2)), "test": "McNemar by unit", "chi2": chi2}

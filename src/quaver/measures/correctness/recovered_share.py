@@ -1,0 +1,235 @@
+"""How much of the accuracy that a prompt seems to lose is the parser's doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.errors import UnknownName
+from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import cells
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.intervals import Claim, estimate, undefined
+from quaver.estimation.means import ratio
+from quaver.estimation.measure_protocol import Frame, compares
+from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
+from quaver.measures.sensitivity.label_shares import ASKING
+
+__all__ = ["recovered_share"]
+
+_METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
+_NO_GAP = 1e-9
+"""Means of the same accuracies in another order differ in the last digit: that is no gap."""
+_MEANS = ("ratio of means", "mean of ratios")
+
+
+@compares("evaluator", "model", "variant")
+def recovered_share(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    first: str | None = None,
+    second: str | None = None,
+    variant: str | None = None,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """How much of a prompt's gap in accuracy another evaluator closes.
+
+    For each variant and model, with f the variant's accuracy by the first evaluator, r its accuracy by the
+    second (repaired), and m the mean over the other variants of their accuracies by the first:
+    (r − f) / (m − f). Over several models, by two means that differ and are named: the ratio of means,
+    (mean r − mean f) / (mean m − mean f), and the mean of ratios. Undefined where there is no gap to
+    recover (m ≤ f), no other variant, or no gold labels; the mean of ratios leaves out models without a
+    gap, counted. No label is wrong. Intervals resample items, all models and variants together; where more
+    resamples have no gap than an end of the interval may leave out, the share is unbounded and has none.
+
+    Source: the definition.
+
+    Args:
+        annotations: A row an annotation, of all evaluators; see `quaver.estimation.measure_protocol.Measure`.
+        labels: The label set.
+        by: Columns that make the cells; not the evaluator, the variant or (for the means) the model.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        first: The evaluator under suspicion; by default the first by name, in a study the study's first.
+        second: The evaluator that repairs it; by default each of the others in turn.
+        variant: The variant whose gap it is; by default each in turn.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        For each cell, pair of evaluators and variant: ``recovered_share`` for each model, then, of several
+        models, ``recovered_share_ratio_of_means`` and ``recovered_share_mean_of_ratios``.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+        UnknownName: An evaluator has no rows, or there is no such variant.
+
+    Variant p is right in 1 of 4 by x and in 2 of 4 by y; variant q in 3 of 4 by x: (2 − 1) / (3 − 1).
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 3, "variant": ["p"] * 8 + ["q"] * 4,
+    ...     "evaluator": ["x"] * 4 + ["y"] * 4 + ["x"] * 4, "gold": "a", "label": list("abbbaabbaaab")})
+    >>> recovered_share(frame, variant="p", resamples=0)[0].value
+    0.5
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    parts = cells(
+        annotations,
+        raters=("evaluator",),
+        within=ASKING,
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        gold=True,
+    )
+    pairs = pairs_of(parts, first, second)
+    found: list[Estimate] = []
+    for cell in parts:
+        gaps = _Gaps(cell, columns or {}, resampling)
+        if variant is not None and variant not in gaps.variants:
+            raise UnknownName("variant", variant, gaps.variants, where="variant")
+        if not pairs:
+            claim = Claim("recovered_share", _METHOD, cell=cell.where, n=0)
+            found.append(undefined(claim, cell.units, resampling, "fewer than two evaluators"))
+        for pair in pairs:
+            found += gaps.estimates(pair, gaps.variants if variant is None else [variant])
+    return found
+
+
+class _Gaps:
+    """A cell's right answers by model, variant and evaluator."""
+
+    def __init__(self, cell: Cell, columns: Columns, resampling: Resampling) -> None:
+        self._cell, self._resampling = cell, resampling
+        models = [_told(stratum, "model", columns) for stratum in cell.strata]
+        variants = [_told(stratum, "variant", columns) for stratum in cell.strata]
+        self._models, self.variants = sorted(set(models)), sorted(set(variants))
+        places = [
+            self._models.index(model) * len(self.variants) + self.variants.index(variant)
+            for model, variant in zip(models, variants, strict=True)
+        ]
+        # Strata × (models × variants): sums over decodings and repeats.
+        self._of = np.eye(len(self._models) * len(self.variants))[places]
+
+    def estimates(self, pair: tuple[str, str], variants: Sequence[str]) -> list[Estimate]:
+        """The shares of each variant: by model, then over models."""
+        units, size = self._cell.units, len(self._models)
+        (right, asked), (repaired, again) = map(self._counts, pair)
+        accuracies = _accuracies(ratio(right, asked), ratio(repaired, again), size)
+        draws = bootstrap(_shares(accuracies), units, self._resampling) if asked.any() else None
+        whole = accuracies(np.ones((1, units.items)))[0] if asked.any() else np.zeros((size, 0, 3))
+        kinds = [*self._models, *(_MEANS if size > 1 else ())]
+        base = Claim(
+            "recovered_share",
+            _METHOD,
+            n=units.touched(np.asarray(asked.any(1))),
+            reason=self._reason(asked),
+            cell={**self._cell.where, "first": pair[0], "second": pair[1]},
+        )
+        found = []
+        for variant in variants:
+            place = self.variants.index(variant)
+            for at, kind in enumerate(kinds):
+                claim = self._claim(base, variant, at, kind, whole[:, place] if whole.size else whole[:, :0])
+                if draws is None:
+                    found.append(undefined(claim, units, self._resampling))
+                else:
+                    index = place * (size + len(_MEANS)) + at
+                    one = estimate(claim, draws, units, self._resampling, index)
+                    found.append(_bounded(one, self._resampling))
+        return found
+
+    def _claim(self, base: Claim, variant: str, at: int, kind: str, whole: Floats) -> Claim:
+        cell = {**(base.cell or {}), "variant": variant}
+        if at < len(self._models):
+            known = dict(zip(("first", "repaired", "others"), whole[at].tolist(), strict=False))
+            details = {name: value for name, value in known.items() if np.isfinite(value)}
+            return replace(base, cell={**cell, "model": kind} if kind else cell, details=details)
+        without = int((~(whole[:, 2] > whole[:, 0])).sum()) if whole.size else 0
+        return replace(
+            base,
+            measure=f"recovered_share_{kind.replace(' ', '_')}",
+            method=f"{_METHOD}; {kind} over models",
+            cell=cell,
+            excluded={"model without a gap": without} if kind == _MEANS[1] and without else {},
+        )
+
+    def _reason(self, asked: Floats) -> str:
+        if not self._cell.items:
+            return "no annotations"
+        if not asked.any():
+            return "no gold labels"
+        return "no gap to recover" if len(self.variants) > 1 else "no other variant"
+
+    def _counts(self, evaluator: str) -> tuple[Floats, Floats]:
+        """Right answers, and answers, by item and model × variant."""
+        codes, read = labels_by(self._cell, evaluator)
+        gold = (np.full(len(codes), -1) if self._cell.gold is None else self._cell.gold)[:, None]
+        judged = read & (gold >= 0)
+        return (judged & (codes == gold)) @ self._of, judged @ self._of
+
+
+def _bounded(found: Estimate, resampling: Resampling) -> Estimate:
+    """No interval where the gap may be none: a share of next to nothing may be any number (Fieller 1954)."""
+    lost = found.details.get("undefined_resamples", 0)
+    if lost <= resampling.tail * resampling.resamples:
+        return found
+    told = f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
+    return replace(found, low=None, high=None, warnings=(*found.warnings, told))
+
+
+def _accuracies(first: Statistic, second: Statistic, models: int) -> Statistic:
+    """By model and variant: accuracy by the first, by the second, and the mean of the others by the first."""
+
+    def statistic(weights: Floats) -> Floats:
+        by_first = first(weights).reshape(len(weights), models, -1)
+        by_second = second(weights).reshape(by_first.shape)
+        known = np.isfinite(by_first)
+        values = np.where(known, by_first, 0.0)
+        others = known.sum(2, keepdims=True) - known
+        mean = (values.sum(2, keepdims=True) - values) / np.where(others > 0, others, np.nan)
+        return np.stack([by_first, by_second, mean], 3)
+
+    return statistic
+
+
+def _shares(accuracies: Statistic) -> Statistic:
+    """Of each variant: each model's share, the ratio of means, the mean of ratios."""
+
+    def statistic(weights: Floats) -> Floats:
+        values = accuracies(weights)
+        shares = _share(values)
+        gaps = np.isfinite(shares)
+        mean = np.where(gaps, shares, 0.0).sum(1) / np.where(gaps.any(1), gaps.sum(1), np.nan)
+        of_means = _share(values.mean(1))
+        each = np.concatenate([shares, of_means[:, None], mean[:, None]], 1)
+        return np.asarray(each.transpose(0, 2, 1).reshape(len(weights), -1))
+
+    return statistic
+
+
+def _share(values: Floats) -> Floats:
+    first, repaired, others = values[..., 0], values[..., 1], values[..., 2]
+    gap = others - first
+    return np.asarray(np.where(gap > _NO_GAP, (repaired - first) / np.where(gap > _NO_GAP, gap, 1), np.nan))
+
+
+def _told(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
+    """What a stratum says of a role; nothing where the role makes the cells or does not exist."""
+    names = columns.get(role, role)
+    return " | ".join(stratum[n] for n in ((names,) if isinstance(names, str) else names) if n in stratum)

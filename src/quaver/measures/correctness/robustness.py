@@ -1,0 +1,308 @@
+"""Robustness: how far accuracy lies apart between variants, beside what noise alone would show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import optimize, special
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.core.seeds import derive
+from quaver.errors import UnknownName
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns, UnknownColumn
+from quaver.estimation.encoding import Ints
+from quaver.estimation.intervals import Claim, Interval, estimate, mean_within, undefined
+from quaver.estimation.judgements import judge, treatment
+from quaver.estimation.means import over_strata
+from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.rank_correlation import covariate_correlation
+
+__all__ = ["corrected_spread", "spread"]
+
+_PAPER = "Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)"
+
+
+@compares("variant")
+def spread(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    variants: Sequence[str] | None = None,
+    sizes: Mapping[str, float] | None = None,
+    missing: Missing = "wrong",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Prompt-perturbation spread: the highest less the lowest accuracy among variants.
+
+    max_v accuracy(v) − min_v accuracy(v), within each model and decoding, averaged over a cell's. Undefined
+    where fewer than two variants have answers to items with a gold label.
+
+    A maximum less a minimum is biased upwards, the more so the more variants and the fewer items, and its
+    bootstrap interval misses a true spread of 0; it is given for the value as it stands, widened to hold it.
+    In ``details``: ``corrected`` (see `corrected_spread`) with its percentile interval; ``floor`` and
+    ``floor_high``, the mean and upper quantile of the spread when each item's answers are dealt to the
+    variants at random, and ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
+
+    Source: Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread).
+
+    Args:
+        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples, and permutations (fewer of these where the data are large).
+        seed: Root seed.
+        variants: The names of those to compare (a name is the values of the variant's columns, joined by
+            ``" | "``); by default all.
+        sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is
+            ``spread_size_correlation``, Spearman's correlation of the models' spreads with their sizes
+            (`rank_correlation.covariate_correlation`; undefined for fewer than three models).
+        missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
+        columns: Other names for the frame's columns: ``{"variant": "format"}`` compares formats.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used, or a variant does not occur.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
+    ...                       "label": list("aaaa" "aaab"), "gold": ["a"] * 8})
+    >>> spread(frame)[0].value
+    0.25
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    told = treatment(missing)
+    role = (columns or {}).get("variant", "variant")
+    of = (role,) if isinstance(role, str) else tuple(role)
+    found = []
+    for cell in cells(
+        annotations,
+        # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
+        raters=("repeat",),
+        within=("model", "decoding", "variant"),
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        gold=True,
+    ):
+        answers = _Accuracies(cell, of, missing, variants)
+        claim = Claim(
+            "spread",
+            f"highest less lowest accuracy of {answers.variants} variants, unanswered {told}",
+            _PAPER,
+            cell=cell.where,
+            excluded=answers.excluded,
+            n=answers.n,
+        )
+        if answers.reason:
+            found.append(undefined(claim, cell.units, resampling, answers.reason))
+        else:
+            found.append(_spread(claim, answers, cell.units, resampling))
+    return found if sizes is None else [*found, _by_size(found, sizes, resampling)]
+
+
+def _by_size(spreads: Sequence[Estimate], sizes: Mapping[str, float], resampling: Resampling) -> Estimate:
+    """The correlation of the models' spreads with their sizes."""
+    found = covariate_correlation(spreads, sizes, confidence=resampling.confidence, seed=resampling.seed)
+    return replace(found, measure="spread_size_correlation")
+
+
+class _Part(NamedTuple):
+    """The variants of one model and decoding: their names and their columns."""
+
+    names: tuple[str, ...]
+    columns: Ints
+
+
+class _Accuracies:
+    """Right and counted answers of each item to each variant, within each model and decoding."""
+
+    def __init__(
+        self, cell: Cell, of: Sequence[str], missing: Missing, variants: Sequence[str] | None
+    ) -> None:
+        judged = judge(cell, missing)
+        self.right = judged.right.sum(2).astype(np.float64)
+        self.asked = judged.asked.sum(2).astype(np.float64)
+        self.excluded = judged.excluded
+        self.parts = list(self._split(cell, of, variants))
+        used = np.concatenate([np.zeros(0, np.int64), *(part.columns for part in self.parts)])
+        self.n = cell.units.touched(self.asked[:, used].any(1)) if used.size else 0
+        self.variants = max((part.columns.size for part in self.parts), default=0)
+        self.reason = judged.reason or (None if self.parts else "fewer than two variants")
+
+    def _split(self, cell: Cell, of: Sequence[str], variants: Sequence[str] | None) -> Iterator[_Part]:
+        rest = [tuple(v for k, v in where.items() if k not in of) for where in cell.strata]
+        names = [" | ".join(v for k, v in where.items() if k in of) for where in cell.strata]
+        for name in variants or ():
+            if name not in names and cell.strata:
+                raise _unknown(name, names)
+        wanted = set(names) if variants is None else set(variants)
+        for one in dict.fromkeys(rest):
+            columns = [
+                index
+                for index, other in enumerate(rest)
+                if other == one and names[index] in wanted and self.asked[:, index].any()
+            ]
+            if len(columns) > 1:
+                yield _Part(tuple(names[index] for index in columns), np.array(columns))
+
+    def accuracies(self, weights: Floats) -> Floats:
+        """Accuracy of each column under item weights; NaN where nothing was asked."""
+        total = weights @ self.asked
+        return np.asarray(np.where(total > 0, weights @ self.right / np.where(total > 0, total, 1), np.nan))
+
+    def spreads(self, accuracies: Floats) -> Floats:
+        """The spread in each part, shape (samples, parts)."""
+        with np.errstate(invalid="ignore"):
+            each = [_range(accuracies[:, part.columns]) for part in self.parts]
+        return np.stack(each, 1)
+
+    def corrected(self, units: Units, tail: float) -> list[Corrected]:
+        """The corrected spread in each part."""
+        return [
+            corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units, tail)
+            for part in self.parts
+        ]
+
+    def floors(self, draws: int, seed: int) -> Floats:
+        """The mean spread over the parts with each item's answers dealt to the variants at random."""
+        found = np.zeros(draws)
+        for part in self.parts:
+            both = np.stack([self.right[:, part.columns], self.asked[:, part.columns]], 2)
+            own = derive(seed, *part.names)
+            shuffled = permuted_within_items(both, both[:, :, 1] > 0, draws, own)
+            for draw, values in enumerate(shuffled):
+                sums = values.sum(0)
+                found[draw] += np.ptp(sums[:, 0] / sums[:, 1])
+        return found / len(self.parts)
+
+
+def _unknown(name: str, names: Sequence[str]) -> UnknownName:
+    return UnknownColumn(name, dict.fromkeys(names), where="variants")
+
+
+def _range(values: Floats) -> Floats:
+    """Largest less smallest along the last axis, of those that are defined."""
+    high = np.where(np.isfinite(values), values, -np.inf).max(1)
+    low = np.where(np.isfinite(values), values, np.inf).min(1)
+    return np.asarray(np.where(np.isfinite(high), high - low, np.nan))
+
+
+class Corrected(NamedTuple):
+    """A spread without what noise adds to it."""
+
+    value: float
+    interval: Interval
+
+
+def corrected_spread(
+    right: Floats, asked: Floats, units: Units | None = None, tail: float = 0.025
+) -> Corrected:
+    """The spread less what noise adds to it: spread × √max(0, 1 − 1/F).
+
+    F compares the variance of the variants' accuracies with the sampling variance that items give it (the
+    item × variant F test, by linearised ratios where items are unevenly asked), and √(1 − 1/F) is the
+    share of their standard deviation that is not noise. It is 0 where accuracies differ no more than noise
+    would have it. Method of moments, as in a random-effects analysis of variance (Searle, Casella &
+    McCulloch 1992, Variance Components, section 3.5); ``docs/measures-correctness.md`` compares it with
+    the bootstrap's correction and with the floor taken off.
+
+    The interval turns the exact interval of a noncentral χ²'s parameter into the same scale: with
+    x = (variants − 1)·F, its ends are spread × √(λ / x) for the λ at which x is the upper or lower quantile.
+    It is 0 to 0 where the accuracies lie closer together than noise leaves them in all but a share ``tail``,
+    and ends at 1: no accuracies lie further apart.
+
+    Args:
+        right: Right answers, shape (items, variants).
+        asked: Answers that count, the same shape; each variant has some.
+        units: What is resampled, where it is groups of items.
+        tail: What lies outside the interval on each side.
+
+    Two variants, four items, of which one variant gets all right and one none: items do not matter, F = ∞:
+
+    >>> corrected_spread(np.array([[1.0, 0]] * 4), np.ones((4, 2))).value
+    1.0
+    >>> corrected_spread(np.array([[1.0, 0], [0, 1], [1, 0], [0, 1]]), np.ones((4, 2))).value
+    0.0
+    """
+    total = asked.sum(0)
+    accuracy = right.sum(0) / total
+    wide = float(np.ptp(accuracy))
+    between = float(((accuracy - accuracy.mean()) ** 2).sum())
+    influence = (right - asked * accuracy) / total
+    influence = influence - influence.mean(1, keepdims=True)
+    if units is not None and units.clusters is not None:
+        influence = np.stack([np.bincount(units.clusters, column) for column in influence.T], 1)
+    of = units or Units(len(asked))
+    count = of.touched(asked.sum(1) > 0)
+    noise = float((influence**2).sum()) * count / (count - 1) if count > 1 else np.inf
+    if between <= 1e-15 or noise <= 1e-15:
+        return Corrected(wide, Interval(wide, wide)) if noise <= 1e-15 else Corrected(0.0, Interval(0.0, 0.0))
+    shrunk = wide * np.sqrt(max(0.0, 1 - noise / between))
+    if not np.isfinite(noise):
+        return Corrected(0.0, Interval(0.0, wide))
+    x, freedom = (accuracy.size - 1) * between / noise, accuracy.size - 1
+    ends = [min(1.0, wide * np.sqrt(_noncentrality(x, freedom, share) / x)) for share in (1 - tail, tail)]
+    return Corrected(float(shrunk), Interval(float(ends[0]), float(ends[1])))
+
+
+def _noncentrality(x: float, freedom: int, share: float) -> float:
+    """The noncentral χ²'s parameter at which ``x`` has ``share`` below it; 0 where none has so little."""
+    if special.chdtr(freedom, x) <= share:
+        return 0.0
+    top = x + 10 * np.sqrt(x + freedom) + 10
+    while special.chndtr(x, freedom, top) > share:
+        top *= 2
+    return float(optimize.brentq(lambda at: special.chndtr(x, freedom, at) - share, 1e-12, top))
+
+
+def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resampling) -> Estimate:
+    draws = bootstrap(over_strata(lambda w: answers.spreads(answers.accuracies(w))), units, resampling)
+    value = float(draws.point[0])
+    corrected = answers.corrected(units, resampling.tail)
+    size = sum(part.columns.size for part in answers.parts) * answers.right.shape[0]
+    floors = answers.floors(affordable(resampling.resamples, size), derive(resampling.seed, "permutation"))
+    details: dict[str, Any] = {
+        "corrected": float(np.mean([one.value for one in corrected])),
+        "corrected_interval": (
+            float(np.mean([one.interval.low for one in corrected])),
+            float(np.mean([one.interval.high for one in corrected])),
+        ),
+        "variants": answers.variants,
+        **above_floor(value, floors, resampling.confidence),
+    }
+    if len(answers.parts) == 1:
+        part = answers.parts[0]
+        each = answers.accuracies(np.ones((1, answers.right.shape[0])))[0, part.columns]
+        low, high = int(each.argmin()), int(each.argmax())
+        details |= {"lowest": part.names[low], "lowest_accuracy": float(each[low])}
+        details |= {"highest": part.names[high], "highest_accuracy": float(each[high])}
+    else:
+        details["averaged_over"] = len(answers.parts)
+    warnings: tuple[str, ...] = ()
+    if details.get("floor_high", -1.0) >= value:
+        warnings = (
+            f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
+            f"up to {details['floor_high']:.3g})",
+        )
+    claim = replace(claim, details=details, warnings=warnings, spread=partial(mean_within, value))
+    return estimate(claim, draws, units, resampling)

@@ -1,0 +1,1 @@
+"""Measures of how labels and their distribution move with the prompt."""

@@ -1,0 +1,274 @@
+"""Consistency: how alike a prompt's rewordings treat the items of one class.
+
+Two items of the same true class have the consistency 1 − TVD of their label distributions over the
+rewordings; `quaver.measures.sensitivity.item_pairs` sums them without going through the pairs.
+
+Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
+and Consistency to Prompt Engineering, NAACL 2025, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.cell import Cell, never_labelled
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.intervals import Claim, Interval, estimate, undefined
+from quaver.estimation.means import over_strata
+from quaver.estimation.measure_protocol import Frame, compares, guarded
+from quaver.measures.sensitivity.item_pairs import Pairs
+from quaver.measures.sensitivity.item_sensitivity import (
+    PAPER,
+    STRATA,
+    Convention,
+    check_convention,
+    mean_defined,
+    unequal,
+    unlabelled,
+)
+
+__all__ = ["Similarity", "consistency", "consistency_matrix"]
+
+
+@compares("variant")
+def consistency(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    convention: Convention = "recommended",
+    missing: Missing | None = None,
+    self_pairs: bool | None = None,
+    pooled: bool | None = None,
+    classes: bool = False,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Consistency: the mean over pairs of items of one class of 1 − TVD of their label distributions.
+
+    c(x, x') = 1 − ½ Σ_v |p(v | x) − p(v | x')|, with p(v | x) the share of the variants that labelled
+    item x with v. The recommended value leaves out pairs of an item with itself (which are 1 by
+    definition) and is the mean of the class means; the paper's tables pool all pairs and leave
+    self-pairs in. Computed within each repeat (of each model and decoding), and averaged over those.
+    Undefined without gold labels, or where no class has two items. The interval resamples items and
+    leaves out pairs of copies of one item.
+
+    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
+
+    Args:
+        annotations: A row an annotation, with a ``gold`` column; see `Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        convention: ``"paper"`` is ``missing="category", self_pairs=True, pooled=True``.
+        missing: ``"drop"`` (the default) or ``"category"``.
+        self_pairs: Whether an item is paired with itself; by default as the convention says.
+        pooled: Whether all pairs weigh the same, or all classes; by default as the convention says.
+        classes: Whether each class gets an estimate of its own after the overall one, with its label under
+            ``"class"`` in the cell.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        An estimate for each cell, the classes' own in ``details["by_class"]``.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    Two items of one class, labelled a a and a b: 1 − ½ (½ + ½):
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> consistency(frame)[0].value, consistency(frame, convention="paper")[0].value
+    (0.5, 0.75)
+    """
+    missing = check_convention(convention, missing)
+    paper = convention == "paper"
+    pairing = {
+        "self_pairs": paper if self_pairs is None else self_pairs,
+        "pooled": paper if pooled is None else pooled,
+    }
+    resampling = Resampling(confidence, resamples, seed, interval)
+    found = cells(
+        annotations,
+        raters=("variant",),
+        within=STRATA,
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        missing=missing,
+        gold=True,
+    )
+    return unequal([e for cell in found for e in _consistency(cell, resampling, missing, pairing, classes)])
+
+
+def _consistency(
+    cell: Cell, resampling: Resampling, missing: Missing, pairing: dict[str, bool], classes: bool
+) -> list[Estimate]:
+    units = cell.units
+    counts = cell.counts()
+    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    pairs = [Pairs(counts[:, s], gold, **pairing) for s in range(counts.shape[1])]
+    claim = _claim(cell, gold, missing, pairing)
+    codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
+    if not codes:
+        why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
+        return [undefined(claim, units, resampling, why if cell.items else "no annotations")]
+    item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
+    q = counts.sum(2)[gold >= 0]
+    q = q[q > 0]
+    base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
+
+    def overall(weights: Floats) -> Floats:
+        return np.concatenate([part.overall(weights) for part in pairs], 1)
+
+    def one(claim: Claim, statistic: Statistic, items: Floats, **details: Any) -> Estimate:
+        draws = bootstrap(over_strata(statistic), units, resampling)
+        value = float(draws.point[0])
+        known = items[np.isfinite(items)]
+        claim = replace(
+            claim,
+            n=units.touched(np.isfinite(items)),
+            spread=lambda share: _spread(value, share),
+            details={"sd": float(known.std(ddof=1)) if known.size > 1 else None, **base, **details},
+        )
+        return estimate(claim, draws, units, resampling)
+
+    found = [one(claim, overall, item, by_class=_by_class(pairs, cell.labels))]
+    for code in codes if classes else ():
+        own = replace(claim, cell={**cell.where, "class": cell.labels[code]})
+        found.append(one(own, _of_class(pairs, code), np.where(gold == code, item, np.nan)))
+    return found
+
+
+def _of_class(pairs: list[Pairs], code: int) -> Statistic:
+    having = [part for part in pairs if code in part.classes]
+    return lambda weights: np.stack([part.of_class(code, weights) for part in having], 1)
+
+
+def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:
+    found: dict[int, list[float]] = {}
+    for part in pairs:
+        ones = np.ones((1, len(part.shares)))
+        for code, value in zip(part.classes, part.by_class(ones)[0], strict=True):
+            if np.isfinite(value):
+                found.setdefault(code, []).append(float(value))
+    return {labels[code]: float(np.mean(values)) for code, values in sorted(found.items())}
+
+
+def _claim(cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: dict[str, bool]) -> Claim:
+    excluded = dict(cell.counted) if missing == "drop" else {}
+    if lost := int((gold < 0).sum()):
+        excluded["item without gold"] = lost
+    own = "in" if pairing["self_pairs"] else "out"
+    mean = "mean over all pairs" if pairing["pooled"] else "mean of the class means"
+    treated = unlabelled(missing)
+    method = f"1 − total variation distance of items of one class, {mean}, self-pairs {own} ({treated})"
+    return Claim(
+        "consistency",
+        method,
+        PAPER,
+        cell=cell.where,
+        excluded=excluded,
+        n=cell.units.touched(gold >= 0),
+        warnings=never_labelled(cell) if missing == "category" else (),
+    )
+
+
+def _spread(value: float, share: float) -> Interval:
+    # A pair is touched where either of its items is.
+    pairs = 1 - (1 - share) ** 2
+    return Interval(value * (1 - pairs), value + pairs * (1 - value))
+
+
+class Similarity(NamedTuple):
+    """The pairs of items of one class.
+
+    Attributes:
+        items: Their ids.
+        matrix: Consistency of each pair, shape (items, items), 1 on the diagonal; mean over repeats.
+        edges: The histogram's edges, from 0 to 1.
+        counts: How many pairs of two different items lie between them (the last edge included).
+    """
+
+    items: tuple[str, ...]
+    matrix: Floats
+    edges: Floats
+    counts: NDArray[np.int64]
+
+
+@guarded
+def consistency_matrix(
+    annotations: Frame,
+    of: str,
+    *,
+    bins: int = 20,
+    labels: LabelSet | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+) -> Similarity:
+    """The consistency of every pair of items of one class, and its histogram.
+
+    Args:
+        annotations: A row an annotation, with a ``gold`` column, of one cell of interest.
+        of: The gold label whose items are compared.
+        bins: Bins of the histogram.
+        labels: The label set.
+        missing: ``"drop"`` or ``"category"``.
+        columns: Other names for the frame's columns.
+
+    Returns:
+        The matrix, items × items, with their ids, and the counts of its histogram.
+
+    Raises:
+        MeasureError: The frame cannot be used, or no item has that gold label and an answer.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "variant": [1, 2, 1, 2], "label": list("aaab"),
+    ...                       "gold": list("aaaa")})
+    >>> consistency_matrix(frame, "a").matrix.tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    if bins < 1:
+        raise MeasureError("not a number of bins", where="bins", expected="1 or more", found=repr(bins))
+    (cell,) = cells(
+        annotations,
+        raters=("variant",),
+        within=STRATA,
+        labels=labels,
+        columns=columns,
+        missing=check_convention("recommended", missing),
+        gold=True,
+    )
+    if cell.gold is None or of not in cell.labels:
+        known = "no gold labels" if cell.gold is None else ", ".join(cell.labels)
+        raise MeasureError("no such class", where="of", expected=known, found=repr(of))
+    code, counts = cell.labels.index(of), cell.counts()
+    members = np.flatnonzero((cell.gold == code) & (counts.sum(2) > 0).all(1))
+    if not members.size:
+        raise MeasureError("no items of this class", where="of", expected="a gold label with items", found=of)
+    gold = np.zeros(members.size, np.int64)
+    layers = [Pairs(counts[members, s], gold).matrix(0) for s in range(counts.shape[1])]
+    matrix = np.mean(layers, 0)
+    # Sums of shares may pass 1 by a rounding.
+    values = np.clip(matrix[np.triu_indices(members.size, 1)], 0, 1)
+    heights, edges = np.histogram(values, bins=bins, range=(0.0, 1.0))
+    return Similarity(tuple(cell.items[i] for i in members), matrix, edges, heights)

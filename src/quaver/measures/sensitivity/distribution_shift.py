@@ -1,0 +1,258 @@
+"""How far the labels' distribution moves between conditions, beside what chance would move it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.core.records import Estimate, LabelSet
+from quaver.core.seeds import derive
+from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns, UnknownColumn
+from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.measures.sensitivity.label_shares import ASKING
+
+__all__ = ["distribution_shift", "jensen_shannon", "total_variation"]
+
+Distance = Callable[[Floats, Floats], Floats]
+
+_LIN = "Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1"
+
+
+def total_variation(p: Floats, q: Floats) -> Floats:
+    """Total variation distance of two distributions: ½ Σ |p − q| along the last axis; 0 to 1.
+
+    >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25])))
+    0.25
+    """
+    return np.asarray(np.abs(p - q).sum(-1) / 2)
+
+
+def jensen_shannon(p: Floats, q: Floats) -> Floats:
+    """Jensen-Shannon divergence in bits: H((p + q)/2) − (H(p) + H(q))/2 along the last axis; 0 to 1.
+
+    >>> float(jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
+    1.0
+    """
+
+    def entropy(share: Floats) -> Floats:
+        return np.asarray(-(share * np.log2(np.where(share > 0, share, 1))).sum(-1))
+
+    return np.asarray(np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0.0))
+
+
+_DISTANCES: dict[str, tuple[Distance, str, str]] = {
+    "tv": (total_variation, "total variation distance", ""),
+    "js": (jensen_shannon, "Jensen-Shannon divergence in bits", _LIN),
+}
+
+
+@compares("variant", "text")
+def distribution_shift(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    between: str | Sequence[str] = "variant",
+    reference: str | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "percentile",
+) -> list[Estimate]:
+    """How far each condition's label distribution is from a reference's, or from all others' together.
+
+    ``distribution_shift_tv`` is the total variation distance, ``distribution_shift_js`` the Jensen-Shannon
+    divergence (bits) of the shares of labels. Both are above 0 by noise alone: in ``details``, ``floor`` and
+    ``floor_high`` are their mean and upper quantile when each item's answers are dealt to the conditions at
+    random, and ``p`` the permutation test, which so respects that items differ; ``p_holm`` is adjusted for
+    the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined where there
+    are fewer than two conditions with labels. The interval resamples items, and is widened to hold the value.
+
+    Source: Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon).
+
+    Args:
+        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples, and permutations (fewer of these where the data are large).
+        seed: Root seed.
+        between: The column (or columns) whose values are the conditions.
+        reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
+        missing: ``"drop"``: shares of the answers with a label; ``"category"``: of all answers.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given; BCa is erratic for a distance near 0.
+
+    Returns:
+        Two estimates for each cell and condition (but the reference); the cell holds the condition.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used, or the reference does not occur.
+
+    Shares of a: 3/4 and 1/4, half apart:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
+    ...                       "label": list("aaab" "abbb")})
+    >>> distribution_shift(frame, reference="w")[0].value
+    0.5
+    """
+    resampling = Resampling(confidence, resamples, seed, interval)
+    conditions = (between,) if isinstance(between, str) else tuple(between)
+    found = []
+    for cell in cells(
+        annotations,
+        raters=[role for role in ASKING if role not in conditions],
+        within=conditions,
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        missing=missing,
+    ):
+        claim = Claim(
+            "distribution_shift",
+            "distance of label distributions",
+            cell=cell.where,
+            excluded={} if missing == "category" else cell.counted,
+            n=0,
+        )
+        found += _shifts(claim, cell, reference, resampling)
+    return found
+
+
+def _shifts(claim: Claim, cell: Cell, reference: str | None, resampling: Resampling) -> list[Estimate]:
+    names = [" | ".join(where.values()) for where in cell.strata]
+    if reference is not None and names and reference not in names:
+        raise UnknownColumn(reference, names, where="reference")
+    counts = cell.counts()
+    present = counts.sum(2) > 0
+    kept = np.flatnonzero(present.any(0))
+    against = names.index(reference) if reference is not None and names else None
+    if kept.size < 2 or (against is not None and against not in kept):
+        why = "no annotations" if not cell.items else "fewer than two conditions with labels"
+        if cell.items and not kept.size:
+            why = "no answer has a label"
+        return [
+            undefined(replace(claim, measure=f"distribution_shift_{kind}"), cell.units, resampling, why)
+            for kind in _DISTANCES
+        ]
+    counts, present = counts[:, kept], present[:, kept]
+    place = None if against is None else int(np.flatnonzero(kept == against)[0])
+    claim = replace(claim, n=cell.units.touched(np.asarray(present.any(1))))
+    told = [index for index in range(kept.size) if index != place]
+    where = [cell.strata[kept[index]] for index in told]
+    draws = affordable(resampling.resamples, len(told) * cell.units.items)
+    dealt = _dealt(counts, present, draws, derive(resampling.seed, "permutation"))
+    found = []
+    for kind, (distance, name, source) in _DISTANCES.items():
+        one = replace(claim, measure=f"distribution_shift_{kind}", method=name, reference=source)
+        shift = _Shift(counts, distance, place, told)
+        found += _estimates(one, shift, dealt, where, cell.labels, cell.units, resampling)
+    return found
+
+
+def _dealt(counts: Floats, present: NDArray[np.bool_], draws: int, seed: int) -> Floats:
+    """Label totals, (draws, conditions, labels), each item's answers dealt to the conditions at random."""
+    totals = np.empty((draws, *counts.shape[1:]))
+    for index, values in enumerate(permuted_within_items(counts, present, draws, seed)):
+        totals[index] = values.sum(0)
+    return totals
+
+
+def _normalised(totals: Floats) -> Floats:
+    """Shares along the last axis; NaN where there is nothing to share."""
+    whole = totals.sum(-1, keepdims=True)
+    return np.asarray(np.where(whole > 0, totals / np.where(whole > 0, whole, 1), np.nan))
+
+
+class _Shift:
+    """One distance of each condition's label shares from its reference's."""
+
+    def __init__(
+        self,
+        counts: Floats,
+        distance: Distance,
+        reference: int | None,
+        told: Sequence[int],
+    ) -> None:
+        self._counts, self._distance = counts, distance
+        self._reference, self._told = reference, list(told)
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether two conditions are held against each other, so that both distances are one test."""
+        return self._reference is None and len(self._told) == 2
+
+    def shares(self, totals: Floats) -> tuple[Floats, Floats]:
+        """Shares of the labels in each condition, and in what it is compared with."""
+        if self._reference is None:
+            other = totals.sum(-2, keepdims=True) - totals
+        else:
+            other = np.broadcast_to(totals[..., [self._reference], :], totals.shape)
+        pair = (totals[..., self._told, :], other[..., self._told, :])
+        return _normalised(pair[0]), _normalised(pair[1])
+
+    def distances(self, totals: Floats) -> Floats:
+        """The distance of each condition told of."""
+        one, two = self.shares(totals)
+        known = np.isfinite(one).all(-1) & np.isfinite(two).all(-1)
+        values = self._distance(np.nan_to_num(one), np.nan_to_num(two))
+        return np.asarray(np.where(known, values, np.nan))
+
+    def statistic(self, weights: Floats) -> Floats:
+        """The distances under item weights."""
+        items = self._counts.shape[0]
+        totals = weights @ self._counts.reshape(items, -1)
+        return self.distances(totals.reshape(len(weights), *self._counts.shape[1:]))
+
+    @property
+    def plain(self) -> tuple[Floats, Floats]:
+        """Shares in the data as they are."""
+        return self.shares(self._counts.sum(0))
+
+
+def _estimates(
+    claim: Claim,
+    shift: _Shift,
+    dealt: Floats,
+    where: Sequence[dict[str, str]],
+    labels: Sequence[str],
+    units: Units,
+    resampling: Resampling,
+) -> list[Estimate]:
+    draws = bootstrap(shift.statistic, units, resampling)
+    floors = shift.distances(dealt)
+    own, other = shift.plain
+    found = []
+    for index, condition in enumerate(where):
+        value = float(draws.point[index])
+        details = {
+            **above_floor(value, floors[:, index], resampling.confidence),
+            **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
+            "shares": dict(zip(labels, own[index].tolist(), strict=True)),
+            "reference_shares": dict(zip(labels, other[index].tolist(), strict=True)),
+        }
+        one = replace(
+            claim,
+            cell={**(claim.cell or {}), **condition},
+            details=details,
+            spread=partial(mean_within, value),
+        )
+        found.append(estimate(one, draws, units, resampling, index))
+    return adjusted(found)

@@ -1,0 +1,288 @@
+"""Where the variance is: items, variants, models, repeats; and how many of these a reliable design needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from quaver.agreement.stratified_alpha import scaled
+from quaver.core.records import Estimate, LabelSet, Level
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.measure_protocol import Frame, compares, guarded
+from quaver.measures.stability.variance_components import Pairs, Sources
+
+__all__ = ["Plan", "dependability", "generalizability", "smallest_design"]
+
+_REFERENCE = (
+    "Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968), "
+    "Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544"
+)
+
+_MOST = (1000, 100)
+"""The largest numbers of variants and repeats that a design is sought among."""
+
+
+class Plan(NamedTuple):
+    """How many of each an item's label is to be taken from."""
+
+    variants: int = 1
+    repeats: int = 1
+    models: int = 1
+
+
+@compares("model", "variant")
+def generalizability(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    variants: int = 1,
+    repeats: int = 1,
+    models: int = 1,
+    target: float = 0.8,
+    level: Level | None = None,
+    missing: Missing = "drop",
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+) -> list[Estimate]:
+    """Variance components of items, variants, models and repeats, and the dependability of a planned design.
+
+    Items, variants and models are crossed and random; repeats are nested in them; facets with one value in a
+    cell play no part; decodings are kept apart, and their pairs of answers pooled. The
+    variance of a nominal label is that of its indicators, ½ Σ_v (x_v − y_v)², so that a component is in units
+    of the probability that two answers differ; other levels use the labels' numbers (ordinal: places).
+
+    With D(S) the mean of ½(x − y)² over the pairs of answers that share exactly the facets S, D(∅) − D(S) is
+    the sum of the components within S, and D(all) the repeats' own: unbiased, and not in need of balance.
+    Dependability Φ = σ²(item) / (σ²(item) + Σ σ²(A) / n(A)), where n(A) multiplies the planned numbers of the
+    facets in A; it is that of the mean of the indicators (vote shares), not of the majority's label.
+
+    Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval
+    resamples items; variants and models stay as they are.
+
+    Source: Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968),
+    Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544.
+
+    Args:
+        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
+        labels: The label set.
+        by: Columns that make the cells.
+        confidence: Nominal level.
+        resamples: Bootstrap resamples.
+        seed: Root seed.
+        variants: Planned number of variants of each item's label.
+        repeats: Planned number of repeats of each variant.
+        models: Planned number of models.
+        target: The dependability that ``details["smallest_design"]`` is to reach.
+        level: Level of measurement; by default the label set's, nominal without one.
+        missing: ``"drop"``, or ``"category"`` (nominal only).
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        interval: Which interval is given.
+
+    Returns:
+        For each cell ``generalizability`` (Φ of the plan; ``relative`` in its details is Eρ², in which what
+        shifts all items alike does no harm), and ``generalizability_component`` for each source of variance,
+        named in the cell as ``source``; a negative component is given as it is, and counts as 0 in Φ.
+
+    Raises:
+        MeasureError: The frame or an option cannot be used.
+
+    Two items, two repeats, all the same within an item: all variance is the items':
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "repeat": [0, 1, 0, 1], "label": list("aabb")})
+    >>> [(e.cell.get("source", ""), e.value) for e in generalizability(frame, resamples=0)]
+    [('', 1.0), ('item', 1.0), ('repeat', 0.0)]
+    """
+    plan = _plan(variants, repeats, models, target)
+    resampling = Resampling(confidence, resamples, seed, interval)
+    found: list[Estimate] = []
+    for cell in cells(
+        annotations,
+        raters=("repeat",),
+        within=("decoding", "variant", "model"),
+        by=by,
+        labels=labels,
+        columns=columns,
+        group=group,
+        missing=missing,
+    ):
+        of, values = scaled(cell.labels, level, labels, missing)
+        values = np.arange(len(cell.labels), dtype=np.float64) if of == "ordinal" else values
+        claim = Claim(
+            "generalizability",
+            f"dependability of {plan.variants} variants × {plan.repeats} repeats × {plan.models} models, "
+            f"{of} labels, random items, variants and models",
+            _REFERENCE,
+            cell=cell.where,
+            excluded=cell.counted if missing == "drop" else {},
+        )
+        found += _estimates(claim, Pairs(cell, values, columns), plan, target, resampling)
+    return found
+
+
+def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
+    for name, number in (("variants", variants), ("repeats", repeats), ("models", models)):
+        if not isinstance(number, (int, np.integer)) or number < 1:
+            raise MeasureError("not a number of them", where=name, expected="1 or more", found=repr(number))
+    if not 0 < target < 1:
+        raise MeasureError(
+            "not a dependability", where="target", expected="a number between 0 and 1", found=repr(target)
+        )
+    return Plan(variants, repeats, models)
+
+
+@guarded
+def dependability(components: Mapping[str, float], plan: Plan, *, relative: bool = False) -> float | None:
+    """Φ of a planned design, or with ``relative`` Eρ²; None where there is no variance.
+
+    Args:
+        components: Variance components by source: ``"item"``, ``"item × variant"``, ``"repeat"`` …; negative
+            ones count as 0. A source ``"…, repeat"`` holds both, and repeats are not taken to lower it.
+        plan: How many variants, repeats and models, as a ``quaver.measures.stability.generalizability.Plan``.
+        relative: Leave out what shifts all items alike.
+
+    Returns:
+        Between 0 and 1.
+
+    σ²(item) = 0.3, σ²(item × variant) = 0.1, σ²(repeat) = 0.2: Φ = 0.3 / (0.3 + 0.1/2 + 0.2/4) with two
+    variants and two repeats:
+
+    >>> parts = {"item": 0.3, "item × variant": 0.1, "repeat": 0.2}
+    >>> round(dependability(parts, Plan(2, 2)), 6)
+    0.75
+    """
+    names = list(components)
+    values = np.array([[components[name] for name in names]])
+    found = float(_dependability(values, names, plan, relative=relative)[0])
+    return found if np.isfinite(found) else None
+
+
+def _dependability(components: Floats, names: Sequence[str], plan: Plan, *, relative: bool = False) -> Floats:
+    positive = np.maximum(components, 0)
+    numbers = {"variant": plan.variants, "model": plan.models}
+    error = np.zeros(len(components))
+    for index, name in enumerate(names):
+        if name == "item":
+            continue
+        alone = name == "repeat"
+        if relative and not alone and "item" not in name:
+            continue
+        # A repeat belongs to one variant and one model.
+        of = numbers if alone else {key: number for key, number in numbers.items() if key in name}
+        divisor = float(np.prod(list(of.values()))) * (plan.repeats if alone else 1)
+        error = error + positive[:, index] / divisor
+    item = positive[:, list(names).index("item")]
+    total = item + error
+    return np.asarray(np.where(total > 1e-12, item / np.where(total > 1e-12, total, 1), np.nan))
+
+
+@guarded
+def smallest_design(
+    components: Mapping[str, float], target: float, *, models: int = 1
+) -> dict[str, float] | None:
+    """The fewest answers an item that reach a dependability: how many variants and repeats.
+
+    Args:
+        components: As `dependability` takes them.
+        target: The dependability to reach.
+        models: How many models are used.
+
+    Returns:
+        ``variants``, ``repeats`` and the ``dependability`` reached; of designs with as few answers, the one
+        that reaches most. None where up to 1000 variants of 100 repeats do not reach it.
+
+    With σ²(item) = 0.3 three answers, each of its own variant, give 0.3 / (0.3 + 0.1/3 + 0.2/3) = 0.75:
+
+    >>> found = smallest_design({"item": 0.3, "item × variant": 0.1, "repeat": 0.2}, 0.75)
+    >>> found["variants"], found["repeats"], round(found["dependability"], 6)
+    (3, 1, 0.75)
+    """
+    names = list(components)
+    values = np.array([[components[name] for name in names]])
+    best: tuple[int, float, int, int] | None = None
+    several = any("variant" in name for name in names)
+    for repeats in range(1, _MOST[1] + 1 if "repeat" in names else 2):
+        for variants in range(1, _MOST[0] + 1 if several else 2):
+            if best is not None and variants * repeats > best[0]:
+                break
+            reached = float(_dependability(values, names, Plan(variants, repeats, models))[0])
+            if reached >= target - 1e-12:
+                one = (variants * repeats, -reached, variants, repeats)
+                best = one if best is None or one < best else best
+                break
+    if best is None:
+        return None
+    return {"variants": best[2], "repeats": best[3], "dependability": -best[1]}
+
+
+def _estimates(
+    claim: Claim, pairs: Pairs, plan: Plan, target: float, resampling: Resampling
+) -> list[Estimate]:
+    cell = pairs.cell
+    claim = replace(claim, n=pairs.units_answered)
+    if pairs.units_answered < 2:
+        why = "no annotations" if not cell.items else "fewer than two items"
+        why = why if pairs.units_answered or not cell.items else "no answer has a label"
+        return [undefined(claim, cell.units, resampling, why)]
+    sources, why = Sources(pairs), ""
+    if not sources.repeated and not pairs.facets:
+        why = "fewer than two raters"
+    elif not sources.complete:
+        why = "no pairs of answers for some source of variance"
+    if why:
+        return [undefined(claim, cell.units, resampling, why)]
+    names = sources.labels
+
+    def statistic(weights: Floats) -> Floats:
+        parts = sources.components(weights)
+        return np.concatenate([_dependability(parts, names, plan)[:, None], parts], 1)
+
+    draws = bootstrap(statistic, cell.units, resampling)
+    if not np.isfinite(draws.point[0]):
+        return [undefined(claim, cell.units, resampling, "no variation")]
+    parts = dict(zip(names, (float(value) for value in draws.point[1:]), strict=True))
+    total = sum(max(0.0, value) for value in parts.values())
+    warnings = []
+    if negative := [name for name, value in parts.items() if value < -1e-12]:
+        warnings.append(f"negative components count as 0: {', '.join(negative)}")
+    if not sources.repeated:
+        warnings.append("without repeats their variance cannot be told from the last interaction's")
+    value = float(draws.point[0])
+    main = replace(
+        claim,
+        differing=cell.units.touched(pairs.differ),
+        warnings=tuple(warnings),
+        spread=partial(mean_within, value),
+        details={
+            "components": parts,
+            "relative": dependability(parts, plan, relative=True),
+            "plan": plan._asdict(),
+            "target": target,
+            "smallest_design": smallest_design(parts, target, models=plan.models),
+        },
+    )
+    found = [estimate(main, draws, cell.units, resampling)]
+    for index, (name, part) in enumerate(parts.items()):
+        one = replace(
+            claim,
+            measure="generalizability_component",
+            method=f"variance component of {name}",
+            cell={**cell.where, "source": name},
+            details={"share": max(0.0, part) / total},
+        )
+        found.append(estimate(one, draws, cell.units, resampling, index + 1))
+    return found

@@ -1,0 +1,240 @@
+"""``inspect``: any model of inspect-ai, by its name there: ``anthropic/…``, ``bedrock/…``, ``hf/…``.
+
+Many requests are under way at a time. inspect-ai retries what a provider refuses for the moment; what it
+gives up is an error response. Which settings a provider heeds is as inspect-ai documents it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Decoding, Message, Request, Response, Token
+from quaver.core.response_validation import failed
+from quaver.errors import MissingKey, ModelError, SpecError
+from quaver.models.local.extras import require
+from quaver.models.served.concurrency import side_by_side
+from quaver.models.served.server_options import checked_body, checked_url
+
+__all__ = ["Inspect"]
+
+_MOST_FAILURES = 20
+_LOGPROBS = ("google", "grok", "hf", "openai")
+_SEEDS = ("google", "groq", "hf", "mistral", "openai", "vllm")
+_TOP_K = ("google", "hf")
+_SCHEMAS = ("google", "mistral", "openai")
+
+
+class Inspect:
+    """A model of inspect-ai.
+
+    Args:
+        model: ``provider/name``. Keys come from the environment, as inspect-ai names them.
+        connections: Requests under way at a time.
+        retries: How often inspect-ai tries again before it gives a call up.
+        timeout: Seconds that a call may take, retries included.
+        base_url: Of the provider's server, where it is not the usual one.
+        options: What inspect-ai passes on to the provider (its model arguments).
+
+    Raises:
+        SpecError: The model's name has no provider, or the options hold a key.
+    """
+
+    abilities = Abilities(decoding=frozenset(["top_p", "stop"]))
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        connections: int = 10,
+        retries: int = 5,
+        timeout: int = 300,
+        base_url: str | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        provider, slash, name = model.partition("/")
+        if not (slash and provider and name):
+            raise SpecError("inspect names a model by its provider", expected="provider/name", found=model)
+        checked_body(options or {}, "options")
+        if base_url is not None:
+            checked_url(base_url, None)
+        require("inspect", "inspect_ai")
+        self._name, self._connections, self._base_url = model, max(1, connections), base_url
+        self._limits = {"max_retries": retries, "timeout": timeout, "max_connections": self._connections}
+        self._options = dict(options or {})
+        self.abilities = Abilities(
+            logprobs=20 if provider in _LOGPROBS else 0,
+            seed=provider in _SEEDS,
+            schema=provider in _SCHEMAS,
+            decoding=frozenset(["top_p", "stop", *(["top_k"] if provider in _TOP_K else [])]),
+            local=provider in ("hf", "mockllm"),
+        )
+
+    def identity(self) -> str:
+        """The model's name, where it is served, and the provider's options."""
+        told = json.dumps(self._options, sort_keys=True, default=repr)
+        return f"inspect {self._name} {self._base_url or ''} {told}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Names, versions and settings."""
+        return {
+            "engine": "inspect",
+            "model": self._name,
+            "base_url": self._base_url,
+            "options": json.loads(json.dumps(self._options, default=repr)),
+            "inspect_ai": version("inspect_ai"),
+        }
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready: each call is sent by itself."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Keep as many calls under way as there are connections; what is answered first comes first."""
+        model, failures = self._model, 0
+
+        async def answers(request: Request) -> list[Response]:
+            return await self._answers(model, request)
+
+        for request, responses in side_by_side(requests, answers, self._connections):
+            in_vain = all(response.finish == "error" for response in responses)
+            failures = failures + 1 if in_vain else 0
+            yield request, responses
+            self._check(failures, responses[-1].error)
+
+    def _check(self, failures: int, last: str | None) -> None:
+        if failures >= _MOST_FAILURES:
+            raise ModelError(
+                f"{self._name} failed {failures} times in a row",
+                found=last,
+                fix="fix it; `quaver run --retry-errors` then asks again for what failed",
+            )
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """A provider does not say before it is asked."""
+        return None
+
+    def close(self) -> None:
+        """Nothing to let go of: connections end with the requests."""
+
+    # ------------------------------------------------------------------ one request
+
+    @cached_property
+    def _model(self) -> Any:
+        from inspect_ai.model import GenerateConfig, get_model
+
+        try:
+            return get_model(
+                self._name,
+                config=GenerateConfig(**self._limits),
+                base_url=self._base_url,
+                memoize=False,
+                **self._options,
+            )
+        except Exception as error:  # a provider's library is missing, or its key, or anything else
+            kind = (
+                MissingKey if "API_KEY" in str(error) or "environment variable" in str(error) else ModelError
+            )
+            raise kind(
+                f"inspect-ai cannot reach {self._name}",
+                found=f"{type(error).__name__}: {error}"[:500],
+                fix="install the provider's library, or put its key into the environment",
+            ) from error
+
+    async def _answers(self, model: Any, request: Request) -> list[Response]:
+        calls: list[Coroutine[Any, Any, Response]] = [
+            self._call(model, request, request.seed + number) for number in range(len(request.calls))
+        ]
+        return list(await asyncio.gather(*calls))
+
+    async def _call(self, model: Any, request: Request, seed: int) -> Response:
+        from inspect_ai.model import GenerateConfig
+
+        started = time.perf_counter()
+        try:
+            settings = GenerateConfig(**self._settings(request, seed))
+            output = await model.generate(_messages(request.prompt.messages), config=settings)
+            return _response(output, time.perf_counter() - started)
+        except Exception as error:  # whatever a provider raises, or gives, is that call's result
+            return failed(error)
+
+    def _settings(self, request: Request, seed: int) -> dict[str, Any]:
+        """What the decoding asks for beyond a provider's own defaults."""
+        decoding, plain = request.decoding, Decoding("")
+        settings: dict[str, Any] = {
+            "temperature": decoding.temperature,
+            "max_tokens": decoding.max_tokens,
+            "seed": seed if self.abilities.seed else None,
+            "top_p": decoding.top_p if decoding.top_p != plain.top_p else None,
+            "top_k": decoding.top_k or None,
+            "stop_seqs": list(decoding.stop) or None,
+        }
+        if decoding.logprobs:
+            settings |= {"logprobs": True, "top_logprobs": decoding.logprobs}
+        if request.schema:
+            settings["response_schema"] = _schema(request.schema)
+        return {name: value for name, value in settings.items() if value is not None}
+
+
+def _messages(messages: Sequence[Message]) -> list[Any]:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    return [kinds[message.role](content=_clean(message.content)) for message in messages]
+
+
+def _schema(text: str) -> Any:
+    from inspect_ai.model import ResponseSchema
+    from inspect_ai.util import JSONSchema
+
+    return ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(json.loads(text)))
+
+
+def _response(output: Any, seconds: float) -> Response:
+    if output.error or not output.choices:
+        return Response("", finish="error", error=str(output.error or "no choices")[:500], latency=seconds)
+    choice, usage = output.choices[0], output.usage
+    told: dict[str, Any] = {
+        "latency": seconds,
+        "served_model": output.model or None,
+        "thinking": _thinking(choice.message.content),
+    }
+    if usage is not None:
+        told |= {
+            "prompt_tokens": usage.input_tokens,
+            "cached_tokens": usage.input_tokens_cache_read,
+            "completion_tokens": usage.output_tokens,
+            "thinking_tokens": usage.reasoning_tokens,
+        }
+    if choice.stop_reason == "model_length":
+        return Response("", finish="error", error="context overflow: the model's context is full", **told)
+    if choice.stop_reason == "content_filter":
+        return Response(choice.message.text, finish="content_filter", error="content filter", **told)
+    finish: Any = "length" if choice.stop_reason == "max_tokens" else "stop"
+    return Response(choice.message.text, finish=finish, tokens=_tokens(choice.logprobs), **told)
+
+
+def _thinking(content: Any) -> str | None:
+    if isinstance(content, str):
+        return None
+    parts = [part.reasoning for part in content if part.type == "reasoning"]
+    return "\n".join(parts) or None
+
+
+def _tokens(logprobs: Any) -> tuple[Token, ...]:
+    if logprobs is None:
+        return ()
+    return tuple(
+        Token(one.token, one.logprob, tuple((top.token, top.logprob) for top in one.top_logprobs or ()))
+        for one in logprobs.content
+    )
+
+
+def _clean(text: str) -> str:
+    """Servers read UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""What the engines in this process share: weights, threads, sampling."""

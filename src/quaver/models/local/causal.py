@@ -1,0 +1,161 @@
+"""A causal language model in PyTorch: what it reads, and how likely it finds what may come next.
+
+Prompts of different lengths are padded on the left, and the padding is masked; a position counts from
+the prompt's first token.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quaver.errors import ModelError
+from quaver.models.local.sampling import Floats, log_probabilities
+
+__all__ = ["Causal", "Read", "pytorch"]
+
+
+def pytorch() -> Any:
+    """The library, with threads that sleep while they wait for each other.
+
+    By default they spin, and where something else runs on one of the cores, every step then waits for
+    a whole time slice: on two busy cores the model is five times slower. Heeded when first imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import torch
+
+    return torch
+
+
+@dataclass(frozen=True)
+class Read:
+    """What has been read, a row a text.
+
+    Attributes:
+        cache: The model's keys and values.
+        mask: Tensor of rows × tokens: 1 where there is a token, 0 for padding.
+        logits: Rows × vocabulary: of the token that follows.
+    """
+
+    cache: Any
+    mask: Any
+    logits: npt.NDArray[np.floating]
+
+
+class Causal:
+    """A loaded model.
+
+    Args:
+        network: A causal language model of transformers.
+
+    Raises:
+        ModelError: It keeps what it has read in a way that this file does not know.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+        self._takes = set(inspect.signature(network.forward).parameters)
+        if "past_key_values" not in self._takes:
+            raise ModelError(
+                "this architecture cannot be used",
+                expected="a decoder that keeps keys and values",
+                found=type(network).__name__,
+            )
+
+    def read(self, texts: Sequence[Sequence[int]]) -> Read:
+        """Read texts (lists of tokens) side by side."""
+        torch = pytorch()
+
+        width = max(len(text) for text in texts)
+        tokens = torch.zeros((len(texts), width), dtype=torch.long)
+        mask = torch.zeros_like(tokens)
+        for row, text in enumerate(texts):
+            tokens[row, width - len(text) :] = torch.tensor(text)
+            mask[row, width - len(text) :] = 1
+        cache, logits = self._forward(tokens, mask, None)
+        return Read(cache, mask, logits[:, 0])
+
+    def go_on(self, read: Read, tokens: Sequence[int]) -> Read:
+        """Read one more token in each row. The cache of ``read`` is used up."""
+        torch = pytorch()
+
+        new = torch.tensor(tokens).unsqueeze(1)
+        mask = torch.cat([read.mask, torch.ones_like(new)], dim=1)
+        cache, logits = self._forward(new, mask, read.cache)
+        return Read(cache, mask, logits[:, 0])
+
+    def keep(self, read: Read, rows: Sequence[int]) -> Read:
+        """Some rows, in this order, as often as they are named. The cache of ``read`` is used up."""
+        torch = pytorch()
+
+        places = torch.tensor(rows)
+        if list(rows) != list(range(len(read.mask))):
+            read.cache.batch_select_indices(places.to(self._network.device))
+        return Read(read.cache, read.mask[places], read.logits[list(rows)])
+
+    def take(self, read: Read, rows: Sequence[int]) -> Read:
+        """The same, and ``read`` stays as it is."""
+        return self.keep(replace(read, cache=copy.deepcopy(read.cache)), rows)
+
+    def likelihoods(self, read: Read, texts: Sequence[Sequence[int]], ends: Sequence[int] = ()) -> Floats:
+        """How likely each of some texts (lists of tokens) is to follow the one row.
+
+        Args:
+            read: One row; it stays as it is.
+            texts: What may follow, one token or more each.
+            ends: The tokens that end an answer. Where there are any, one of them is to follow.
+
+        Returns:
+            For each text the sum of its tokens' log-probabilities.
+        """
+        first = log_probabilities(read.logits[0])
+        found = np.array([first[text[0]] for text in texts])
+        before = [text if ends else text[:-1] for text in texts]
+        width = max(len(text) for text in before)
+        if not width:
+            return found
+        after = log_probabilities(self._after(read, before, width))
+        for row, text in enumerate(texts):
+            found[row] += sum(after[row, at, token] for at, token in enumerate(text[1:]))
+            if ends:
+                found[row] += np.logaddexp.reduce(after[row, len(text) - 1, list(ends)])
+        return found
+
+    def _after(self, read: Read, texts: Sequence[Sequence[int]], width: int) -> npt.NDArray[np.floating]:
+        """The logits after every token of texts that follow the one row, padded on the right."""
+        torch = pytorch()
+
+        tokens = torch.zeros((len(texts), width), dtype=torch.long)
+        new = torch.zeros_like(tokens)
+        for row, text in enumerate(texts):
+            tokens[row, : len(text)] = torch.tensor(text)
+            new[row, : len(text)] = 1
+        several = self.take(read, [0] * len(texts))
+        _, logits = self._forward(tokens, torch.cat([several.mask, new], dim=1), several.cache, keep=width)
+        return logits
+
+    def _forward(
+        self, tokens: Any, mask: Any, cache: Any, keep: int = 1
+    ) -> tuple[Any, npt.NDArray[np.floating]]:
+        """The cache, and the logits after the last ``keep`` tokens: rows × tokens × vocabulary."""
+        torch = pytorch()
+
+        device = self._network.device
+        places = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
+        given = {"position_ids": places.to(device), "logits_to_keep": keep}
+        with torch.no_grad():
+            out = self._network(
+                input_ids=tokens.to(device),
+                attention_mask=mask.to(device),
+                past_key_values=cache,
+                use_cache=True,
+                **{name: value for name, value in given.items() if name in self._takes},
+            )
+        return out.past_key_values, out.logits[:, -keep:].float().cpu().numpy()

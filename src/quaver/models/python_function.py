@@ -1,0 +1,206 @@
+"""``function``: any Python function ``annotate(text, prompt) -> str``, as promptstability takes it.
+
+It may be ``async def``: its calls are then under way side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from numbers import Number
+from typing import Any, Literal
+
+from pydantic import PositiveInt
+
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Message, Prompt, Request, Response
+from quaver.core.response_validation import failed, stops
+from quaver.errors import ModelError
+from quaver.models.served.concurrency import finished, side_by_side
+
+__all__ = ["Function"]
+
+_MOST_FAILURES = 20
+
+
+def _compiled(function: Any) -> str | None:
+    """What a function without a source does, as Python holds it."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    return repr((code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]))
+
+
+def _takes_messages(function: Callable[..., Any]) -> bool:
+    """Whether it has an argument ``messages`` beside the text and the prompt.
+
+    Raises:
+        ModelError: It cannot be called with these.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+    takes = "messages" in signature.parameters
+    try:
+        signature.bind("", "", **({"messages": []} if takes else {}))
+    except TypeError as error:
+        raise ModelError(
+            "the function does not take what it is given",
+            where=getattr(function, "__qualname__", str(function)),
+            expected="annotate(text, prompt), or annotate(text, prompt, messages)",
+            found=f"{signature}: {error}",
+            fix="give it these arguments; others need a default",
+        ) from None
+    return takes
+
+
+def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]:
+    """Whether it returns its answer or has to be waited for.
+
+    Raises:
+        ModelError: It yields its answer bit by bit.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    parts = (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own
+    if any(inspect.isgeneratorfunction(part) or inspect.isasyncgenfunction(part) for part in parts):
+        raise ModelError(
+            "the function yields its answer and does not return it",
+            where=getattr(function, "__qualname__", type(function).__qualname__),
+            expected="a function that returns one text",
+            found="a generator",
+            fix='collect what it yields and return it whole: `return "".join(parts)`',
+        )
+    return "async" if any(map(inspect.iscoroutinefunction, parts)) else "plain"
+
+
+async def _awaited(answer: Awaitable[Any], started: float) -> Response:
+    try:
+        found = await answer
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # nobody waits for it any more
+            raise
+        return failed(error)
+    return _response(found, time.perf_counter() - started)
+
+
+def _response(answer: object, seconds: float) -> Response:
+    """What a function returned, as a response."""
+    if answer is None:
+        return Response("", latency=seconds)
+    if isinstance(answer, str):
+        return Response(str.__str__(answer), latency=seconds)
+    if isinstance(answer, Number):
+        return Response(str(answer), latency=seconds)
+    kind = type(answer).__name__
+    return Response(
+        "",
+        finish="error",
+        error=f"the function returned no text: {kind}; return the text alone",
+        latency=seconds,
+    )
+
+
+class Function:
+    """A function of the item's text and the prompt.
+
+    Args:
+        annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
+            instruction and postfix, which it puts together as it likes (the study's layout and system
+            message do not reach it). One with an argument ``messages`` is also given all that a chat
+            model would see, as a list of ``{"role": …, "content": …}``; follow-ups need that. What it
+            raises becomes an error response, and so does what is no text, number or None (an empty
+            answer); twenty failures in a row end the run. An ``async def`` is called many times at once.
+        version: Of what the function does, where its source does not show it (a server behind it, a
+            global). A new version asks everything again.
+        concurrency: How many calls of an ``async def`` are under way at once.
+
+    Two functions count as the same model where their source code and ``version`` are the same.
+    """
+
+    def __init__(
+        self,
+        *,
+        annotate: Callable[..., str | None] | Callable[..., Awaitable[str | None]],
+        version: str = "",
+        concurrency: PositiveInt = 10,
+    ) -> None:
+        self._annotate: Callable[..., Any] = annotate
+        self._is_async = _kind_of_function(annotate) == "async"
+        self._concurrency = concurrency
+        self._sees_messages = _takes_messages(annotate)
+        self.abilities = Abilities(conversation=self._sees_messages)
+        self._version = version
+
+    def identity(self) -> str:
+        """Name, source and version of the function."""
+        annotate: Any = self._annotate
+        while isinstance(annotate, partial):
+            annotate = annotate.func
+        written = annotate if hasattr(annotate, "__qualname__") else type(annotate)
+        name = written.__qualname__
+        try:
+            source = inspect.getsource(written)
+        except (OSError, TypeError):  # a builtin, something typed at a prompt
+            source = _compiled(written) or name
+        return f"function {name} {sha256(source.encode()).hexdigest()[:16]} {self._version}".strip()
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Name, hash of the source, version."""
+        return {"engine": "function", "identity": self.identity(), "version": self._version}
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Call the function once for every call; one that is ``async def`` many times at once."""
+        answered = (
+            side_by_side(requests, self._answers, self._concurrency)
+            if self._is_async
+            else ((request, [self._call(request.prompt) for _ in request.calls]) for request in requests)
+        )
+        failures = 0
+        for request, responses in answered:
+            for response in responses:
+                failures = failures + 1 if response.finish == "error" else 0
+            yield request, responses
+            if failures >= _MOST_FAILURES:
+                raise ModelError(
+                    f"the function failed {failures} times in a row",
+                    where=self.identity(),
+                    found=responses[-1].error,
+                    fix="fix it; `quaver run --retry-errors` then asks again for what failed",
+                )
+
+    def _call(self, prompt: Prompt) -> Response:
+        started = time.perf_counter()
+        try:
+            answer = self._annotate(prompt.text, prompt.question, **self._seen(prompt))
+        except BaseException as error:  # whatever a user's function raises is that call's result
+            if stops(error):
+                raise
+            return failed(error)
+        if inspect.isawaitable(answer):  # of a function that does not say so
+            return finished(_awaited(answer, started))
+        return _response(answer, time.perf_counter() - started)
+
+    async def _answers(self, request: Request) -> list[Response]:
+        prompt, started = request.prompt, time.perf_counter()
+        asked = (self._annotate(prompt.text, prompt.question, **self._seen(prompt)) for _ in request.calls)
+        return list(await asyncio.gather(*(_awaited(one, started) for one in asked)))
+
+    def _seen(self, prompt: Prompt) -> dict[str, Any]:
+        return {"messages": [one._asdict() for one in prompt.messages]} if self._sees_messages else {}
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """A function does not say what it reads."""
+        return None
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,1 @@
+"""Answers that exist already, found by what was asked."""

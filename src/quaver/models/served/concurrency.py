@@ -1,0 +1,76 @@
+"""Requests that are answered by coroutines, many of them under way at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import cache
+from typing import Any, TypeVar
+
+from quaver.core.model import Answered
+from quaver.core.records import Request, Response
+from quaver.core.response_validation import told
+
+__all__ = ["finished", "side_by_side"]
+
+_T = TypeVar("_T")
+
+
+def side_by_side(
+    requests: Iterable[Request], answer: Callable[[Request], Coroutine[Any, Any, list[Response]]], most: int
+) -> Iterator[Answered]:
+    """Answer requests as they are drawn; what is answered first comes first.
+
+    Args:
+        requests: Drawn as calls come to an end.
+        answer: Answers one.
+        most: Calls that are under way at a time; a request that has more of them is alone.
+    """
+    unasked = iter(requests)
+    pending: dict[Future[list[Response]], Request] = {}
+    calls = 0
+    try:
+        while True:
+            while calls < most and (request := next(unasked, None)) is not None:
+                pending[_started(answer(request))] = request
+                calls += len(request.calls)
+            if not pending:
+                return
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                request = pending.pop(future)
+                calls -= len(request.calls)
+                yield request, future.result()
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def finished(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine comes to."""
+    return _started(coroutine).result()
+
+
+def _started(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
+    return asyncio.run_coroutine_threadsafe(_guarded(coroutine), _loop())
+
+
+async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """The same, where what is meant to end a thread does not end the loop's."""
+    try:
+        return await coroutine
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise RuntimeError(told(error)) from error
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The one event loop, in a thread of its own.
+
+    A notebook's thread has a loop that runs already, and a client that was made on one loop cannot go on
+    on another.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="quaver-loop", daemon=True).start()
+    return loop

@@ -1,0 +1,229 @@
+"""The servers that ``openai_compatible`` knows by name: where each is, and what it can do.
+
+A preset says what its server is documented to honour. What a study asks for is tried on the server
+itself before it is relied on (``served.probe``), so that a preset that is out of date is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from quaver.core.model import Abilities
+
+__all__ = ["ANY", "PRESETS", "Choice", "Preset"]
+
+Choice = Literal["structured_outputs", "grammar", "regex", "json_schema", "none"]
+"""How a server is told to answer with one of several texts.
+
+``structured_outputs`` is vLLM's ``{"choice": [...]}``, ``grammar`` llama.cpp's GBNF, ``regex``
+SGLang's, ``json_schema`` a schema that lets one key hold nothing but the texts.
+"""
+
+_ALL = {"top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "stop": "stop"}
+_FEW = {"top_p": "top_p", "stop": "stop"}
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A kind of server.
+
+    Attributes:
+        base_url: Where it listens, up to and with ``/v1``; empty where the study must say.
+        key: The environment variable that holds its key; empty where it takes none.
+        needs_key: Whether it refuses to answer without one.
+        logprobs: Most log-probabilities that it returns a position.
+        choice: How it is held to a choice.
+        schema: It can be held to a JSON schema.
+        seed: The field of the body that takes a seed; empty where it takes none.
+        n: It draws several answers to one request.
+        plain: It completes a text without a chat template.
+        continues: How it is told to go on with an assistant's last message: ``flag`` sends vLLM's, ``always``
+            sends nothing since it does so by itself; empty where it cannot.
+        settings: Settings of a decoding that it heeds, with the names of their fields.
+        length: The field that takes the longest answer.
+        top_k_off: What ``top_k`` is where it keeps all tokens.
+        body: What every request to it carries beside.
+        version: The path, from its root, and the key in the reply, that give its version.
+        local: It usually runs on one's own machine, for nothing.
+        start: How it is started.
+    """
+
+    base_url: str
+    key: str = ""
+    needs_key: bool = False
+    logprobs: int = 0
+    choice: Choice = "none"
+    schema: bool = False
+    seed: str = ""
+    n: bool = False
+    plain: bool = False
+    continues: Literal["", "flag", "always"] = ""
+    settings: Mapping[str, str] = field(default_factory=lambda: _FEW)
+    length: str = "max_tokens"
+    top_k_off: int = 0
+    body: Mapping[str, object] = field(default_factory=dict)
+    version: tuple[str, str] | None = None
+    local: bool = False
+    start: str = ""
+
+    def abilities(self) -> Abilities:
+        """What a study may ask of it."""
+        return Abilities(
+            logprobs=self.logprobs,
+            constraint=self.choice != "none",
+            seed=bool(self.seed),
+            system=True,
+            decoding=frozenset(self.settings),
+            continues=bool(self.continues),
+            local=self.local,
+            plain=self.plain,
+            schema=self.schema,
+        )
+
+
+_OPENAI = Preset(
+    "https://api.openai.com/v1",
+    key="OPENAI_API_KEY",
+    needs_key=True,
+    logprobs=20,
+    choice="json_schema",
+    schema=True,
+    seed="seed",
+    n=True,
+    length="max_completion_tokens",
+)
+
+ANY = Preset("", key="", settings={})
+"""A server of which nothing is known but that it speaks the protocol."""
+
+PRESETS: Mapping[str, Preset] = {
+    "openai": _OPENAI,
+    "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY"),
+    "gemini": Preset(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        key="GEMINI_API_KEY",
+        needs_key=True,
+        choice="json_schema",
+        schema=True,
+        n=True,
+    ),
+    "mistral": Preset(
+        "https://api.mistral.ai/v1",
+        key="MISTRAL_API_KEY",
+        needs_key=True,
+        choice="json_schema",
+        schema=True,
+        seed="random_seed",
+        n=True,
+    ),
+    "deepseek": Preset("https://api.deepseek.com", key="DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
+    "groq": Preset(
+        "https://api.groq.com/openai/v1",
+        key="GROQ_API_KEY",
+        needs_key=True,
+        choice="json_schema",
+        schema=True,
+        seed="seed",
+        length="max_completion_tokens",
+    ),
+    "together": Preset(
+        "https://api.together.xyz/v1",
+        key="TOGETHER_API_KEY",
+        needs_key=True,
+        choice="json_schema",
+        schema=True,
+        seed="seed",
+        n=True,
+        plain=True,
+        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+    ),
+    "openrouter": Preset(
+        "https://openrouter.ai/api/v1",
+        key="OPENROUTER_API_KEY",
+        needs_key=True,
+        logprobs=20,
+        choice="json_schema",
+        schema=True,
+        seed="seed",
+        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        body={"provider": {"require_parameters": True}},
+    ),
+    "vllm": Preset(
+        "http://localhost:8000/v1",
+        key="VLLM_API_KEY",
+        logprobs=20,
+        choice="structured_outputs",
+        schema=True,
+        seed="seed",
+        n=True,
+        plain=True,
+        continues="flag",
+        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        version=("/version", "version"),
+        local=True,
+        start="vllm serve MODEL",
+    ),
+    "sglang": Preset(
+        "http://localhost:30000/v1",
+        key="SGLANG_API_KEY",
+        logprobs=20,
+        choice="regex",
+        schema=True,
+        n=True,
+        plain=True,
+        continues="flag",
+        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        top_k_off=-1,
+        version=("/get_server_info", "version"),
+        local=True,
+        start="python -m sglang.launch_server --model-path MODEL",
+    ),
+    "ollama": Preset(
+        "http://localhost:11434/v1",
+        key="OLLAMA_API_KEY",
+        logprobs=20,
+        choice="json_schema",
+        schema=True,
+        seed="seed",
+        plain=True,
+        version=("/api/version", "version"),
+        local=True,
+        start="ollama serve",
+    ),
+    "llamacpp_server": Preset(
+        "http://localhost:8080/v1",
+        key="LLAMA_API_KEY",
+        logprobs=500,
+        choice="grammar",
+        schema=True,
+        seed="seed",
+        n=True,
+        plain=True,
+        continues="always",
+        settings=_ALL | {"repeat_penalty": "repeat_penalty"},
+        version=("/props", "build_info"),
+        local=True,
+        start="llama-server -m MODEL.gguf --jinja",
+    ),
+    "lm_studio": Preset(
+        "http://localhost:1234/v1",
+        key="LM_API_TOKEN",
+        choice="json_schema",
+        schema=True,
+        seed="seed",
+        plain=True,
+        settings={"top_p": "top_p", "top_k": "top_k", "stop": "stop", "repeat_penalty": "repeat_penalty"},
+        local=True,
+        start="lms server start",
+    ),
+    "gpt4all_server": Preset(
+        "http://localhost:4891/v1",
+        n=True,
+        settings={"top_p": "top_p", "min_p": "min_p"},
+        local=True,
+        start="GPT4All, Settings, Application, Advanced: Enable Local API Server",
+    ),
+}
+"""Name -> what is known of it."""

@@ -1,0 +1,112 @@
+"""What is sent: a request as the JSON that a kind of server wants."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quaver.core.records import Decoding, Message, Request
+from quaver.models.served.presets import Preset
+
+__all__ = ["CHAT", "LABEL", "PLAIN", "body_of", "is_plain"]
+
+CHAT = "/chat/completions"
+PLAIN = "/completions"
+
+LABEL = "label"
+"""The key of the JSON object in which a label comes where a server knows no other constraint."""
+
+_ROOM = 16
+"""Tokens of that object around the label; they do not count towards ``max_tokens``."""
+
+_DEFAULTS = Decoding("")
+
+
+def is_plain(messages: Sequence[Message]) -> bool:
+    """Whether a prompt is to be completed as it is, without a chat template."""
+    return any(role == "plain" for role, _ in messages)
+
+
+def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: int = 1) -> dict[str, Any]:
+    """The body for some of a request's calls.
+
+    Args:
+        server: What it is sent to.
+        model: The model's name there.
+        request: What is asked.
+        first: The first of the request's calls that it is for.
+        n: How many it is for.
+    """
+    decoding, plain = request.decoding, is_plain(request.prompt.messages)
+    body: dict[str, Any] = {"model": model}
+    if plain:
+        body["prompt"] = "\n\n".join(_clean(content) for _, content in request.prompt.messages)
+    else:
+        body["messages"] = [
+            {"role": role, "content": _clean(content)} for role, content in request.prompt.messages
+        ]
+        if server.continues == "flag" and request.prompt.messages[-1].role == "assistant":
+            body |= {"continue_final_message": True, "add_generation_prompt": False}
+    body["temperature"] = decoding.temperature
+    length = "max_tokens" if plain else server.length
+    body[length] = decoding.max_tokens
+    for setting, name in server.settings.items():
+        value = getattr(decoding, setting)
+        # What one runs oneself has defaults of its own; a service is told what moved, and no more.
+        if server.local or value != getattr(_DEFAULTS, setting):
+            body[name] = server.top_k_off if setting == "top_k" and not value else value
+    if not body.get("stop", True):
+        del body["stop"]
+    if decoding.temperature and server.seed:
+        body[server.seed] = request.seed + first
+    if n > 1:
+        body["n"] = n
+    if decoding.logprobs and server.logprobs:
+        most = min(decoding.logprobs, server.logprobs)
+        body |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}
+    if request.schema and server.schema:
+        body["response_format"] = _format("answer", json.loads(request.schema))
+    elif request.choices:
+        body |= _choice(server, request.choices)
+        if server.choice == "json_schema":
+            body[length] += _ROOM
+    body |= server.body
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
+    match server.choice:
+        case "structured_outputs":
+            return {"structured_outputs": {"choice": list(choices)}}
+        case "grammar":
+            return {"grammar": "root ::= " + " | ".join(_quoted(choice) for choice in choices)}
+        case "regex":
+            return {"regex": "(" + "|".join(re.escape(choice) for choice in choices) + ")"}
+        case "json_schema":
+            return {"response_format": _format(LABEL, _one_of(choices))}
+    return {}
+
+
+def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {LABEL: {"type": "string", "enum": list(choices)}},
+        "required": [LABEL],
+        "additionalProperties": False,
+    }
+
+
+def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def _quoted(choice: str) -> str:
+    """A literal of llama.cpp's grammar language."""
+    return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in choice) + '"'
+
+
+def _clean(text: str) -> str:
+    """JSON is sent as UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

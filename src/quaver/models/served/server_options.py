@@ -1,0 +1,199 @@
+"""Whether what a study file says of a server makes sense, before the server is reached."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from quaver._secrets import Keys, looks_like_key, name_keys, texts_in, without_keys
+from quaver.errors import ModelError, SpecError
+from quaver.models.served.presets import PRESETS
+
+__all__ = [
+    "check_repeatable",
+    "checked_body",
+    "checked_key",
+    "checked_name",
+    "checked_url",
+    "checked_variable",
+    "is_here",
+]
+
+_KEYS = re.compile(
+    r"(x|proxy|client|ocpapim|aws)*"
+    r"(auth|authorization|bearer|cookie|credentials?|pass(wd|word|phrase)|secret"
+    r"|(access|api|auth|private|secret|secretaccess|subscription)key"
+    r"|(access|api|auth|bearer|id|refresh)?token)"
+)
+"""Fields that a body has for nothing but a key, without case and separators."""
+
+
+def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
+    """See that ``setting: repeatable`` is asked of a server that can.
+
+    Raises:
+        SpecError: It is not.
+    """
+    if preset != "llamacpp_server":
+        raise SpecError(
+            "only llama.cpp's server can be made to repeat itself",
+            where="setting",
+            found=f"setting: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
+            fix="leave `setting` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
+        )
+    if repeats == "shared" or concurrency not in (None, 1):
+        raise SpecError(
+            "what is to repeat itself is asked one call at a time",
+            where="setting",
+            found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
+            fix="leave out `repeats` and `concurrency`, or `setting: fast`",
+        )
+
+
+def checked_url(url: str, preset: str | None) -> str:
+    """The address, if it is one and holds nothing secret.
+
+    Raises:
+        SpecError: It is not.
+    """
+    if not url:
+        azure = preset == "azure"
+        raise SpecError(
+            "nothing says where the server is",
+            where="base_url",
+            expected="`base_url: https://RESOURCE.openai.azure.com/openai/v1`, or AZURE_OPENAI_ENDPOINT set"
+            if azure
+            else f"`base_url:`, or `preset:` with one of {', '.join(PRESETS)}",
+        )
+    parts = _split(url)
+    if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url or _names_key(url):
+        raise SpecError(
+            "the address holds more than an address",
+            where="base_url",
+            expected="no name, password, query, fragment or key in it: the study file is kept beside the "
+            "answers",
+            fix="put the key into an environment variable and name that with `key:`",
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SpecError(
+            "this is no address",
+            where="base_url",
+            expected="such as http://localhost:8000/v1",
+            found=url[:120],
+        )
+    return url.rstrip("/")
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # a bracket that is never closed, say
+        return SplitResult("", "", url, "", "")
+
+
+def _names_key(url: str) -> bool:
+    """Whether a part of an address is a key, or says that the next one is."""
+    parts = re.split(r"[/;&]", unquote(unquote(url)))
+    named = any(_is_key_name(re.split("[=:]", part)[0]) and re.search("[=:]", part) for part in parts[3:])
+    return named or any(looks_like_key(part) for part in (url, *parts))
+
+
+def checked_variable(name: str | None) -> str:
+    """The name of the variable with the key, if it is a name and not the key itself.
+
+    Raises:
+        SpecError: It is not.
+    """
+    if name is None:
+        return ""
+    # A name has words; capitals and digits without a pause are a key.
+    is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) and not re.search(r"[A-Z0-9]{20}|(\d[A-Z]+){4}", name)
+    if not is_name or Keys().within(name):
+        raise SpecError(
+            "`key:` names an environment variable, and is never the key itself",
+            where="key",
+            expected="capitals, digits and underscores, such as OPENAI_API_KEY",
+            fix="if this was a key, change it: the file may have been seen",
+        )
+    name_keys({"key": name})
+    return name
+
+
+def checked_key(secret: str, variable: str, url: str) -> str:
+    """A key, if it can be sent as a header.
+
+    Raises:
+        ModelError: It cannot.
+    """
+    at, odd = next(((at, one) for at, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
+    if not odd:
+        return secret
+    named = unicodedata.name(odd, "a control character").lower()
+    raise ModelError(
+        f"the key in {variable} cannot be sent",
+        where=url,
+        expected="letters, digits and signs of ASCII, without white space",
+        found=f"U+{ord(odd):04X} ({named}) as character {at} of {len(secret)}",
+        fix=f"copy the key again and export {variable}=… anew; quotation marks around it must be straight",
+    )
+
+
+def checked_name(where: str, text: str) -> str:
+    """A model's name or version, if it is not a key.
+
+    Raises:
+        SpecError: It is.
+    """
+    if looks_like_key(text):
+        raise _looks_secret(where, "a name", f"a {where} that looks like a key")
+    return text
+
+
+def checked_body(body: Mapping[str, Any], where: str = "body") -> dict[str, Any]:
+    """The fields that every request carries, if none looks like a key, however deep.
+
+    Raises:
+        SpecError: It is not.
+    """
+    for loc, text in texts_in(body):
+        is_field = loc[-1] == text
+        if is_field and _is_key_name(text) and not _is_harmless(_at(body, loc)):
+            raise _looks_secret(where, "fields of a request", f"the field {text[:40]!r}")
+        if without_keys(text) != text or (
+            not is_field and _is_key_name(text) and loc[-1] in ("name", "header")
+        ):
+            raise _looks_secret(where, "fields of a request", "a value that looks like a key")
+    return dict(body)
+
+
+def _looks_secret(where: str, expected: str, found: str) -> SpecError:
+    return SpecError(
+        "what looks like a key does not go into the study file",
+        where=where,
+        expected=f"{expected}; the key is taken from an environment variable",
+        found=found,
+        fix="name the variable with `key:`; if this was a key, change it: the file may have been seen",
+    )
+
+
+def _at(document: Any, loc: tuple[str | int, ...]) -> Any:
+    for part in loc:
+        document = document[part]
+    return document
+
+
+def _is_harmless(value: Any) -> bool:
+    """Whether a field of that name cannot hold a key: null leaves one out."""
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _is_key_name(name: str) -> bool:
+    return bool(_KEYS.fullmatch(re.sub(r"[^a-z]", "", name.lower())))
+
+
+def is_here(url: str) -> bool:
+    """Whether an address is this machine's."""
+    return (_split(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

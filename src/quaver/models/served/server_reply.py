@@ -1,0 +1,191 @@
+"""What comes back: a server's JSON as responses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from quaver.core.records import Response, Token
+from quaver.core.response_validation import count, sound, sound_tokens
+from quaver.models.served.request_body import LABEL
+from quaver.models.served.server_faults import Passing
+
+__all__ = ["read_reply"]
+
+_FAILED = ("error", "insufficient_system_resource", "abort")
+"""Ends that are a fault of the server's, told in an answer."""
+
+
+def read_reply(
+    content: bytes, *, n: int, logprobs: int, begun: str = "", wrapped: Sequence[str] = ()
+) -> list[Response]:
+    """The responses in a reply.
+
+    Args:
+        content: The reply's body.
+        n: How many answers were asked for.
+        logprobs: How many of the likeliest tokens were asked for.
+        begun: What the model was to go on with: some servers give it back before what is new.
+        wrapped: The choices, where the label was asked for inside a JSON object: it is taken out, and
+            what came is kept in ``raw``.
+
+    Raises:
+        Passing: The reply is empty, cut, no JSON, or holds fewer answers than were asked for.
+    """
+    reply = _parsed(content)
+    choices = reply.get("choices")
+    choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    choices = sorted(choices, key=lambda one: count(one.get("index")) or 0)[:n]
+    if len(choices) < n or not all(map(_is_choice, choices)):
+        raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
+    usage = _object(reply.get("usage"))
+    prompt, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+    cached = count(_object(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
+    responses: list[Response] = []
+    for choice in choices:
+        response = _response(choice, logprobs)
+        response = sound(
+            replace(
+                response,
+                text=response.text.removeprefix(begun),
+                prompt_tokens=prompt if not responses else prompt and 0,  # it was read, and is paid, once
+                cached_tokens=cached if not responses else cached and 0,
+                completion_tokens=written if n == 1 else None,
+                thinking_tokens=thought if n == 1 else None,
+                raw={"completion_tokens_of_request": written, "answers_of_request": n} if n > 1 else None,
+                served_model=reply.get("model"),
+                fingerprint=reply.get("system_fingerprint"),
+            )
+        )
+        responses.append(_unwrapped(response, wrapped) if wrapped else response)
+    return responses
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    if not content.strip():
+        raise Passing("the reply is empty")
+    try:
+        reply = json.loads(content)
+    except (ValueError, RecursionError):
+        begins = content[:60].decode("utf-8", "replace")
+        raise Passing(f"the reply is not JSON: {begins!r}") from None
+    if not isinstance(reply, dict):
+        raise Passing("the reply is not an object")
+    error = reply.get("error")
+    if error and not reply.get("choices"):
+        told = error.get("message") if isinstance(error, dict) else error
+        raise Passing(f"the reply is an error: {str(told)[:200]}")
+    return reply
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """An object, or an empty one in the place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _is_choice(choice: Mapping[str, Any]) -> bool:
+    if choice.get("finish_reason") in _FAILED:
+        return False
+    message = choice.get("message")
+    if isinstance(message, dict):
+        return _spoken(message.get("content")) is not None
+    return isinstance(choice.get("text"), str)
+
+
+def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
+    message = _object(choice.get("message")) or {"content": choice.get("text")}
+    text, thinking = _spoken(message.get("content")) or ("", "")
+    for name in ("reasoning", "reasoning_content"):
+        thinking = "".join(_spoken(message.get(name)) or ()) or thinking
+    if not text and isinstance(message.get("refusal"), str):
+        text = message["refusal"]
+    reason = choice.get("finish_reason")
+    finish: Literal["stop", "length", "content_filter"] = "stop"
+    error = None
+    if reason == "length":
+        finish = "length"
+    elif reason == "content_filter":
+        finish, error = "content_filter", "the server's content filter stopped the answer"
+    return Response(
+        text=text,
+        finish=finish,
+        error=error,
+        thinking=thinking or None,
+        tokens=_tokens(_object(choice.get("logprobs")), logprobs) if logprobs else (),
+    )
+
+
+def _spoken(content: object) -> tuple[str, str] | None:
+    """The answer, and the thinking where both come as parts of one list; None where it is neither."""
+    if isinstance(content, str) or content is None:
+        return content or "", ""
+    text, thinking = "", ""
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            text += part
+        elif not isinstance(part, dict):
+            return None
+        elif part.get("type") == "thinking":
+            thinking += "".join(_spoken(part.get("thinking")) or ())
+        elif isinstance(part.get("text") or "", str):
+            text += part.get("text") or ""
+        else:
+            return None
+    return text, thinking
+
+
+def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
+    """Tokens from either form: a list of positions, or lists beside each other."""
+    content = logprobs.get("content")
+    places: list[tuple[Any, Any, list[Any]]]
+    if isinstance(content, list):
+        given = [(_object(place), _list(_object(place).get("top_logprobs"))) for place in content]
+        places = [(*_pair(place), [_pair(_object(top)) for top in tops]) for place, tops in given]
+    else:
+        texts, values = _list(logprobs.get("tokens")), _list(logprobs.get("token_logprobs"))
+        tops = _list(logprobs.get("top_logprobs")) or [None] * len(texts)
+        if not len(texts) == len(values) == len(tops):
+            return ()
+        beside = zip(texts, values, tops, strict=True)
+        places = [(*pair, list(_object(top).items())) for *pair, top in beside if pair[1] is not None]
+    return tuple(token._replace(top=_likeliest(token.top, most)) for token in sound_tokens(places))
+
+
+def _pair(place: Mapping[str, Any]) -> tuple[Any, Any]:
+    return place.get("token"), place.get("logprob")
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _likeliest(pairs: Sequence[tuple[str, float]], most: int) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(pairs, key=lambda pair: -pair[1])[:most])
+
+
+def _unwrapped(response: Response, choices: Sequence[str]) -> Response:
+    """Take the label out of its JSON object, with the tokens that spell it."""
+    try:
+        label = json.loads(response.text)[LABEL]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return response
+    if label not in choices:
+        return response
+    raw = dict(response.raw or {}) | {"content": response.text}
+    return replace(response, text=label, tokens=_spelling(response, json.dumps(label)[1:-1]), raw=raw)
+
+
+def _spelling(response: Response, label: str) -> tuple[Token, ...]:
+    """The tokens from the one in which the label begins to the one in which it ends."""
+    start = response.text.find(label, response.text.find(":"))
+    end, at, kept = start + len(label), 0, []
+    if "".join(token.text for token in response.tokens)[: len(response.text)] != response.text:
+        return ()
+    for token in response.tokens:
+        if at < end and at + len(token.text) > start:
+            kept.append(token)
+        at += len(token.text)
+    return tuple(kept)

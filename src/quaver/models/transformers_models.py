@@ -1,0 +1,352 @@
+"""``transformers``: any causal language model that Hugging Face transformers loads, in this process.
+
+The setting ``repeatable`` (the default) reads every prompt alone and writes every answer alone, so that
+the same call gets the same bits whatever is asked beside it. ``fast`` does many side by side, which
+changes the last digits of log-probabilities with what is beside; seeds are each call's own in both.
+A prompt is read once for all its repeats.
+
+Held to choices, a model is not steered token by token: each choice is read whole after the prompt, its
+likelihood is the product of its tokens' probabilities, and the answer is the likeliest, or drawn from
+exactly that distribution. Where one choice begins another (1 and 10) the end of the answer counts as one
+more token of each. The response then has one token, which stands for the whole answer, with all choices
+for its likeliest tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import replace
+from functools import cached_property
+from importlib.metadata import version
+from io import StringIO
+from typing import Any, Literal
+
+from jinja2 import TemplateError
+
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Message, Request, Response
+from quaver.errors import ModelError, QuaverError
+from quaver.models.local.causal import Causal, Read, pytorch
+from quaver.models.local.checkpoint import Checkpoint
+from quaver.models.local.draft import Draft, Words, draw_text
+from quaver.models.local.extras import require
+
+__all__ = ["Transformers"]
+
+_CONTEXT = 2048
+"""Of a model that does not say for how many tokens it was made."""
+
+_TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
+"""A GGUF file names one token that ends a text; a chat's turn may end with another."""
+
+
+class Transformers:
+    """A causal language model in this process, through PyTorch.
+
+    Args:
+        model: A name on the Hugging Face hub, a folder that ``save_pretrained`` wrote, the path of a GGUF
+            file, or a bundled model's name (``smollm2-135m-instruct``).
+        revision: Of a name on the hub: a branch, tag or commit. What is here already is not renewed.
+        setting: ``repeatable`` or ``fast``; see the module.
+        batch: Answers that ``fast`` writes side by side.
+        context: Tokens of prompt and answer together; by default as many as the model was made for. A
+            longer item becomes an error response.
+        dtype: In what the numbers are held. A GGUF file's are unpacked to it.
+        device: ``cpu``, ``cuda``, ``mps``; by default the first accelerator that PyTorch finds.
+        threads: Of the processor; PyTorch's choice by default.
+
+    Messages go through the model's own chat template; a ``plain`` one is sent as it is.
+
+    Log-probabilities are those of the model's own distribution, before temperature and any cut, up to the
+    whole vocabulary. Samplers run in llama.cpp's order; the repetition penalty looks at the whole prompt
+    and answer (llama.cpp's at the last 64 tokens).
+    """
+
+    abilities = Abilities(
+        logprobs=1_000_000,
+        constraint=True,
+        seed=True,
+        system=True,
+        plain=True,
+        decoding=frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"]),
+        continues=True,
+        local=True,
+    )
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        revision: str | None = None,
+        setting: Literal["repeatable", "fast"] = "repeatable",
+        batch: int = 16,
+        context: int | None = None,
+        dtype: Literal["float32", "bfloat16", "float16"] = "float32",
+        device: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        require("hf", "torch", "transformers")
+        self._checkpoint = Checkpoint(model, revision)
+        self._setting, self._batch, self._context = setting, max(1, batch), context
+        self._dtype, self._device, self._threads = dtype, device, threads
+        self._causal: Causal | None = None
+        self._longest = context or 0
+        self._ends: list[int] = []
+
+    def identity(self) -> str:
+        """Weights, setting and precision."""
+        return f"transformers {self._checkpoint.identity} {self._setting} {self._dtype}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Weights, library versions, device and settings."""
+        torch = pytorch()
+
+        return {
+            "engine": "transformers",
+            "model": self._checkpoint.name,
+            "weights": self._checkpoint.identity,
+            "setting": self._setting,
+            "context": self._context,
+            "dtype": self._dtype,
+            "device": self._where,
+            "threads": self._threads or torch.get_num_threads(),
+            "transformers": version("transformers"),
+            "torch": version("torch"),
+        }
+
+    def prepare(self, repeats: int) -> None:
+        """Nothing to make ready: repeats share what was read of the prompt."""
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        """Answer requests one after the other, or (``fast``) as many together as make up a batch."""
+        for group in self._groups(requests):
+            started = time.perf_counter()
+            answered = self._answer(group)
+            share = (time.perf_counter() - started) / sum(len(responses) for responses in answered)
+            for request, responses in zip(group, answered, strict=True):
+                yield request, [replace(response, latency=share) for response in responses]
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        """Tokens of each prompt, chat template included."""
+        return [len(self._tokens(prompt)) for prompt in prompts]
+
+    def close(self) -> None:
+        """Let go of the weights."""
+        self._causal = None
+
+    # ------------------------------------------------------------------ requests
+
+    def _groups(self, requests: Iterable[Request]) -> Iterator[list[Request]]:
+        group: list[Request] = []
+        for request in requests:
+            group.append(request)
+            if self._setting == "repeatable" or sum(len(one.calls) for one in group) >= self._batch:
+                yield group
+                group = []
+        if group:
+            yield group
+
+    def _answer(self, group: Sequence[Request]) -> list[list[Response]]:
+        causal = self._load()
+        prompts = [self._tokens(request.prompt.messages) for request in group]
+        fit = [place for place, prompt in enumerate(prompts) if len(prompt) < self._longest]
+        answered = {}
+        if fit:
+            with _translated():
+                answered = self._answer_those(
+                    causal, {place: (group[place], prompts[place]) for place in fit}
+                )
+        return [
+            answered.get(place) or [self._too_long(prompts[place])] * len(request.calls)
+            for place, request in enumerate(group)
+        ]
+
+    def _answer_those(
+        self, causal: Causal, asked: Mapping[int, tuple[Request, list[int]]]
+    ) -> dict[int, list[Response]]:
+        read = causal.read([prompt for _, prompt in asked.values()])
+        answered, drafts, lines = {}, {}, []
+        for row, (place, (request, prompt)) in enumerate(asked.items()):
+            if request.choices:
+                answered[place] = self._choose(causal, causal.take(read, [row]), request, len(prompt))
+            else:
+                drafts[place] = self._drafts(request, prompt)
+                lines += [(row, draft) for draft in drafts[place]]
+        self._write(causal, read, lines)
+        for place, written in drafts.items():
+            responses = [draft.response() for draft in written]
+            calls = len(asked[place][0].calls)
+            answered[place] = responses if len(responses) == calls else responses * calls
+        return answered
+
+    def _drafts(self, request: Request, prompt: Sequence[int]) -> list[Draft]:
+        """One for each call, or one for all where nothing is drawn."""
+        calls = 1 if request.decoding.temperature == 0 else len(request.calls)
+        room = self._longest - len(prompt)
+        return [
+            Draft(prompt, request.decoding, request.seed + n, words=self._words, ends=self._ends, room=room)
+            for n in range(calls)
+        ]
+
+    def _write(self, causal: Causal, read: Read, lines: Sequence[tuple[int, Draft]]) -> None:
+        """Write answers to their end, each given with the row of its prompt."""
+        begun = [(row, draft, draft.take(read.logits[row])) for row, draft in lines]
+        left = [(row, draft, token) for row, draft, token in begun if token is not None]
+        step = self._batch if self._setting == "fast" else 1
+        for first in range(0, len(left), step):
+            rows, drafts, tokens = map(list, zip(*left[first : first + step], strict=True))
+            state = causal.take(read, rows)
+            while drafts:
+                state = causal.go_on(state, tokens)
+                taken = [draft.take(logits) for draft, logits in zip(drafts, state.logits, strict=True)]
+                on = [place for place, token in enumerate(taken) if token is not None]
+                if on and len(on) < len(drafts):
+                    state = causal.keep(state, on)
+                drafts, tokens = [drafts[place] for place in on], [taken[place] for place in on]
+
+    def _choose(self, causal: Causal, read: Read, request: Request, prompt_tokens: int) -> list[Response]:
+        texts = list(dict.fromkeys(request.choices))
+        tokens = {text: self._words.tokens(text) for text in texts}
+        begins = any(one != other and other.startswith(one) for one in texts for other in texts)
+        likelihoods = causal.likelihoods(read, list(tokens.values()), self._ends if begins else ())
+        responses = []
+        for number in range(len(request.calls)):
+            text, token = draw_text(texts, likelihoods, request.decoding, request.seed + number)
+            responses.append(
+                Response(
+                    text=text,
+                    tokens=(token,) if request.decoding.logprobs else (),
+                    prompt_tokens=prompt_tokens,
+                    cached_tokens=0,
+                    completion_tokens=len(tokens[text]),
+                )
+            )
+        return responses
+
+    def _too_long(self, prompt: Sequence[int]) -> Response:
+        reason = f"context overflow: the prompt has {len(prompt)} tokens, the context {self._longest}"
+        return Response("", finish="error", error=reason, prompt_tokens=len(prompt))
+
+    # ------------------------------------------------------------------ loading
+
+    @cached_property
+    def _where(self) -> str:
+        torch = pytorch()
+
+        if self._device:
+            return self._device
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        pytorch()
+        from transformers import AutoTokenizer
+
+        with _loading(self._checkpoint.name):
+            return AutoTokenizer.from_pretrained(**self._checkpoint.source)
+
+    @cached_property
+    def _words(self) -> Words:
+        return Words(self._tokenizer)
+
+    def _load(self) -> Causal:
+        if self._causal is None:
+            torch = pytorch()
+            from transformers import AutoModelForCausalLM
+
+            if self._threads:
+                torch.set_num_threads(self._threads)
+            with _loading(self._checkpoint.name):
+                network = AutoModelForCausalLM.from_pretrained(
+                    **self._checkpoint.source, dtype=getattr(torch, self._dtype)
+                )
+                network.to(self._where).eval()
+            config = network.config.get_text_config()
+            self._longest = self._context or getattr(config, "max_position_embeddings", None) or _CONTEXT
+            self._ends = _ends(network, self._tokenizer)
+            self._causal = Causal(network)
+        return self._causal
+
+    def _tokens(self, messages: Sequence[Message]) -> list[int]:
+        """A prompt as tokens, as llama.cpp's server makes them too."""
+        plain = messages[0].role == "plain"
+        text = _clean(messages[0].content) if plain else self._templated(messages)
+        found: list[int] = self._tokenizer(text, add_special_tokens=plain)["input_ids"]
+        return found
+
+    def _templated(self, messages: Sequence[Message]) -> str:
+        if not self._tokenizer.chat_template:
+            raise ModelError(
+                f"{self._checkpoint.name} has no chat template",
+                expected="a model that was tuned to chat",
+                fix="ask a base model in plain text: `frame: plain` under prompt",
+            )
+        turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]
+        goes_on = turns[-1]["role"] == "assistant"
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=not goes_on, continue_final_message=goes_on
+            )
+        except (TemplateError, ValueError) as error:
+            raise ModelError(
+                f"the chat template of {self._checkpoint.name} does not take these messages",
+                expected=", ".join(turn["role"] for turn in turns),
+                found=str(error)[:300],
+                fix="put what the system message says into the instruction",
+            ) from error
+        return text
+
+
+def _ends(network: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end an answer: those that the model names, and those of the usual chat formats."""
+    named = network.generation_config.eos_token_id
+    ends = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
+    known = tokenizer.get_vocab()
+    ends |= {known.get(end) for end in _TURN_ENDS}
+    return sorted(end for end in ends if end is not None)
+
+
+@contextmanager
+def _loading(name: str) -> Iterator[None]:
+    """Quiet while something is loaded; what goes wrong is an error of the model."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with redirect_stderr(StringIO()):  # a bar that nothing else turns off
+            yield
+    except QuaverError:
+        raise
+    except Exception as error:  # a damaged or foreign checkpoint fails in any way
+        raise ModelError(
+            f"transformers cannot load {name}",
+            expected="a causal language model with its tokenizer, and memory for it",
+            found=f"{type(error).__name__}: {error}"[:300],
+        ) from error
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # PyTorch's own, out of memory among them
+        raise ModelError(
+            "PyTorch could not go on",
+            found=str(error).partition("\n")[0][:300],
+            fix="where memory is short: a smaller `batch` or `context`, or `dtype: bfloat16`",
+        ) from error
+
+
+def _clean(text: str) -> str:
+    """Tokenizers read UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,48 @@
+"""A study's charts as Altair objects, for notebooks and for figures of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.report.charts.figures import figures
+from quaver.report.estimate_index import Results
+
+__all__ = ["charts"]
+
+
+def charts(
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    further: Sequence[Estimate] = (),
+    width: int = 720,
+) -> dict[str, Any]:
+    """The report's charts by name.
+
+    Args:
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame.
+        estimates: Of any measures.
+        further: Estimates that only charts show.
+        width: In pixels.
+
+    Returns:
+        ``altair`` charts, each with its title; they can be changed, saved and combined.
+
+    Raises:
+        QuaverError: It is no width.
+    """
+    if width < 1:
+        raise QuaverError(
+            "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
+        )
+    results = Results(lock, annotations, estimates, audit=further)
+    return {
+        one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle) for one in figures(results)
+    }

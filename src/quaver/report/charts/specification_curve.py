@@ -1,0 +1,118 @@
+"""The specification curve: a conclusion under every prompt variant, in order, and what each was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from quaver.core.records import Estimate
+from quaver.report.charts.theme import DATA, SOFT, finished, fitted, inline
+from quaver.report.estimate_index import Results
+
+__all__ = ["specification_chart"]
+
+_HEIGHT = 240
+_ROW = 15
+_NAMES = 150
+_VERDICTS = ("holds", "not distinguishable", "reverses")
+_COLOURS = (DATA[0], DATA[6], DATA[1])
+_SHAPES = ("circle", "square", "diamond")
+_TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
+
+
+def specification_chart(
+    estimates: Sequence[Estimate],
+    results: Results,
+    *,
+    width: int = 720,
+    title: str = "",
+    subtitle: str = "",
+) -> Any:
+    """One conclusion's estimates from the least to the largest, above marks for what each was made with.
+
+    Args:
+        estimates: Of one conclusion: single variants, labels of several together, and gold labels.
+        results: The study they are of.
+        width: Of the whole, in pixels.
+        title: Its title; none where the page says it.
+        subtitle: What the marks mean.
+
+    Returns:
+        An ``altair`` chart, or None where no estimate has a value.
+    """
+    known = [one for one in estimates if one.value is not None and "verdict" in one.details]
+    drawn = sorted(
+        (one for one in known if one.measure != "conclusion_gold"), key=lambda one: one.value or 0.0
+    )
+    if not drawn:
+        return None
+    wide = max(120, width - _NAMES - 60)
+    x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(drawn) - 0.5], nice=False))
+    verdict = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=None)
+    curve = alt.Chart(inline([_row(at, one) for at, one in enumerate(drawn)]))
+    y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
+    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
+    parts = [
+        curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
+            x=x, y=alt.Y("low:Q"), y2="high:Q", color=verdict
+        ),
+        curve.mark_point(size=34, opacity=1, filled=True).encode(x=x, y=y, color=verdict, shape=shape),
+        alt.Chart(inline([{"at": drawn[0].details["threshold"]}]))
+        .mark_rule(color=SOFT, strokeWidth=1)
+        .encode(y="at:Q"),
+    ]
+    if gold := [{"at": one.value} for one in known if one.measure == "conclusion_gold"][:1]:
+        parts.append(alt.Chart(inline(gold)).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
+    above = alt.layer(*parts).properties(width=wide, height=_HEIGHT)
+    choices, names = _choices(drawn, results)
+    if not choices:
+        return finished(above, width=width, title=title, subtitle=subtitle)
+    axis = alt.Axis(title=None, labelLimit=_NAMES, domain=False, ticks=False, grid=False)
+    below = (
+        alt.Chart(inline(choices))
+        .mark_tick(thickness=3, height=9)
+        .encode(x=x, y=alt.Y("choice:N", sort=names, axis=axis), color=verdict)
+        .properties(width=wide, height=_ROW * len(names))
+    )
+    chart = alt.vconcat(above, below, spacing=8)
+    return finished(chart, width=width, title=title, subtitle=subtitle)
+
+
+def _row(at: int, one: Estimate) -> dict[str, Any]:
+    return {
+        "place": at,
+        "value": one.value,
+        "low": one.value if one.low is None else one.low,
+        "high": one.value if one.high is None else one.high,
+        "verdict": one.details["verdict"],
+    }
+
+
+def _choices(drawn: Sequence[Estimate], results: Results) -> tuple[list[dict[str, Any]], list[str]]:
+    """A mark for each choice of each specification, and the choices in their order; only those that vary."""
+    made = [_made_with(one, results) for one in drawn]
+    columns = list(dict.fromkeys(column for one in made for column in one))
+    varying = [c for c in columns if len({one.get(c) for one in made}) > 1]
+    rows, names = [], []
+    for column in varying:
+        levels = {one[column] for one in made if column in one}
+        order = [*results.order(column), *sorted(levels)]
+        for level in dict.fromkeys(one for one in order if one in levels):
+            name = fitted(f"{column}: {level}", _NAMES)
+            names.append(name)
+            rows += [
+                {"place": at, "choice": name, "verdict": drawn[at].details["verdict"]}
+                for at, one in enumerate(made)
+                if one.get(column) == level
+            ]
+    return rows, list(dict.fromkeys(names))
+
+
+def _made_with(one: Estimate, results: Results) -> dict[str, str]:
+    found = {column: one.cell[column] for column in ("model", "decoding", "evaluator") if column in one.cell}
+    if one.measure in _TOGETHER:
+        return {**found, "labels of": _TOGETHER[one.measure]}
+    variant = one.cell.get("variant", "")
+    return {**found, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

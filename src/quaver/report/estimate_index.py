@@ -1,0 +1,247 @@
+"""What a report is made from, with the questions that its parts ask of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import NO_LABEL, Estimate
+
+__all__ = ["NO_LABEL", "Results", "varying"]
+
+"""How an answer without a label appears among label shares."""
+
+
+_MOVEMENT = ("level_shares", "label_range", "variation")
+_FIRST = ("model", "decoding", "evaluator", "variant")
+
+
+class Results:
+    """A study's resolved design, annotations and estimates.
+
+    Args:
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame (`records.ANNOTATION_COLUMNS`, factors and groups).
+        estimates: Of any measures.
+        noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
+            it was not measured.
+        audit: Estimates that the study's file does not ask for: of how the answers were read, and those
+            that only charts show.
+    """
+
+    def __init__(
+        self,
+        lock: Mapping[str, Any],
+        annotations: pl.DataFrame,
+        estimates: Sequence[Estimate],
+        noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+        audit: Sequence[Estimate] = (),
+    ) -> None:
+        self.lock = lock
+        self.annotations = annotations
+        self.estimates = [_finite(one) for one in estimates]
+        self.noise = dict(noise or {})
+        self.audit = [_finite(one) for one in audit]
+
+    # ------------------------------------------------------------------- design
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return str(self.lock.get("study", {}).get("name", "study"))
+
+    @property
+    def imported(self) -> bool:
+        """Whether the labels existed already, so that nobody here knows how they were asked for."""
+        return bool(self._annotations)
+
+    @property
+    def has_raw_answers(self) -> bool:
+        """Whether there are answers that evaluators read."""
+        return not self.imported or bool(self._annotations.get("raw"))
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether it is known what was asked."""
+        return not self.imported or bool(self._annotations.get("prompt"))
+
+    @property
+    def _annotations(self) -> Mapping[str, Any]:
+        """Which column of imported labels or answers is what; empty where they were asked for here."""
+        return self.lock.get("study", {}).get("annotations") or {}
+
+    @property
+    def seed(self) -> int:
+        """The study's root seed; 0 where it is no number."""
+        seed = self.lock.get("study", {}).get("seed", 0)
+        return seed if isinstance(seed, int) else 0
+
+    @cached_property
+    def label_names(self) -> dict[str, str]:
+        """Name by code, in the label set's order."""
+        return {str(one["code"]): str(one["name"]) for one in self.lock["labels"]["labels"]}
+
+    def label_name(self, code: str) -> str:
+        """What a label is called in print."""
+        return self.label_names.get(code, code)
+
+    @cached_property
+    def variants(self) -> list[Mapping[str, Any]]:
+        """The variants, in the design's order."""
+        return list(self.lock.get("variants", ()))
+
+    @cached_property
+    def factors(self) -> dict[str, list[str]]:
+        """Levels by factor, for the factors of the variants that have more than one level."""
+        levels: dict[str, dict[str, None]] = {}
+        for variant in self.variants:
+            for factor, level in variant["factors"].items():
+                levels.setdefault(str(factor), {})[str(level)] = None
+        return {factor: list(found) for factor, found in levels.items() if len(found) > 1}
+
+    @cached_property
+    def factor_levels(self) -> dict[str, dict[str, str]]:
+        """For each variant the levels of the factors that vary."""
+        return {
+            str(v["id"]): {f: str(v["factors"][f]) for f in self.factors if f in v["factors"]}
+            for v in self.variants
+        }
+
+    def variant_name(self, variant: str, without: str | None = None) -> str:
+        """A variant by the factor levels that tell it from the others.
+
+        Args:
+            variant: Its id.
+            without: A factor that is told elsewhere.
+        """
+        levels = self.factor_levels.get(variant)
+        if not levels:
+            return "the only variant" if len(self.variants) == 1 else variant
+        told = [level for factor, level in levels.items() if factor != without]
+        return " · ".join(told) if told else next(iter(levels.values()))
+
+    @cached_property
+    def evaluators(self) -> list[str]:
+        """Names, in the study's order; the first one's labels are the headline's."""
+        named = [str(name) for name in self.lock.get("evaluators", {})]
+        seen = [str(name) for name in self._values("evaluator")]
+        return [*named, *(name for name in seen if name not in named)]
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Names, in the study's order."""
+        return self._ordered("models", "model")
+
+    @cached_property
+    def decodings(self) -> list[str]:
+        """Names, in the study's order."""
+        return self._ordered("decodings", "decoding")
+
+    def _ordered(self, key: str, column: str) -> list[str]:
+        named = [str(name) for name in self.lock.get(key, {})]
+        return [*named, *(name for name in self._values(column) if name not in named)]
+
+    def _values(self, column: str) -> list[str]:
+        if column not in self.annotations.columns:
+            return []
+        return sorted(str(v) for v in self.annotations[column].unique().to_list() if v is not None)
+
+    @cached_property
+    def gold_shares(self) -> dict[str, float]:
+        """Share of each label among the gold labels; empty where there are none."""
+        counts = self.lock.get("items", {}).get("gold", {})
+        total = sum(counts.values())
+        return {code: counts.get(code, 0) / total for code in self.label_names} if total else {}
+
+    # ---------------------------------------------------------------- estimates
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """The measures that there are estimates of, in their order."""
+        return list(dict.fromkeys(one.measure for one in self.estimates))
+
+    def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
+        """A measure's estimates.
+
+        Args:
+            measure: Its name.
+            evaluator: Only those of this evaluator, or of none in particular.
+        """
+        return [
+            one
+            for one in self.estimates
+            if one.measure == measure
+            and (evaluator is None or one.cell.get("evaluator", evaluator) == evaluator)
+        ]
+
+    def main(self, measure: str) -> list[Estimate]:
+        """A measure's estimates from the first evaluator's labels; where it has none, from any other's."""
+        return self.of(measure, self.evaluators[0] if self.evaluators else None) or self.of(measure)
+
+    def anywhere(self, measure: str) -> list[Estimate]:
+        """A measure's estimates, asked for or not, the same cell once; of any evaluator."""
+        found = {
+            frozenset(one.cell.items()): one
+            for one in (*self.audit, *self.estimates)
+            if one.measure == measure
+        }
+        return list(found.values())
+
+    @cached_property
+    def moved(self) -> list[Estimate]:
+        """What moves the labels: ``level_shares``, ``label_range`` and ``variation``, of each factor."""
+        return [one for measure in _MOVEMENT for one in self.anywhere(measure)]
+
+    def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
+        """Estimates in the design's order of what their cells hold; what it does not know stays as it was."""
+        places = {
+            column: {name: at for at, name in enumerate(self.order(column))}
+            for column in (*_FIRST, *self.factors)
+        }
+
+        def place(one: Estimate) -> tuple[int, ...]:
+            return tuple(known.get(one.cell.get(column, ""), -1) for column, known in places.items())
+
+        return sorted(some, key=place)
+
+    @cached_property
+    def undefined(self) -> list[Estimate]:
+        """The estimates without a value."""
+        return [one for one in self.estimates if one.value is None]
+
+    def order(self, column: str) -> list[str]:
+        """The values of a cell's column in the design's order."""
+        known: dict[str, Iterable[str]] = {
+            "model": self.models,
+            "decoding": self.decodings,
+            "evaluator": self.evaluators,
+            "variant": (str(v["id"]) for v in self.variants),
+            "label": (*self.label_names, NO_LABEL, "no_label"),
+            "class": self.label_names,
+            "view": ("filtered", "balanced"),
+        }
+        return list(known.get(column, self.factors.get(column, ())))
+
+
+def _finite(one: Estimate) -> Estimate:
+    """A plug-in's NaN or infinity is no value, and no end of an interval."""
+    if one.value is not None and not math.isfinite(one.value):
+        return replace(one, value=None, low=None, high=None, reason=one.reason or "not a finite number")
+    ends = (one.low, one.high)
+    if any(end is not None and not math.isfinite(end) for end in ends):
+        return replace(one, low=None, high=None, warnings=(*one.warnings, "its interval is not finite"))
+    return one
+
+
+def varying(estimates: Sequence[Estimate]) -> list[str]:
+    """The columns of the cells in which these estimates differ, in order of appearance."""
+    return [column for column in _columns(estimates) if len({one.cell.get(column) for one in estimates}) > 1]
+
+
+def _columns(estimates: Sequence[Estimate]) -> Iterator[str]:
+    yield from dict.fromkeys(column for one in estimates for column in one.cell)

@@ -1,0 +1,1 @@
+"""Findings: verdicts drawn from estimates, and the sentences rendered from them."""

@@ -1,0 +1,227 @@
+"""The finding in words: verdicts (`findings.verdicts`) rendered, and what else the study measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from quaver.core.number_format import count, percent
+from quaver.core.number_format import points as in_points
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
+from quaver.report.findings.key_results import carrying, named, readiness_headline, readiness_sentences
+from quaver.report.findings.quality_gate import quality_lines
+from quaver.report.findings.verdicts import STEADY as STABLE
+from quaver.report.findings.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
+from quaver.report.page_numbers import number, points, value_and_interval
+
+__all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
+
+_LISTED = 6
+"""Levels that are named one by one."""
+
+_NONE = 0.2
+"""Agreement that is below this at its upper end: the labels do not follow the items at all."""
+
+_MODELS = 3
+"""Models whose evidence is told one by one."""
+
+_STOPPED = frozenset({"no answers", "failed", "unreadable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found.
+
+    Attributes:
+        headline: One sentence, as HTML.
+        sentences: What carries it, as HTML.
+        quality: The gate.
+        verdicts: One for each model.
+    """
+
+    headline: Markup
+    sentences: tuple[Markup, ...]
+    quality: Quality
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether an interval stands in its sentences, in brackets."""
+        return any("[" in sentence.striptags() for sentence in self.sentences)
+
+    def __str__(self) -> str:
+        return "\n".join(part.striptags() for part in (self.headline, *self.sentences))
+
+
+def finding(results: Results) -> Finding:
+    """Say what was found.
+
+    Args:
+        results: The study, with the estimates that verdicts rest on among its audit.
+    """
+    estimates = [*results.audit, *results.estimates]
+    places = {model: at for at, model in enumerate(results.models)}
+    gate = quality(estimates)
+    found = sorted(verdicts(estimates), key=lambda one: places.get(one.model, len(places)))
+    headline = _headline(results, found)
+    sentences = [escape(line) for line in quality_lines(gate)]
+    for one in found[:_MODELS]:
+        sentences += _evidence(results, one, several=len(found) > 1)
+    if ready := readiness_headline(results):
+        headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
+    return Finding(headline, (*sentences, *carrying(results)), gate, tuple(found))
+
+
+def strongest_factor(moved: Sequence[Estimate]) -> str | None:
+    """The factor of the prompt that the labels' variation goes with most.
+
+    By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
+    one with more levels has the larger range.
+    """
+    ranges = {one.cell["factor"]: one.value for one in moved if one.measure == "label_range"}
+    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
+    known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
+    return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
+
+
+def _headline(results: Results, found: Sequence[Verdict]) -> Markup:
+    """One sentence for all models, or a clause for each kind of verdict."""
+    clauses: dict[Markup, list[str]] = {}
+    for one in found:
+        clauses.setdefault(_clause(results, one), []).append(one.model)
+    told = []
+    for clause, models in clauses.items():
+        if len(clauses) == 1:
+            told.append(clause)
+        elif len(found) <= _MODELS:
+            names = Markup(" and ").join(Markup("“{}”").format(name) for name in models)
+            told.append(Markup("{}: {}").format(names, clause))
+        else:
+            told.append(Markup("{} of {} models: {}").format(len(models), len(found), clause))
+    sentence = Markup("; ").join(told)
+    return Markup("{}{}.").format(sentence[:1].upper(), sentence[1:])
+
+
+def _clause(results: Results, one: Verdict) -> Markup:
+    """A verdict as a clause, without its numbers where the sentences below have them."""
+    if one.kind in ("failed", "unreadable"):
+        what = "failed_calls" if one.kind == "failed" else "unlabelled_answers"
+        share = number(one.evidence[what].value or 0.0, percent=True)
+        said = "{} of the calls failed: nothing can be said of the labels"
+        if one.kind == "unreadable":
+            said = "{} of the answers have no label: nothing can be said of the labels"
+        return Markup(said).format(share)
+    if one.kind == "too few items":
+        items = one.evidence["label_in_use"].n
+        return Markup("only {} a label: too few to judge").format(
+            f"{count(items, 'item')} {'has' if items == 1 else 'have'}"
+        )
+    if one.kind == "one label":
+        used = one.evidence["label_in_use"]
+        every = "every label" if used.value == 1 else f"{percent(used.value or 0.0)} of all labels"
+        said = Markup("{} {} {}, whatever the item and the prompt")
+        return said.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
+    if one.kind == "steady and wrong":
+        wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
+        return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
+    if one.kind == "follows the item" and one.factor:
+        return Markup("the labels follow the items, but the {} moves them too").format(one.factor)
+    if one.kind == "flips without a direction" and one.factor:
+        return Markup("the labels flip from prompt to prompt, and only some of that goes with the {}").format(
+            one.factor
+        )
+    if one.kind == "follows the prompt":
+        none = (one.evidence["flips_agreement"].high or 0.0) < _NONE
+        said = (
+            "the labels follow the {}, not the items"
+            if none
+            else "the labels follow the {} more than the items"
+        )
+        return Markup(said).format(one.factor)
+    return Markup(_CLAUSES[one.kind])
+
+
+_CLAUSES = {
+    "no answers": "there are no answers yet",
+    "one prompt": "one prompt only: this study cannot say how far the labels depend on it",
+    "steady": "the labels hardly change with the prompt",
+    "follows the item": "the labels follow the items, but prompts change some of them",
+    "undecided": "prompts change the labels; too few items to tell whether they or the items matter more",
+    "flips on repetition": "the labels flip when the same prompt is asked again",
+    "flips without a direction": "the labels flip from prompt to prompt, in no particular direction",
+}
+
+
+def _evidence(results: Results, one: Verdict, several: bool) -> list[Markup]:
+    """The sentences that a verdict rests on."""
+    if one.kind in _STOPPED:
+        return []
+    told = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
+    if several and told:
+        told[0] = Markup("“{}”: {}").format(one.model, told[0])
+    return told
+
+
+def _flips(one: Verdict) -> list[Markup]:
+    """How often labels change: from prompt to prompt, by chance, and from repeat to repeat."""
+    prompts, chance, repeats = (
+        one.evidence[name] for name in ("flips_prompts", "flips_chance", "flips_repeats")
+    )
+    told = []
+    if prompts.value is not None:
+        said = Markup("Two prompts give the same item different labels in {} of comparisons")
+        told.append(said.format(value_and_interval(prompts)))
+        if chance.value:
+            said = Markup("; if labels had nothing to do with the items, it would be {}")
+            told[0] += said.format(number(chance.value, percent=True))
+        told[0] += Markup(".")
+    if repeats.value is not None:
+        said = Markup("The same prompt, asked again, gives a different label in {}.")
+        told.append(said.format(value_and_interval(repeats)))
+    return told
+
+
+def _shifts(results: Results, one: Verdict) -> list[Markup]:
+    """Which way the labels move, or that they move in none."""
+    clear = [shift for shift in one.shifts if beyond_chance(shift)]
+    top = one.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
+    if top is None:
+        known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
+        if known is None or not known.value or "floor_high" not in known.details:
+            return []
+        said = Markup(
+            "No factor moves the share of a label further than chance does: the largest range is {} ({}), "
+            "where chance gives up to {}."
+        )
+        ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
+        return [said.format(*ends)]
+    shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
+    levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
+    factor, label = top.cell["factor"], named(results, top.cell["label"])
+    if len(levels) > _LISTED:
+        said = Markup("By {}, the share of {} among the labels runs from {} to {}")
+        told = said.format(factor, label, levels[0], levels[-1])
+    else:
+        said = Markup("By {}, the share of {} among the labels is {} and {}")
+        told = said.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
+    told += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
+    others = [shift for shift in clear if shift is not top]
+    if others:
+        each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
+        told += Markup(" Beyond chance, too: {}.").format(Markup(", ").join(each))
+    return [told]
+
+
+def _wrong(results: Results, one: Verdict) -> list[Markup]:
+    """How many labels are wrong, and which label the wrong ones are."""
+    wrong = one.evidence["wrong_labels"]
+    if wrong.value is None:
+        return []
+    said = Markup("{} of the labels differ from the gold label").format(value_and_interval(wrong))
+    if wrong.value:
+        share, label = wrong.details["share"], named(results, wrong.details["label"])
+        said += Markup("; {} of these are {}").format(percent(share), label)
+    return [said + Markup(".")]

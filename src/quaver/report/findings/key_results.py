@@ -1,0 +1,289 @@
+"""The sentences that carry the finding: what each kind of study measured, in plain words with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import NO_LABEL, Results, varying
+from quaver.report.findings.verdicts import STEADY
+from quaver.report.measure_words import in_words
+from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
+
+__all__ = ["Largest", "carrying", "largest_effects", "named", "readiness_headline", "readiness_sentences"]
+
+_FEW = 3
+"""Estimates that are told one by one, each with its interval."""
+
+
+def carrying(results: Results) -> list[Markup]:
+    """A sentence or more for each thing that the study measured; none for what it did not.
+
+    Args:
+        results: The study.
+    """
+    told = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
+    return [sentence for tell in told for sentence in tell(results)]
+
+
+def named(results: Results, label: str) -> Markup:
+    """A label in quotation marks, or that there is none."""
+    return escape(NO_LABEL) if label == NO_LABEL else Markup("“{}”").format(results.label_name(label))
+
+
+def readiness_headline(results: Results) -> Markup | None:
+    """Whether what was profiled may be put to work, by the thresholds that the study states."""
+    profiles = _profiles(results)
+    if not profiles:
+        return None
+    told = []
+    for verdict in ("ready", "not ready", "undecided"):
+        own = [name for name, one in profiles if one.details["verdict"] == verdict]
+        if own:
+            named = f"{len(own)} of {len(profiles)}" if len(own) > _FEW else _listed(own)
+            verb = "is" if len(own) == 1 else "are"
+            said = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
+            told.append(Markup(said).format(named, verb))
+    return Markup("By the thresholds that were stated, {}.").format(Markup("; ").join(told))
+
+
+def readiness_sentences(results: Results) -> list[Markup]:
+    """How many criteria each profile meets, and which it misses."""
+    told = []
+    for name, one in _profiles(results):
+        missed = [
+            in_words(other.measure.removeprefix("readiness_"))
+            for other in results.estimates
+            if other.measure.startswith("readiness_")
+            and other.cell == one.cell
+            and other.details.get("verdict") == "not met"
+        ]
+        why = f" (not met: {', '.join(missed)})" if missed else ""
+        said = Markup("{} meets {} of {} criteria{}")
+        told.append(said.format(name, one.details["met"], one.details["criteria"], why))
+    sentence = Markup("; ").join(told[: 2 * _FEW])
+    return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if told else []
+
+
+def _profiles(results: Results) -> list[tuple[str, Estimate]]:
+    """Each profile with the name of what it is of."""
+    some = [one for one in results.in_order(results.of("readiness")) if "verdict" in one.details]
+    columns = varying(some)
+    names = (" · ".join(one.cell[column] for column in columns if column in one.cell) for one in some)
+    return [(f"“{name}”" if name else "the model", one) for name, one in zip(names, some, strict=True)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _few(some: Sequence[Estimate]) -> str | None:
+    """The column by which few estimates are told one by one; None where there are too many, or none tells."""
+    columns = varying(some)
+    return columns[0] if 1 < len(some) <= _FEW and len(columns) == 1 else None
+
+
+def _span(estimates: Sequence[Estimate]) -> Markup:
+    """One estimate or a few with their intervals, or the smallest and largest of many."""
+    if column := _few(estimates):
+        told = [
+            Markup("{} ({})").format(value_and_interval(one), one.cell.get(column, "")) for one in estimates
+        ]
+        return Markup(" and ").join([Markup(", ").join(told[:-1]), told[-1]])
+    known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    if len(known) == 1:
+        return value_and_interval(known[0])
+    percent = percent_measure(known[0].measure)
+    ends = [known[0].value or 0.0, known[-1].value or 0.0]
+    if printed(ends[0], percent) == printed(ends[1], percent):
+        return Markup("{} in each of {} conditions").format(number(ends[0], percent), len(known))
+    return Markup("{} to {} over {} conditions").format(*(number(end, percent) for end in ends), len(known))
+
+
+def _coarsest(results: Results, measure: str) -> list[Estimate]:
+    """A measure's defined estimates that are about most."""
+    known = [one for one in results.in_order(results.main(measure)) if one.value is not None]
+    least = min((len(one.cell) for one in known), default=0)
+    return [one for one in known if len(one.cell) == least]
+
+
+def _stability(results: Results) -> list[Markup]:
+    told: list[Markup] = []
+    for measure, words in (
+        ("intra_pss", "Repeats of the same prompt agree at α = {}."),
+        ("inter_pss", "Prompt variants agree at α = {}."),
+    ):
+        known = _coarsest(results, measure)
+        if known:
+            told.append(Markup(words).format(_span(known)))
+    if not told:
+        return []
+    scale = Markup("Here 1 is perfect and 0 is chance; below {}, labels are not safe to build on.").format(
+        STEADY
+    )
+    return [Markup(" ").join([*told, scale])]
+
+
+def _always_alike(results: Results) -> list[Markup]:
+    known = _coarsest(results, "strict_stability")
+    return [Markup("Items with the same label in every repeat: {}.").format(_span(known))] if known else []
+
+
+def _sensitivity(results: Results) -> list[Markup]:
+    of, alike = _coarsest(results, "sensitivity"), _coarsest(results, "consistency")
+    told = []
+    if of:
+        said = Markup("Sensitivity, which is 0 where another prompt never changes a label, is {}.")
+        told.append(said.format(_span(of)))
+    if alike:
+        said = Markup("Consistency, which is 1 where all items of a class get the same labels, is {}.")
+        told.append(said.format(_span(alike)))
+    return [Markup(" ").join(told)] if told else []
+
+
+def _accuracy(results: Results) -> list[Markup]:
+    known = [one for one in results.in_order(results.main("accuracy")) if one.value is not None]
+    if not known:
+        return []
+    told = Markup("Accuracy is {}").format(_span(known))
+    details = known[0].details
+    majority, chance = details.get("majority"), details.get("chance")
+    if isinstance(majority, float) and isinstance(chance, float):
+        told += Markup("; always answering {} would be right {} of the time, guessing {}").format(
+            named(results, str(details.get("majority_label", "the most frequent label"))),
+            number(majority, percent=True),
+            number(chance, percent=True),
+        )
+    return [told + Markup(".")]
+
+
+def _differences(results: Results) -> list[Markup]:
+    """The largest difference of paired accuracies whose interval does not reach zero."""
+    every = results.main("differences")
+    known = [one for one in every if clear(one)]
+    if not known:
+        return []
+    top = max(known, key=lambda one: (abs(one.value or 0.0), one.value or 0.0))
+    against = str(top.details.get("against", "the others"))
+    if len(every) == 2 and against.startswith("the mean"):
+        (against,) = (_of(results, one) for one in every if one is not top)
+    where = "above" if (top.value or 0.0) > 0 else "below"
+    said = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
+    return [said.format(_of(results, top), _points(top, plain=True), where, against)]
+
+
+def _of(results: Results, one: Estimate) -> str:
+    levels = [value for column, value in one.cell.items() if column not in ("evaluator", "model")]
+    if not levels:
+        return f"“{one.cell.get('model', '')}”"
+    several = len(results.models) > 1 and "model" in one.cell
+    return f"“{' · '.join(levels)}”" + (f" (model {one.cell['model']})" if several else "")
+
+
+def clear(one: Estimate) -> bool:
+    """Whether the whole interval is on one side of 0; one that touches it is not.
+
+    >>> clear(Estimate("d", -0.06, -0.17, 0.0)), clear(Estimate("d", -0.23, -0.33, -0.1))
+    (False, True)
+    """
+    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+
+
+class Largest(NamedTuple):
+    """Of several effects the one with the largest estimate, and what may be said of it.
+
+    Attributes:
+        top: It.
+        clear: Whether its interval lies on one side of 0.
+        next: The next largest, of another hypothesis; None where there is one only.
+        separated: Whether the two intervals are apart, in size.
+        others: Those that are clear of 0 where the largest is not, the largest first.
+    """
+
+    top: Estimate
+    clear: bool
+    next: Estimate | None
+    separated: bool
+    others: tuple[Estimate, ...]
+
+
+def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
+    """The largest of some effects; None where there is none.
+
+    Args:
+        effects: Of one outcome and model. Two that are one test, told from either side, count once.
+    """
+    known: dict[object, Estimate] = {}
+    for one in effects:
+        if one.value:
+            known.setdefault(
+                one.details.get("hypothesis", (one.cell.get("factor"), one.cell.get("level"))), one
+            )
+    ranked = sorted(known.values(), key=lambda one: -abs(one.value or 0.0))
+    if not ranked:
+        return None
+    top, *rest = ranked
+    second = rest[0] if rest else None
+    apart = second is not None and clear(top) and _size(top)[0] > _size(second)[1]
+    others = () if clear(top) else tuple(one for one in rest if clear(one))
+    return Largest(top, clear(top), second, apart, others)
+
+
+def _size(one: Estimate) -> tuple[float, float]:
+    """The ends of the interval of an effect's size, whichever way it goes."""
+    ends = sorted(abs(end) for end in (one.low, one.high) if end is not None)
+    if len(ends) < 2:
+        return 0.0, float("inf")
+    return (ends[0] if clear(one) else 0.0), ends[1]
+
+
+def _effects(results: Results) -> list[Markup]:
+    """The largest effect of a factor's level on accuracy, model by model; else on compliance."""
+    for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
+        effects = results.main(f"factor_effects_{kind}_difference")
+        models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:_FEW]
+        told = []
+        for model in models:
+            found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
+            of = f" of “{model}”" if len(models) > 1 else ""
+            told += [] if found is None else [_largest(found, f"{what}{of}")]
+        if told:
+            return told
+    return []
+
+
+def _largest(found: Largest, what: str) -> Markup:
+    """The largest effect with its interval, whether it is clear of zero, and whether of the next."""
+    top = found.top
+    said = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against {}")
+    told = said.format(_part(top), what, _points(top), _against(top))
+    if not found.clear:
+        told += Markup(", not clear of zero")
+        if found.others:
+            each = (Markup("{} ({})").format(_part(one), _points(one)) for one in found.others[:_FEW])
+            told += Markup("; clear of zero: {}").format(Markup(", ").join(each))
+    elif found.next is not None and not found.separated:
+        told += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
+    return told + Markup(".")
+
+
+def _against(one: Estimate) -> Markup:
+    """The level that an effect is compared with, or the mean of the others."""
+    level = str(one.details.get("against", "the mean of the others"))
+    return escape(level) if level.startswith("the mean") else Markup("“{}”").format(level)
+
+
+def _part(one: Estimate) -> Markup:
+    return Markup("{} “{}”").format(one.cell["factor"], one.cell["level"])
+
+
+def _points(one: Estimate, *, plain: bool = False) -> Markup:
+    """A difference of shares with its interval, in points; without its sign where words tell it."""
+    ends = [one.value or 0.0, one.low or 0.0, one.high or 0.0]
+    if plain:
+        ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
+    value, *bounds = (points(end) for end in ends)
+    return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))

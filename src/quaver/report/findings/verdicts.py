@@ -1,0 +1,234 @@
+"""Verdicts: what a study's labels turn out to be, as values, judged from estimates alone.
+
+A `Quality` is the gate: failed calls, answers without a label, answers cut off. Behind it a `Verdict` for
+each model, of a stated kind with the estimates that it rests on. Both are pure functions of estimates (of
+``measure.answer_quality`` and ``measure.flips``); the report and the commands render them in words.
+
+The rules, in their order; ends are those of 95% intervals:
+
+| kind | holds where |
+| --- | --- |
+| no answers | nothing is stored |
+| failed | half of the calls or more ended in an error |
+| unreadable | half of the calls or more gave no label, errors among them |
+| too few items | fewer than 10 items have a label |
+| one label | every label is the same, or 95% of them are and the others do not follow the items |
+| one prompt | there is one prompt only: nothing to compare |
+| steady, and wrong | as steady, and the lower end of the share of wrong labels is above 10% |
+| steady | the lower end of the agreement between prompts is 0.8 or more |
+| follows the item | its lower end is above 0.5 |
+| undecided | its interval holds 0.5 |
+| flips on repetition | repeats of one prompt flip more than half as often as prompts do (lower end) |
+| follows the prompt | a factor moves a label's share beyond chance, and half of its flips or more one way |
+| flips without a direction | none of these |
+
+Agreement is 1 − D_prompts / D_chance: 1 where another prompt never changes a label, 0 where two prompts agree
+about one item no more often than about two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+from quaver.core.records import Estimate
+
+__all__ = ["KINDS", "STEADY", "Issue", "Kind", "Quality", "Verdict", "beyond_chance", "quality", "verdicts"]
+
+Kind = Literal[
+    "no answers",
+    "failed",
+    "unreadable",
+    "too few items",
+    "one label",
+    "one prompt",
+    "steady and wrong",
+    "steady",
+    "follows the item",
+    "undecided",
+    "flips on repetition",
+    "follows the prompt",
+    "flips without a direction",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+STEADY: Final = 0.8
+"""Krippendorff's customary bar: below it, conclusions from the labels are not safe."""
+
+_HALF = 0.5
+_FEW_ITEMS = 10
+_NEARLY_ALL = 0.95
+_WRONG = 0.1
+_TOLD, _CAUTION = 0.01, 0.05
+_CHANCE = 0.05
+_ISSUES: Final = ("failed_calls", "unlabelled_answers", "truncated_answers")
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong with a model's answers.
+
+    Attributes:
+        kind: ``failed_calls``, ``unlabelled_answers`` or ``truncated_answers``.
+        model: Whose.
+        severity: ``stop`` from half of the calls on, ``caution`` from one in twenty, ``note`` below.
+        estimate: The share of all calls, with its interval; how many stands in its details.
+    """
+
+    kind: str
+    model: str
+    severity: Literal["note", "caution", "stop"]
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Whether the answers can be judged at all.
+
+    Attributes:
+        issues: What is wrong, the models in their order; nothing that concerns fewer than 1% of the calls.
+        models: All models that have answers.
+    """
+
+    issues: tuple[Issue, ...] = ()
+    models: tuple[str, ...] = ()
+
+    def of(self, model: str) -> dict[str, Issue]:
+        """A model's issues by kind."""
+        return {one.kind: one for one in self.issues if one.model == model}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one model's labels turn out to be.
+
+    Attributes:
+        kind: Of which kind (the table of the module's docstring).
+        model: Whose labels; empty where there are no answers.
+        evidence: The estimates that it was judged from, by measure; those without a value say why.
+        factor: The factor of the prompt that moves a label's share furthest, where one does beyond chance;
+            else empty. Prompts are compared within a decoding, which so explains no flip between them.
+        shifts: How far each factor moves the share of a label.
+    """
+
+    kind: Kind
+    model: str = ""
+    evidence: Mapping[str, Estimate] = field(default_factory=dict)
+    factor: str = ""
+    shifts: tuple[Estimate, ...] = ()
+
+    @property
+    def shift(self) -> Estimate | None:
+        """That of the factor."""
+        return next((one for one in self.shifts if one.cell["factor"] == self.factor), None)
+
+
+def quality(estimates: Iterable[Estimate]) -> Quality:
+    """The gate.
+
+    Args:
+        estimates: Those of `quaver.measures.validity.answer_quality` among them.
+
+    >>> share = Estimate("failed_calls", 0.3, 0.2, 0.4, cell={"model": "m"})
+    >>> [(one.kind, one.severity) for one in quality([share]).issues]
+    [('failed_calls', 'caution')]
+    """
+    known = [one for one in estimates if one.measure in _ISSUES and one.value is not None]
+    models = tuple(dict.fromkeys(one.cell["model"] for one in known))
+    return Quality(
+        tuple(
+            Issue(one.measure, model, _severity(one.value or 0.0), one)
+            for model in models
+            for one in known
+            if one.cell["model"] == model and (one.value or 0.0) >= _TOLD
+        ),
+        models,
+    )
+
+
+def _severity(share: float) -> Literal["note", "caution", "stop"]:
+    return "stop" if share >= _HALF else "caution" if share >= _CAUTION else "note"
+
+
+def verdicts(estimates: Sequence[Estimate]) -> tuple[Verdict, ...]:
+    """A verdict for each model; one of no model where there are no answers.
+
+    Args:
+        estimates: Those of `validity.answer_quality` and `quaver.measures.stability.flips` among them.
+    """
+    gate = quality(estimates)
+    if not gate.models:
+        return (Verdict("no answers"),)
+    return tuple(
+        _verdict(model, [one for one in estimates if one.cell.get("model") == model]) for model in gate.models
+    )
+
+
+def _verdict(model: str, own: Sequence[Estimate]) -> Verdict:
+    evidence = {one.measure: one for one in own if one.measure in _EVIDENCE}
+    shifts = tuple(one for one in own if one.measure == "label_shift" and one.value is not None)
+    asked = [one for one in shifts if beyond_chance(one) and one.cell["factor"] != "decoding"]
+    top = max(asked, key=_excess, default=None)
+    kind = _stopped(evidence) or _judged(evidence, top)
+    return Verdict(kind, model, evidence, "" if top is None else top.cell["factor"], shifts)
+
+
+_EVIDENCE = {
+    *_ISSUES,
+    *("flips_repeats", "flips_prompts", "flips_chance", "flips_agreement", "flips_noise"),
+    *("label_in_use", "wrong_labels"),
+}
+
+
+def _stopped(evidence: Mapping[str, Estimate]) -> Kind | None:
+    """What keeps the labels from being judged."""
+    failed, bare = (_value(evidence, kind) for kind in _ISSUES[:2])
+    if failed >= _HALF:
+        return "failed"
+    if failed + bare >= _HALF:
+        return "unreadable"
+    used = evidence["label_in_use"]
+    if used.value is None or used.n < _FEW_ITEMS:
+        return "too few items"
+    if used.details["labels"] == 1:
+        return "one label"
+    return "one prompt" if evidence["flips_prompts"].value is None else None
+
+
+def _judged(evidence: Mapping[str, Estimate], top: Estimate | None) -> Kind:
+    low, high = _ends(evidence["flips_agreement"])
+    if low >= STEADY:
+        return "steady and wrong" if _ends(evidence["wrong_labels"])[0] > _WRONG else "steady"
+    if low > _HALF:
+        return "follows the item"
+    if _value(evidence, "label_in_use") >= _NEARLY_ALL:
+        return "one label"
+    if high >= _HALF:
+        return "undecided"
+    if _ends(evidence["flips_noise"])[0] > _HALF:
+        return "flips on repetition"
+    if top is not None and top.details["directed"] >= _HALF:
+        return "follows the prompt"
+    return "flips without a direction"
+
+
+def beyond_chance(shift: Estimate) -> bool:
+    """Whether a factor moves the share of a label further than its levels would by chance."""
+    return float(shift.details.get("p_holm", 1.0)) < _CHANCE
+
+
+def _excess(one: Estimate) -> float:
+    """How far a shift is beyond what chance gives on average."""
+    return (one.value or 0.0) - float(one.details.get("floor", 0.0))
+
+
+def _value(evidence: Mapping[str, Estimate], name: str) -> float:
+    return (evidence[name].value or 0.0) if name in evidence else 0.0
+
+
+def _ends(one: Estimate) -> tuple[float, float]:
+    """The interval's ends; without an interval nothing is known, and it lies anywhere."""
+    if one.value is None or one.low is None or one.high is None:
+        return float("-inf"), float("inf")
+    return one.low, one.high

@@ -1,0 +1,1 @@
+"""The page: its sections, its evidence, and how the study was done."""

@@ -1,0 +1,240 @@
+"""The report: one HTML file, its figures and ``estimates.csv``, in a study's folder."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+import polars as pl
+import vl_convert
+from markupsafe import Markup
+
+from quaver.core.records import Estimate, Unlike
+from quaver.errors import StoreError
+from quaver.report.charts.figure import Figure
+from quaver.report.charts.figures import figures
+from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
+from quaver.report.estimate_index import Results
+from quaver.report.findings.causes import Cause, causes
+from quaver.report.findings.finding import STABLE, finding
+from quaver.report.page.evidence import Behind
+from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
+from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
+from quaver.report.page.prompt_examples import shown_prompts
+from quaver.report.plain_text import slug, visible
+from quaver.report.table_rows import Table, estimates_table, remarks
+from quaver.report.tables.estimates_csv import write_estimates
+from quaver.report.tables.written_tables import write_tables
+
+__all__ = ["finding_picture", "write_report"]
+
+_WIDE = 720
+_NARROW = 344
+_MOST_PROMPTS = 400
+_LISTED_PROMPTS = 20
+"""Of more, the others are folded in."""
+
+_PRINTED_ROWS = 30
+"""Of a table, on paper; the style sheet counts to it as well."""
+
+
+def write_report(
+    folder: Path,
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    audit: Sequence[Estimate] = (),
+    unlike: Unlike | None = None,
+    behind: Behind | None = None,
+) -> Path:
+    """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
+
+    Args:
+        folder: Where they go; made where it is missing.
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame, with a column for each factor.
+        estimates: Of any measures, in any cells. Label shares are best asked for with
+            ``missing="category"``, by model, decoding, variant and evaluator.
+        noise: The engine's own noise by model; empty where it was not measured.
+        audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
+        unlike: The answers unlike their item's others; without these the worst are not told.
+        behind: Where item texts, raw answers and costs are looked up; without it the report has none.
+
+    Returns:
+        The report's path.
+
+    Raises:
+        StoreError: The files cannot be written.
+    """
+    results = Results(lock, annotations, estimates, noise, audit)
+    drawn = figures(results)
+    told = causes(results, unlike)
+    tables = page_tables(results, unlike, told, behind)
+    every = [*results.estimates, *_further(results)]
+    try:
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        write_estimates(every, folder / "estimates.csv")
+        behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in drawn}
+        frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
+        write_tables({**behind_figures, **tables}, frames, folder / "tables")
+        pictures = {figure.name: _pictures(figure) for figure in drawn}
+        for figure in drawn:
+            _write_figure(figure, pictures[figure.name].wide, folder / "figures")
+        path = folder / "report.html"
+        part = path.with_name("report.html.part")
+        part.write_text(
+            _page(results, drawn, pictures, told, tables), encoding="utf-8", errors="backslashreplace"
+        )
+        part.replace(path)
+    except OSError as error:
+        raise StoreError(
+            "the report cannot be written",
+            where=str(folder),
+            found=str(error),
+            fix="make room, then report again",
+        ) from error
+    return path
+
+
+def finding_picture(
+    path: Path,
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    further: Sequence[Estimate] = (),
+    width: int = 760,
+) -> str | None:
+    """Write the report's first chart as a picture to show elsewhere, with the finding as its title.
+
+    Args:
+        path: Where it goes; ``.svg`` and ``.png`` are put at its end.
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame.
+        estimates: Label shares among them.
+        further: Estimates that only charts show, those of what moves the labels among them.
+        width: In pixels; the PNG has half as many again.
+
+    Returns:
+        What it shows, in words; None where there is nothing to draw.
+    """
+    results = Results(lock, annotations, estimates, audit=further)
+    first = next((one for one in figures(results) if one.name == "finding"), None)
+    if first is None:
+        return None
+    title = finding(results).headline.striptags()
+    chart = first.draw(width=width, title=title, subtitle=f"{results.name}. {first.subtitle}").to_dict()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
+    path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=1.5))
+    return f"{title} {first.alternative}"
+
+
+class _Pictures(NamedTuple):
+    """A figure as SVG, without its title: for a screen and for a phone."""
+
+    wide: str
+    narrow: str
+
+
+def _pictures(figure: Figure) -> _Pictures:
+    with unchecked():
+        return _Pictures(*(svg_text(figure.draw(width=width)) for width in (_WIDE, _NARROW)))
+
+
+def _write_figure(figure: Figure, picture: str, folder: Path) -> None:
+    svg = titled(picture, figure.title, figure.subtitle, _WIDE)
+    (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+    (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+    (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+
+
+def _page(
+    results: Results,
+    drawn: Sequence[Figure],
+    pictures: Mapping[str, _Pictures],
+    told: Sequence[Cause],
+    tables: Mapping[str, Table],
+) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("quaver.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["slug"] = slug
+    script = (files("quaver.report") / "templates" / "tables.js").read_text(encoding="utf-8")
+    text = environment.get_template("report.html").render(
+        results=results,
+        lock=results.lock,
+        finding=finding(results),
+        figures=_by_section(drawn, pictures),
+        tables=tables,
+        causes=told,
+        flips_warnings=remarks([one for one in results.audit if one.measure == "evaluator_flips"]),
+        noise_in_words=noise_in_words(results),
+        method=method_paragraph(results, tables["cost"]),
+        measured=measured([*results.estimates, *results.audit]),
+        references=references([*results.estimates, *results.audit]),
+        rules=rules(results),
+        stable=STABLE,
+        printed_rows=_PRINTED_ROWS,
+        listed_prompts=_LISTED_PROMPTS,
+        prompts=list(shown_prompts(results, _MOST_PROMPTS)),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    return visible(text)
+
+
+def _further(results: Results) -> list[Estimate]:
+    """The audit's estimates that the study did not ask for itself."""
+    asked = {(one.measure, *one.cell.items()) for one in results.estimates}
+    return [one for one in results.audit if (one.measure, *one.cell.items()) not in asked]
+
+
+def _by_section(
+    drawn: Sequence[Figure], pictures: Mapping[str, _Pictures]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    sections: dict[str, dict[str, dict[str, Any]]] = {
+        name: {}
+        for name in (
+            *(
+                "finding",
+                "readiness",
+                "factors",
+                "conclusions",
+                "stability",
+                "sensitivity",
+                "accuracy",
+                "answers",
+                "more",
+            ),
+        )
+    }
+    for figure in drawn:
+        sections[figure.section][figure.name] = _shown(figure, pictures[figure.name])
+    return sections
+
+
+def _figure_table(figure: Figure) -> Table:
+    return figure.table or estimates_table(figure.estimates)
+
+
+def _shown(figure: Figure, pictures: _Pictures) -> dict[str, Any]:
+    return {
+        "figure": figure,
+        "wide": inline_svg(pictures.wide, f"{figure.name}-{_WIDE}", figure.alternative),
+        "narrow": inline_svg(pictures.narrow, f"{figure.name}-{_NARROW}", figure.alternative),
+        "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
+        "warnings": remarks(figure.estimates),
+    }

@@ -1,0 +1,209 @@
+"""How a study was done, in words and counts that a methods section can take over."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import cleandoc
+from itertools import takewhile
+from typing import Any
+
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
+from quaver.report.page.settings import setting_in_words
+from quaver.report.table_rows import Table
+
+__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "references", "rules"]
+
+
+_YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
+_BEFORE = re.compile(r": | as in ")
+_FEW = 4
+"""Measures that are named before a reference; the list of references has all."""
+
+
+def method_paragraph(results: Results, cost: Table) -> str:
+    """What was asked, of whom, how often, how it was read and measured, and what it took.
+
+    Args:
+        results: The study.
+        cost: What each model's answers took.
+    """
+    lock = results.lock
+    items = lock.get("items", {})
+    conditions = [one for one in lock.get("conditions", ()) if not one.get("follow_up")]
+    gold = sum(items.get("gold", {}).values())
+    labels = ", ".join(results.label_names.values())
+    repeats = sorted({c["repeats"] for c in conditions})
+    parts = [
+        f"{_count(items.get('n', 0), 'item')}"
+        + (f" ({gold} with a gold label)" if gold else " (none with a gold label)")
+        + f" were labelled with {_count(len(results.label_names), 'label')} ({labels}; "
+        f"{lock['labels'].get('level', 'nominal')}) by {_count(len(results.models), 'model')}, in "
+        f"{_count(len(results.variants), 'prompt variant')}"
+        + (
+            f" ({' × '.join(f'{len(v)} of {k}' for k, v in results.factors.items())})"
+            if results.factors
+            else ""
+        )
+        + f" and {_count(len(results.decodings), 'decoding')}: {_count(len(conditions), 'condition')}"
+        + _asked(results, repeats),
+        *setting_in_words(results),
+        *lock.get("notes", ()),
+        f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
+        + (f" ({', '.join(results.evaluators)})" if len(results.evaluators) > 1 else "")
+        + (
+            f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."
+            if results.evaluators
+            else "."
+        ),
+    ]
+    followed = lock.get("follow_ups", {})
+    if followed:
+        parts.append(f"Beside the answers, follow-ups were asked: {', '.join(map(str, followed))}.")
+    parts += _collected({} if results.imported else lock.get("collection", {}))
+    edits = lock.get("wordings", {}).get("edits", ())
+    if edits:
+        parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
+    return " ".join([*parts, *_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)])
+
+
+def _excluded(results: Results) -> list[str]:
+    """What estimates leave out, by kind."""
+    kinds = dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))
+    return [f"Answers that some estimates leave out, each counted: {', '.join(kinds)}."] if kinds else []
+
+
+def _cited(results: Results) -> list[str]:
+    """Which measures follow which paper, by its authors and year, in one sentence."""
+    told = []
+    for reference, measures in references(results.estimates).items():
+        year = _YEAR.search(reference)
+        if year is None:
+            continue
+        names = measures.split(", ")
+        words = zip(*(name.split("_") for name in names), strict=False)
+        family = "_".join(some[0] for some in takewhile(lambda some: len(set(some)) == 1, words))
+        named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
+        authors = _BEFORE.split(reference[: year.start()])[-1]
+        told.append(f"{named} after {authors} {year.group().strip()}")
+    asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
+    asked = asked or results.measures
+    said = [f"Measured were {', '.join(dict.fromkeys(asked))}."] if asked else []
+    return said + ([f"Of these are defined: {'; '.join(told)}."] if told else [])
+
+
+def _measured_with(results: Results) -> list[str]:
+    """Intervals, seed and versions, in a sentence each."""
+    levels = sorted({one.confidence for one in results.estimates if one.low is not None})
+    units = list(dict.fromkeys(one.unit for one in results.estimates if one.low is not None))
+    parts = []
+    if levels:
+        told = " and ".join(f"{100 * level:g} %" for level in levels)
+        parts.append(f"Intervals are of {told} and come from resampling the {' or the '.join(units)}s.")
+    software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
+    parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
+    return parts
+
+
+def _taken(cost: Table) -> list[str]:
+    """Calls, tokens and money, a sentence a model."""
+    told = []
+    for row in cost.rows:
+        of = dict(zip(cost.columns, row, strict=True))
+        money = of["US dollars"]
+        paid = {"unknown": "at a price that is not known", "0": "at no charge"}.get(money, f"for ${money}")
+        told.append(
+            f"“{of['model']}” answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
+            f"tokens read and {of['tokens written']} written, {paid}."
+        )
+    return told
+
+
+def _collected(told: Mapping[str, Any]) -> list[str]:
+    """How the answers came together: in rounds, from other studies, from changing configurations."""
+    parts = [told["rounds"]] if told.get("rounds") else []
+    parts += [
+        f"{calls:,} answers were taken from {study}." for study, calls in told.get("reused", {}).items()
+    ]
+    missing = told.get("total", 0) - told.get("answered", 0)
+    if missing > 0 and not told.get("rounds"):
+        parts.append(f"{missing:,} calls of the design are not answered (yet).")
+    elif told.get("total") and not told.get("rounds"):
+        parts.append("The whole design was asked; no rule ended the collection early.")
+    return parts + [f"Warning: {one}." for one in told.get("warnings", ())]
+
+
+def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
+    """How each measure was computed, and where it is defined."""
+    found: dict[str, str] = {}
+    for one in estimates:
+        if one.method and (one.measure not in found or one.value is not None):
+            found[one.measure] = one.method + (f". {one.reference}" if one.reference else "")
+    return found
+
+
+def references(estimates: Iterable[Estimate]) -> dict[str, str]:
+    """Where the measures are defined: the measures by their reference, both in the order of use."""
+    found: dict[str, dict[str, None]] = {}
+    for one in estimates:
+        if one.reference:
+            found.setdefault(one.reference, {})[one.measure] = None
+    return {reference: ", ".join(measures) for reference, measures in found.items()}
+
+
+def _asked(results: Results, repeats: Sequence[int]) -> str:
+    """How many calls there were, or that there were none."""
+    calls = int(results.lock.get("calls", 0))
+    if results.imported:
+        what = "raw answers" if results.has_raw_answers else "labels"
+        told = f", {calls:,} {what} in all. They existed already: "
+        if results.has_prompts:
+            return f"{told}how the answers were drawn is not known here."
+        return f"{told}the prompts, and how the answers were drawn, are not known here."
+    times = f", asked {_times(repeats)}" if repeats else ""
+    return f"{times}, {calls:,} calls in all" + (
+        ", follow-ups among them." if results.lock.get("follow_ups") else "."
+    )
+
+
+def _times(repeats: Sequence[int]) -> str:
+    return "once" if repeats == [1] else f"{' or '.join(map(str, repeats))} times"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def rules(results: Results) -> dict[str, str]:
+    """The evaluators' rules by name, without the indentation of the code that states them."""
+    return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
+
+
+def left_out(results: Results) -> list[tuple[str, str, int, int]]:
+    """What the estimates left out: measure, kind, in how many estimates, and how many in all of them."""
+    total: Counter[tuple[str, str]] = Counter()
+    times: Counter[tuple[str, str]] = Counter()
+    for one in results.estimates:
+        for kind, count in one.excluded.items():
+            total[one.measure, str(kind)] += int(count)
+            times[one.measure, str(kind)] += 1
+    return [(measure, kind, times[measure, kind], total[measure, kind]) for measure, kind in total]
+
+
+def noise_in_words(results: Results) -> str:
+    """The engine's own noise in one sentence, to stand beside the stability scores."""
+    told = []
+    for model, rows in results.noise.items():
+        answers = sum(int(row.get("answers") or 0) for row in rows)
+        other = sum(int(row.get("other_text") or 0) for row in rows)
+        told.append(f"{other} of {answers} answers of {model}")
+    if results.imported:
+        return "Whatever gave these labels, how far it repeats itself is not known here."
+    if not told:
+        return "The engine’s own noise was not measured."
+    return (
+        "The engine’s own noise: asked the very same thing otherwise (cached, reordered, batched), "
+        f"{' and '.join(told)} had another text."
+    )

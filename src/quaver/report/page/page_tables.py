@@ -1,0 +1,109 @@
+"""Every table of the page by its name, which its files in ``tables/`` have too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import Estimate, Unlike
+from quaver.report.estimate_index import Results
+from quaver.report.findings.causes import Cause, causes_table
+from quaver.report.page.evidence import Behind
+from quaver.report.page.method import left_out
+from quaver.report.page.prompt_examples import edits_table
+from quaver.report.page.worst_tables import (
+    cost_table,
+    part_cost_table,
+    worst_answers_table,
+    worst_items_table,
+    worst_wordings_table,
+)
+from quaver.report.table_rows import Table, noise_table, statuses, undefined_table
+from quaver.report.tables.audit_tables import (
+    compliance_table,
+    flips_table,
+    missing_table,
+    parse_rates_table,
+    recovered_table,
+)
+from quaver.report.tables.checklist import checklist
+
+__all__ = ["estimates_frame", "page_tables", "summary_frame"]
+
+
+def page_tables(
+    results: Results, found: Unlike | None, told: Sequence[Cause], behind: Behind | None
+) -> dict[str, Table]:
+    """The tables by name, those without rows among them.
+
+    Args:
+        results: The study.
+        found: Its unlike answers.
+        told: The probable causes of low stability.
+        behind: Where item texts, raw answers and costs are looked up.
+    """
+    answers = worst_answers_table(results, found, behind)
+    paid = cost_table(behind.costs() if behind else ())
+    tables = {
+        "statuses": statuses(results),
+        "compliance": compliance_table(results),
+        "missing": missing_table(results),
+        "evaluators": flips_table(results),
+        "recovered": recovered_table(results),
+        "parse-rates": parse_rates_table(results),
+        "worst-variants": worst_wordings_table(results, found),
+        "worst-items": worst_items_table(results, found, behind),
+        "worst-answers": answers,
+        "causes": causes_table(told),
+        "cost": paid,
+        "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
+        "noise": noise_table(results),
+        "unmeasured": undefined_table(results),
+        "left-out": _left_out_table(results),
+        "edits": edits_table(results),
+        "checklist": checklist(results, behind is not None and behind.raw, paid),
+    }
+    return {name: replace(table, name=name) for name, table in tables.items()}
+
+
+def _left_out_table(results: Results) -> Table:
+    rows = tuple(
+        (measure, kind.replace("_", " "), f"{n:,}", f"{count:,}")
+        for measure, kind, n, count in left_out(results)
+    )
+    return Table(("measure", "what", "estimates", "times"), rows, frozenset({2, 3}))
+
+
+def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
+    """The estimates as data, a row each: the numbers of ``estimates.csv`` with their types."""
+    columns = sorted({column for one in estimates for column in one.cell})
+    own: dict[str, Any] = {
+        "measure": pl.String,
+        **dict.fromkeys(("value", "low", "high", "confidence"), pl.Float64),
+        "n": pl.Int64,
+        **dict.fromkeys(("unit", "reason", "warnings", "method", "reference"), pl.String),
+    }
+    names = {column: f"cell.{column}" if column in own else column for column in columns}
+    rows = [
+        {
+            **{names[column]: one.cell.get(column) for column in columns},
+            **{name: getattr(one, name) for name in own if name != "warnings"},
+            "warnings": "; ".join(one.warnings),
+        }
+        for one in estimates
+    ]
+    schema = {"measure": own.pop("measure"), **dict.fromkeys(names.values(), pl.String), **own}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def summary_frame(results: Results) -> pl.DataFrame:
+    """The annotations counted: a row a model, variant, decoding, evaluator, status and label."""
+    wanted = ("model", "variant", "decoding", "evaluator", "gold", "status", "label")
+    there = [name for name in wanted if name in results.annotations.columns]
+    if results.annotations.is_empty() or not there:
+        return pl.DataFrame()
+    counted = results.annotations.group_by(there).agg(annotations=pl.len())
+    return counted.with_columns(pl.col(name).cast(pl.String) for name in there).sort(there)

@@ -1,0 +1,77 @@
+"""The prompts of the page: every variant as the model saw it, with what differs from the original marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from quaver.core.variant_display import Change, marked_messages, origin_in_words
+from quaver.report.estimate_index import Results
+from quaver.report.table_rows import Table
+
+__all__ = ["ShownPrompt", "edits_table", "marked", "shown_prompts"]
+
+_TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPrompt:
+    """A variant's prompt.
+
+    Attributes:
+        name: The levels that tell it from others.
+        id: Its id.
+        answers: What is answered for each label, by the label's name.
+        origin: Where it came from and what became of the meaning, a line each.
+        flagged: Whether its meaning is in doubt.
+        messages: Role and content, marked.
+    """
+
+    name: str
+    id: str
+    answers: Mapping[str, str]
+    origin: Sequence[str]
+    flagged: bool
+    messages: Sequence[tuple[str, Markup]]
+
+
+def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
+    """The first variants of a study, as they are shown.
+
+    Args:
+        results: The study.
+        most: How many.
+    """
+    original = results.lock.get("original", ())
+    for variant in results.variants[:most]:
+        covariates: Mapping[str, Any] = variant.get("covariates", {})
+        messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
+        yield ShownPrompt(
+            results.variant_name(variant["id"]),
+            variant["id"],
+            {results.label_name(code): answer for code, answer in variant["answers"].items()},
+            origin_in_words(variant.get("origin", {}), covariates),
+            bool(covariates.get("flagged")),
+            [(role, marked(pieces)) for role, pieces in messages],
+        )
+
+
+def marked(pieces: Sequence[Change]) -> Markup:
+    """Insertions and deletions in HTML; the texts are escaped."""
+    told = []
+    for kind, text in pieces:
+        opening, closing = _TAGS[kind]
+        told.append(Markup(opening) + escape(text) + Markup(closing))
+    return Markup("").join(told)
+
+
+def edits_table(results: Results) -> Table:
+    """What a person changed by hand in the prompts, with what stood there before."""
+    edits = results.lock.get("wordings", {}).get("edits", ())
+    rows = tuple(
+        (f"{one['factor']}={one['level']}", one["part"], one["before"], one["after"]) for one in edits
+    )
+    return Table(("level", "part", "before", "after"), rows)

@@ -1,0 +1,114 @@
+"""What a study was made with, in sentences for its methods section: items, models, wordings, decodings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quaver.report.estimate_index import Results
+
+__all__ = ["setting_in_words"]
+
+_NAMED = ("file", "served_model", "model", "base_url")
+_SHOWN_HASH = 16
+_DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
+
+
+def setting_in_words(results: Results) -> list[str]:
+    """Where the items are from, which models and wordings there were, and how answers were drawn.
+
+    Args:
+        results: The study.
+    """
+    lock = results.lock
+    return [
+        *_items(lock.get("study", {}).get("items") or {}),
+        *_models(lock.get("models", {})),
+        *_wordings(results),
+        *([] if results.imported else _decodings(lock)),
+    ]
+
+
+def _items(spec: Mapping[str, Any]) -> list[str]:
+    source, sample = spec.get("source"), spec.get("sample")
+    if not source:
+        return []
+    drawn = f"; {sample:,} were drawn at random" if isinstance(sample, int) else ""
+    return [f"The items are those of {source}{drawn}."]
+
+
+def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    told = []
+    for name, facts in models.items():
+        named = next((str(facts[key]) for key in _NAMED if facts.get(key)), "")
+        parts = [str(facts.get("engine", "")), "" if named == name else named]
+        parts += [f"SHA-256 {facts['sha256'][:_SHOWN_HASH]}…"] if facts.get("sha256") else []
+        said = ", ".join(part for part in parts if part)
+        told.append(f"“{name}”" + (f" ({said})" if said else ""))
+    if not told:
+        return []
+    return [f"The {'model is' if len(told) == 1 else 'models are'} {_listed(told)}."]
+
+
+def _wordings(results: Results) -> list[str]:
+    """Who made the wordings, at which temperatures or strengths, and how they were checked."""
+    made: dict[str, list[Mapping[str, Any]]] = {}
+    for variant in results.variants:
+        for level in variant.get("origin", {}).values():
+            if isinstance(level, Mapping) and level.get("engine"):
+                made.setdefault(str(level["engine"]), []).append(level)
+    asked = {
+        str(one.get("asked", {}).get("engine")): one.get("asked", {}).get("model")
+        for one in results.lock.get("wordings", {}).get("made", ())
+    }
+    told = []
+    for engine, levels in made.items():
+        several = {str(sorted(map(repr, level.items()))) for level in levels}
+        by = asked.get(engine)
+        by = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
+        said = f"{len(several):,} wordings were made by the engine {engine}" + (f" (“{by}”)" if by else "")
+        told.append(said + "".join(_range(levels, key) for key in ("temperature", "strength")))
+    if not told:
+        return []
+    flagged = sum(bool(one.get("covariates", {}).get("flagged")) for one in results.variants)
+    doubt = (
+        f"; the meaning of {flagged:,} is in doubt by the check that the report describes" if flagged else ""
+    )
+    return [f"{'; '.join(told)}{doubt}."]
+
+
+def _range(levels: Sequence[Mapping[str, Any]], key: str) -> str:
+    known = sorted({float(one[key]) for one in levels if isinstance(one.get(key), (int, float))})
+    if not known:
+        return ""
+    ends = f"{known[0]:g}" if len(known) == 1 else f"{len(known)} {key}s from {known[0]:g} to {known[-1]:g}"
+    return f" at {key} {ends}" if len(known) == 1 else f" at {ends}"
+
+
+def _decodings(lock: Mapping[str, Any]) -> list[str]:
+    asked: dict[str, set[int]] = {}
+    for one in lock.get("conditions", ()):
+        if one.get("follow_up"):
+            continue
+        asked.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
+    own = " unless the prompt says otherwise"
+    own = own if any(one.get("max_tokens") for one in lock.get("variants", ())) else ""
+    told = []
+    for name, facts in lock.get("decodings", {}).items():
+        heat = facts.get("temperature")
+        said = ["greedily" if heat == 0 else f"at temperature {heat:g}"] if heat is not None else []
+        if facts.get("max_tokens"):
+            said.append(f"at most {facts['max_tokens']:,} tokens{own}")
+        said += [
+            f"{key} {facts[key]}" for key, usual in _DEFAULTS.items() if key in facts and facts[key] != usual
+        ]
+        said += [f"ended by {' or '.join(map(repr, facts['stop']))}"] if facts.get("stop") else []
+        said += ["held to the labels"] if facts.get("constraint") == "labels" else []
+        repeats = sorted(asked.get(str(name), ()))
+        said += [f"{' or '.join(map(str, repeats))} times each"] if repeats and repeats != [1] else []
+        told.append(f"“{name}”: {', '.join(said)}")
+    return [f"Answers were drawn as {'; '.join(told)}."] if told else []
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

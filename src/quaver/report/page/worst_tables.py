@@ -1,0 +1,245 @@
+"""The tables of what moves most: the worst items with raw answers, the worst wordings with their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup, escape
+
+from quaver.core.records import Unlike
+from quaver.core.variant_display import Change, marked_messages
+from quaver.report.estimate_index import NO_LABEL, Results
+from quaver.report.page.evidence import Behind, Cost, PartCost, RawAnswer
+from quaver.report.page.prompt_examples import marked
+from quaver.report.page_numbers import interval, number, printed
+from quaver.report.table_rows import Table
+
+__all__ = [
+    "cost_table",
+    "part_cost_table",
+    "worst_answers_table",
+    "worst_items",
+    "worst_items_table",
+    "worst_wordings_table",
+]
+
+_WORST = 20
+_LONGEST = 300
+_ROWS_AN_ITEM = 60
+_AROUND = 30
+"""Characters that are shown on either side of a difference."""
+
+
+def worst_items(found: Unlike | None) -> list[str]:
+    """The ids of the items whose labels move most; none where none moves."""
+    if found is None:
+        return []
+    moved = found.items.filter(pl.col("unlike") > 0)
+    return [str(item) for item in moved["item"].head(_WORST)]
+
+
+def worst_items_table(results: Results, found: Unlike | None, behind: Behind | None) -> Table:
+    """The items whose labels move most, with their text."""
+    worst = worst_items(found)
+    if found is None or not worst:
+        return Table((), (), name="worst-items")
+    texts = behind.texts(worst) if behind else {}
+    rows = [
+        (
+            row["item"],
+            _cut(texts.get(row["item"], "")),
+            _label(results, row["gold"]),
+            _label(results, row["mode"]),
+            number(row["share"], percent=True),
+            f"{row['answers']:,}",
+            f"{row['unlabelled']:,}",
+        )
+        for row in found.items.head(len(worst)).iter_rows(named=True)
+    ]
+    columns = ("item", "text", "gold", "most frequent label", "other answers", "answers", "without a label")
+    left = found.items.filter(pl.col("unlike") > 0).height - len(worst)
+    note = f"{left:,} more items have more than one label." if left else ""
+    return Table(columns, tuple(rows), frozenset({4, 5, 6}), note, "worst-items")
+
+
+def worst_answers_table(results: Results, found: Unlike | None, behind: Behind | None) -> Table:
+    """What was answered about those items under each variant, as the model wrote it and as it was read."""
+    worst = worst_items(found)
+    raw = behind.answers(worst) if behind and worst else ()
+    if found is None or not raw:
+        return Table((), (), name="worst-answers")
+    counted = found.answers.filter(pl.col("item").is_in(worst))
+    read: dict[tuple[str, ...], list[str]] = {}
+    ordered = counted.sort(["len", "label"], descending=[True, False])
+    for row in ordered.iter_rows(named=True):
+        key = (row["item"], row["model"], row["variant"], row["decoding"])
+        times = f" × {row['len']}" if row["len"] > 1 else ""
+        read.setdefault(key, []).append(_label(results, row["label"]) + times)
+    by_item: dict[str, list[RawAnswer]] = {item: [] for item in worst}
+    for one in raw:
+        by_item.setdefault(one.item, []).append(one)
+    shown = [one for item in worst for one in by_item[item][:_ROWS_AN_ITEM]]
+    names = (("model", results.models), ("decoding", results.decodings))
+    apart = [name for name, known in names if len(known) > 1]
+    rows = [
+        (
+            one.item,
+            *(str(getattr(one, name)) for name in apart),
+            results.variant_name(one.variant),
+            ", ".join(read.get((one.item, one.model, one.variant, one.decoding), ["—"])),
+            _cut(one.text),
+        )
+        for one in shown
+    ]
+    left = len(raw) - len(shown)
+    note = f"{left:,} more answers about these items are in responses.db." if left > 0 else ""
+    columns = ("item", *apart, "variant", "read as", "raw answer")
+    return Table(columns, tuple(rows), frozenset(), note, "worst-answers")
+
+
+def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
+    """The variants whose labels are most unlike the others', with their text and how it differs."""
+    if found is None or found.variants.height < 2 or not found.total:
+        return Table((), (), name="worst-variants")
+    variants = {str(one["id"]): one for one in results.variants}
+    known = {measure: _by_variant(results, measure) for measure in ("accuracy", "wording_stability")}
+    extra = [measure for measure, values in known.items() if values]
+    ends = {
+        one.cell["variant"]: interval(one)
+        for one in results.anywhere("unlike_share")
+        if "variant" in one.cell
+    }
+    rows = []
+    for row in found.variants.head(_WORST).iter_rows(named=True):
+        variant = variants.get(row["variant"], {})
+        more = [known[measure].get(row["variant"], "—") for measure in extra]
+        text = _cut(_asked(variant))
+        share = number(row["share"], percent=True)
+        own = (results.variant_name(row["variant"]), share, ends.get(row["variant"], ""))
+        cells = (*own, f"{row['answers']:,}", *more)
+        rows.append((*cells, text, _differences(results, variant)))
+    titles = {"accuracy": "accuracy", "wording_stability": "own stability"}
+    columns = (
+        "variant",
+        "unlike the others",
+        "95% interval",
+        "answers",
+        *(titles[m] for m in extra),
+        "what it asks",
+        "differs by",
+    )
+    left = found.variants.height - _WORST
+    note = f"{left:,} more variants are in annotations.parquet." if left > 0 else ""
+    return Table(columns, tuple(rows), frozenset(range(1, 4 + len(extra))), note, "worst-variants")
+
+
+_FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+
+
+def _asked(variant: Mapping[str, Any]) -> str:
+    """What a variant asks, as the first item was asked it; without an instruction, the last message.
+
+    The lock has the instruction as a template; the text that it became stands between the same words in the
+    example.
+    """
+    messages = [str(content) for _, content in variant.get("example", ())]
+    instruction = str(variant.get("instruction", "")).strip()
+    known = _FILLED.split(instruction)
+    if not instruction:
+        return messages[-1] if messages else ""
+    for content in reversed(messages) if len(known) > 1 else ():
+        start = at = content.find(known[0])
+        for part in known:
+            at = content.find(part, at) + len(part) if part in content[max(at, 0) :] and at >= 0 else -1
+        if at >= 0:
+            return content[start : at if known[-1] else _next(variant, content, at)].rstrip()
+    return instruction
+
+
+def _next(variant: Mapping[str, Any], content: str, at: int) -> int:
+    """Where an instruction ends whose last words were filled in: where what comes after it begins."""
+    _, _, after = str(variant.get("layout", "")).partition("instruction")
+    told = (_FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2]))
+    first = (next((one.strip() for one in parts if one.strip()), "") for parts in told)
+    ends = [content.find(one, at) for one in first if one]
+    return min((end for end in ends if end >= 0), default=len(content))
+
+
+def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
+    """A measure's values by variant: one where there is one, else from the least to the most."""
+    values: dict[str, list[float]] = {}
+    for one in results.main(measure):
+        if one.value is not None and "variant" in one.cell:
+            values.setdefault(one.cell["variant"], []).append(one.value)
+    percent = measure == "accuracy"
+    return {
+        variant: number(some[0], percent)
+        if printed(min(some), percent) == printed(max(some), percent)
+        else Markup("{} to {}").format(number(min(some), percent), number(max(some), percent))
+        for variant, some in values.items()
+    }
+
+
+def _differences(results: Results, variant: Mapping[str, object]) -> Markup:
+    """What differs from the study file's own prompt, with a few words around it."""
+    original, example = results.lock.get("original", ()), variant.get("example", ())
+    if not original or not isinstance(example, Sequence):
+        return escape("")
+    parts = []
+    for _, pieces in marked_messages(original, example):
+        if any(piece.kind != "same" for piece in pieces):
+            parts.append(marked(_around(pieces)))
+    return Markup(" / ").join(parts) if parts else escape("nothing")
+
+
+def _around(pieces: Sequence[Change]) -> list[Change]:
+    short = []
+    for at, (kind, text) in enumerate(pieces):
+        told = text if kind == "same" or len(text) <= _LONGEST else text[:_LONGEST] + "…"
+        if kind == "same":
+            first, last = at == 0, at == len(pieces) - 1
+            if first and len(text) > _AROUND:
+                told = "…" + text[-_AROUND:]
+            elif last and len(text) > _AROUND:
+                told = text[:_AROUND] + "…"
+            elif len(text) > 2 * _AROUND:
+                told = f"{text[:_AROUND]} … {text[-_AROUND:]}"
+        short.append(Change(kind, told))
+    return short
+
+
+def cost_table(costs: Sequence[Cost]) -> Table:
+    """What each model's answers took: calls, tokens, money."""
+    reused = any(one.reused for one in costs)
+    rows = []
+    for one in costs:
+        tokens = (one.prompt_tokens, one.cached_tokens, one.completion_tokens)
+        money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
+        own = (one.model, f"{one.calls:,}", *([f"{one.reused:,}"] if reused else []), f"{one.errors:,}")
+        rows.append((*own, *(f"{n:,.0f}" for n in tokens), money))
+    asked = ("model", "calls", *(["taken over"] if reused else []), "errors")
+    columns = (*asked, "tokens read", "of these cached", "tokens written", "US dollars")
+    return Table(columns, tuple(rows), frozenset(range(1, len(columns))), "", "cost")
+
+
+def part_cost_table(costs: Sequence[PartCost]) -> Table:
+    """What each level of each factor took: in all, and a call."""
+    rows = []
+    for one in costs:
+        calls = max(1, one.calls)
+        each = (one.prompt_tokens / calls, one.completion_tokens / calls)
+        money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
+        rows.append((one.factor, one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
+    columns = ("factor", "level", "calls", "tokens read a call", "tokens written a call", "US dollars")
+    return Table(columns, tuple(rows), frozenset({2, 3, 4, 5}), "", "factor-cost")
+
+
+def _label(results: Results, code: str | None) -> str:
+    return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

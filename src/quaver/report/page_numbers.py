@@ -1,0 +1,112 @@
+"""Numbers as the report prints them: rounded for reading, with the full value in the markup.
+
+Every number of an estimate stands in a ``<data value="…">`` element that holds it unrounded, as
+``estimates.csv`` does.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from quaver.core.number_format import percent as in_percent
+from quaver.core.number_format import points as in_points
+from quaver.core.number_format import rounded
+from quaver.core.records import Estimate
+
+__all__ = ["SHARES", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
+
+SHARES = frozenset(
+    {
+        "accuracy",
+        "label_shares",
+        "compliance",
+        "level_shares",
+        "label_range",
+        "variation",
+        "flips_repeats",
+        "flips_prompts",
+        "flips_chance",
+        "flips_noise",
+        "label_in_use",
+        "wrong_labels",
+        "label_shift",
+        "failed_calls",
+        "unlabelled_answers",
+        "truncated_answers",
+        "unlike_share",
+        "unlike_held",
+        "strict_stability",
+        "mode_frequency",
+        "spread",
+        "differences",
+        "evaluator_flips",
+        "evaluator_flips_accuracy_first",
+        "evaluator_flips_accuracy_second",
+        "evaluator_flips_accuracy_gain",
+        "evaluator_flips_newly_wrong",
+        "verbal_calibration_parse_rate",
+        "readiness_accuracy",
+        "readiness_compliance",
+        "readiness_spread",
+        "readiness_flips",
+        "readiness_parse_rate",
+    }
+)
+"""Measures that are shares of answers, printed as percents."""
+
+
+def percent_measure(measure: str) -> bool:
+    """Whether a measure's numbers are printed as percents."""
+    return measure in SHARES
+
+
+def printed(value: float, percent: bool = False) -> str:
+    """A number as it is read (`quaver.core.number_format`): a share as a percent, another with two decimals.
+
+    >>> printed(0.384, percent=True), printed(-0.0712)
+    ('38%', '−0.07')
+    """
+    return in_percent(value) if percent else rounded(value)
+
+
+def number(value: float, percent: bool = False) -> Markup:
+    """The number as HTML: what is printed, and what it is."""
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+
+
+def points(value: float) -> Markup:
+    """A difference of shares, in points of a hundred.
+
+    >>> points(0.4810).striptags()
+    '48 points'
+    """
+    figures, _, unit = in_points(value).partition(" ")
+    return Markup('<data value="{}">{}</data> {}').format(repr(float(value)), figures, unit)
+
+
+def interval(estimate: Estimate) -> Markup:
+    """The interval's ends as HTML, or nothing where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return Markup("")
+    percent = percent_measure(estimate.measure)
+    return Markup("{} to {}").format(number(estimate.low, percent), number(estimate.high, percent))
+
+
+def value_and_interval(estimate: Estimate) -> Markup:
+    """The value with its interval in brackets, as HTML; the reason where there is no value.
+
+    A value near 0 has no more decimals than its interval.
+
+    >>> value_and_interval(Estimate("alpha", -0.00227, -0.04, 0.05)).striptags()
+    '0.00 [−0.04 to 0.05]'
+    """
+    if estimate.value is None:
+        return Markup("not defined ({})").format(estimate.reason or "no reason given")
+    percent = percent_measure(estimate.measure)
+    ends = interval(estimate)
+    if not ends:
+        return number(estimate.value, percent)
+    coarse = not percent and max(abs(estimate.low or 0.0), abs(estimate.high or 0.0)) >= 0.005
+    near = round(estimate.value, 2) + 0.0 if coarse else estimate.value
+    whole, shown = repr(float(estimate.value)), printed(near, percent)
+    return Markup('<data value="{}">{}</data> [{}]').format(whole, shown, ends)

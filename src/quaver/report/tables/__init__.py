@@ -1,0 +1,1 @@
+"""Tables of the report, on the page and as files."""

@@ -1,0 +1,182 @@
+"""The tables of how the answers were read: compliance, evaluators compared, parse rates, what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import number
+from quaver.report.table_rows import Table
+
+__all__ = ["compliance_table", "flips_table", "missing_table", "parse_rates_table", "recovered_table"]
+
+_MOST_ROWS = 400
+_PAIR = ("first", "second")
+_FLIPS = ("same", "gained", "lost", "changed")
+Row = tuple[str | Markup, ...]
+
+
+def flips_table(results: Results) -> Table:
+    """For each two evaluators, a row a cell: what the second read differently, and accuracy by each."""
+    rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
+    for one in results.in_order(_of(results, "evaluator_flips")):
+        kind = one.measure.removeprefix("evaluator_flips")
+        rows.setdefault(tuple(one.cell.values()), {})[kind] = one
+    whole = [of[""] for of in rows.values() if "" in of and "second" in of[""].cell]
+    columns = _columns(whole)
+    kinds = ("_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+    made: list[Row] = []
+    for of in rows.values():
+        flips = of.get("")
+        if flips is None or "second" not in flips.cell:
+            continue
+        counts = [f"{flips.details.get(kind, 0):,}" for kind in _FLIPS]
+        accuracy = [_share(of.get(kind), ends=kind == "_accuracy_gain") for kind in kinds]
+        made.append((*_cells(flips, columns, results), _share(flips), *counts, *accuracy))
+    headings = (
+        "read differently",
+        *_FLIPS,
+        "right by the first",
+        "by the second",
+        "gain",
+        "right, now wrong",
+    )
+    return _table(columns, headings, made)
+
+
+def recovered_table(results: Results) -> Table:
+    """How much of a variant's gap in accuracy the second evaluator closes."""
+    some = [one for one in _of(results, "recovered_share") if one.value is not None]
+    some = [one for one in results.in_order(some) if one.value or one.low is not None]
+    columns = list(dict.fromkeys((*_PAIR, "variant", *_columns(some))))
+    means = {"recovered_share": "one model"}
+    made: list[Row] = []
+    for one in some:
+        kind = one.measure.removeprefix("recovered_share_").replace("_", " ")
+        value = number(one.value or 0.0)
+        # A share of next to nothing may be any number: the gap says what it is a share of.
+        known = [one.details.get(name) for name in ("others", "first")]
+        gap = "" if None in known else number(known[0] - known[1], percent=True)  # type: ignore[operator]
+        of = means.get(one.measure, kind)
+        made.append((*_cells(one, columns, results), of, gap, value, _ends(one, False)))
+    return _table(columns, ("of", "gap", "share recovered", "interval"), made, words=1)
+
+
+def compliance_table(results: Results) -> Table:
+    """The share of valid answers, by variant and by factor level, and why the others are not valid."""
+    some = results.in_order(one for one in _of(results, "compliance") if one.value is not None)
+    shared = [c for c in ("evaluator", "model", "decoding") if len({one.cell.get(c) for one in some}) > 1]
+    asked: Counter[tuple[str, ...]] = Counter()
+    for one in some:
+        if "variant" in one.cell:
+            asked[_condition(one)] += one.details.get("answers", 0)
+    some = [
+        one for one in some if "variant" in one.cell or one.details.get("answers") != asked[_condition(one)]
+    ]
+    made: list[Row] = []
+    for one in some:
+        about = [c for c in one.cell if c not in ("evaluator", "model", "decoding")] or [""]
+        level = ", ".join(
+            results.variant_name(one.cell[c]) if c == "variant" else one.cell[c] for c in about if c
+        )
+        failures = one.details.get("failures", {})
+        why = "; ".join(f"{_reason(reason)} ({count:,})" for reason, count in failures.items())
+        told = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
+        made.append((*told, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
+    headings = ("by", "level", "valid", "interval", "answers", "why not (times)")
+    table = _table(shared, headings, made, words=2)
+    return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
+
+
+def _condition(one: Estimate) -> tuple[str, ...]:
+    return tuple(one.cell.get(column, "") for column in ("evaluator", "model", "decoding"))
+
+
+def _reason(told: str) -> str:
+    """Why an answer has no label, its status in words; once where the reason says the same."""
+    status, colon, why = told.partition(": ")
+    return f"{status.replace('_', ' ')}{colon}{why}"
+
+
+def missing_table(results: Results) -> Table:
+    """What accuracy, label shares and agreement would be, were the missing labels the worst or the best."""
+    pairs: dict[tuple[str, ...], dict[str, Estimate]] = {}
+    for one in _of(results, "missing_bounds"):
+        kind, _, end = one.measure.removeprefix("missing_bounds_").rpartition("_")
+        if one.value is not None and one.details.get("missing"):
+            pairs.setdefault((kind, *map("=".join, one.cell.items())), {})[end] = one
+    some = [ends["least"] for ends in pairs.values() if len(ends) == 2]
+    columns = [c for c in _columns(some) if c != "label"]
+    made: list[Row] = []
+    places = {id(one): at for at, one in enumerate(results.in_order(some))}
+    both = (kind for kind, ends in pairs.items() if len(ends) == 2)
+    for kind, *rest in sorted(both, key=lambda key: places[id(pairs[key]["least"])]):
+        ends = pairs[kind, *rest]
+        least, most = ends["least"], ends["most"]
+        what = f"share of {results.label_name(least.cell['label'])}" if "label" in least.cell else kind
+        gone = f"{least.details['missing']:,} of {least.details['answers']:,}"
+        percent = kind != "alpha"
+        values = (number(end.value or 0.0, percent) for end in (least, most))
+        made.append((*_cells(least, columns, results), what, gone, *values))
+    return _table(columns, ("what", "missing", "at least", "at most"), made, words=1)
+
+
+def parse_rates_table(results: Results) -> Table:
+    """Where stated confidence was found often enough to be measured."""
+    every = results.in_order(_of(results, "verbal_calibration_parse_rate"))
+    some = [one for one in every if one.value is not None]
+    columns = _columns(some)
+    made: list[Row] = []
+    for one in some:
+        threshold = float(one.details.get("threshold", 0.8))
+        enough = (one.value or 0.0) >= threshold - 1e-12
+        verdict = "measured" if enough else f"left out: below {threshold:.2f}"
+        made.append((*_cells(one, columns, results), _share(one), _ends(one, True), verdict))
+    table = _table(columns, ("parse rate", "interval", "calibration"), made)
+    return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
+
+
+def _of(results: Results, measure: str) -> list[Estimate]:
+    return [one for one in results.audit if one.measure.startswith(measure)]
+
+
+def _columns(some: Sequence[Estimate]) -> list[str]:
+    """What tells the rows apart; the evaluators of a pair always."""
+    always = [c for c in _PAIR if any(c in one.cell for one in some)]
+    return [*always, *(c for c in varying(some) if c not in always)]
+
+
+def _cells(one: Estimate, columns: Iterable[str], results: Results) -> list[str]:
+    return [
+        results.variant_name(one.cell[c]) if c == "variant" and c in one.cell else one.cell.get(c, "all")
+        for c in columns
+    ]
+
+
+def _share(one: Estimate | None, ends: bool = False) -> Markup | str:
+    if one is None or one.value is None:
+        return "—"
+    value = number(one.value, percent=True)
+    return Markup("{} [{}]").format(value, _ends(one, True)) if ends and one.low is not None else value
+
+
+def _ends(one: Estimate, percent: bool) -> Markup | str:
+    if one.low is None or one.high is None:
+        return ""
+    return Markup("{} to {}").format(number(one.low, percent), number(one.high, percent))
+
+
+def _table(columns: Sequence[str], headings: Sequence[str], rows: Sequence[Row], words: int = 0) -> Table:
+    """A table whose last columns are numbers, but for the first ``words`` of them."""
+    told = (*columns, *headings)
+    left = len(rows) - _MOST_ROWS
+    return Table(
+        told,
+        tuple(rows[:_MOST_ROWS]),
+        frozenset(range(len(columns) + words, len(told))),
+        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
+    )

@@ -1,0 +1,224 @@
+"""The reporting checklist of an audit, filled in: what the study reports, where, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
+from quaver.report.table_rows import Table
+
+__all__ = ["checklist"]
+
+_CALIBRATION = ("ece", "mce", "brier", "ece_shift", "verbal_calibration")
+Row = tuple[str, str, str]
+
+
+def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
+    """What readers of an audit ask for, answered.
+
+    Args:
+        results: The study.
+        raw_kept: Whether the raw answers are stored.
+        paid: What each model's answers took, where that is known.
+    """
+    rows = [
+        _normalisation(results),
+        _rules(results),
+        _raw(raw_kept),
+        _parse_rates(results),
+        _elicitations(results),
+        _spread(results),
+        _edits(results),
+        _exclusions(results),
+        _seeds(results),
+        _versions(results),
+        _stopping(results),
+        _cost(paid),
+    ]
+    return Table(("asked", "reported", "how, or what is missing"), tuple(rows), name="checklist")
+
+
+def _defined(results: Results, *measures: str) -> list[Estimate]:
+    every = [*results.estimates, *results.audit]
+    return [one for one in every if one.value is not None and one.measure.startswith(measures)]
+
+
+def _normalisation(results: Results) -> Row:
+    asked = "How confidence was normalised before calibration was measured"
+    known = _defined(results, *_CALIBRATION)
+    if not known:
+        return asked, "not applicable", "no calibration was measured"
+    if any(one.measure.startswith("ece_shift") for one in known):
+        return asked, "yes", "raw and normalised over the label set side by side (ece_shift)"
+    told = "; ".join(dict.fromkeys(one.method for one in known if one.method))
+    return (
+        asked,
+        "in part",
+        f"{told}. Add the measure ece_shift for raw and normalised confidence side by side",
+    )
+
+
+def _rules(results: Results) -> Row:
+    asked = "The evaluators’ exact rules, with the prompts that they read the answers to"
+    named = ", ".join(results.evaluators)
+    shown = sum(1 for one in results.variants if one.get("example"))
+    if not results.has_raw_answers:
+        return asked, "no", "the labels existed already; no raw answers were imported"
+    if not results.has_prompts:
+        return asked, "in part", f"{named}; the answers existed already, and their prompts were not imported"
+    if not named:
+        return asked, "no", "no evaluator read the answers"
+    if shown < len(results.variants):
+        return (
+            asked,
+            "in part",
+            f"rules of {named} under Method; prompts of {shown} of {len(results.variants)} variants",
+        )
+    return asked, "yes", f"rules of {named} under Method, {_many(shown, 'prompt')} under Prompts"
+
+
+def _raw(raw_kept: bool) -> Row:
+    asked = "The raw text of every answer"
+    if raw_kept:
+        return (
+            asked,
+            "yes",
+            "responses.db holds every answer beside its prompt; quaver export writes them as a table",
+        )
+    return asked, "no", "only labels are there: raw answers were not part of what the report was made from"
+
+
+def _parse_rates(results: Results) -> Row:
+    asked = "How many answers have a label, by cell"
+    cells = {tuple(one.cell.items()) for one in _defined(results, "compliance")}
+    if not cells:
+        return asked, "no", "add the measure compliance"
+    return asked, "yes", f"{_many(len(cells), 'cell')}, with the reasons of the others, under Compliance"
+
+
+def _elicitations(results: Results) -> Row:
+    asked = "Confidence elicited in two ways, from tokens and in words"
+    ways = _ways(results)
+    if not ways:
+        return asked, "not applicable", "no confidence was elicited"
+    told = "; ".join(f"{way}: {', '.join(names)}" for way, names in ways.items())
+    if len(ways) > 1:
+        return asked, "yes", told
+    other = "an evaluator of stated confidence" if "tokens" in ways else "an evaluator of log-probabilities"
+    return asked, "no", f"{told} only. Add {other}"
+
+
+def _ways(results: Results) -> dict[str, list[str]]:
+    """Which evaluators have confidence from tokens, and which from words."""
+    frame = results.annotations
+    wanted = ("evaluator", "confidence", "probabilities")
+    if frame.is_empty() or not set(wanted) <= set(frame.columns):
+        return {}
+    counted = frame.group_by(pl.col("evaluator").cast(pl.String)).agg(
+        pl.col("confidence").is_not_null().any(), pl.col("probabilities").is_not_null().any()
+    )
+    ways: dict[str, list[str]] = {}
+    for evaluator, confident, probable in counted.sort("evaluator").iter_rows():
+        if confident:
+            ways.setdefault("tokens" if probable else "words", []).append(evaluator)
+    return ways
+
+
+def _spread(results: Results) -> Row:
+    asked = "The spread of results over variants, beside their mean"
+    if known := _defined(results, "spread"):
+        return asked, "yes", f"{_many(len(known), 'estimate')} of spread"
+    if len(results.variants) < 2:
+        return asked, "no", "one variant only: there is nothing to spread over"
+    cells = {one.cell["variant"] for one in _defined(results, "accuracy") if "variant" in one.cell}
+    if len(cells) > 1:
+        return (
+            asked,
+            "in part",
+            f"accuracy by variant ({len(cells)}). Add the measure spread for its noise floor",
+        )
+    return asked, "no", "add the measure spread, or accuracy by variant"
+
+
+def _edits(results: Results) -> Row:
+    asked = "Edits by hand to the wordings"
+    edits = results.lock.get("wordings", {}).get("edits", ())
+    if edits:
+        return asked, "yes", f"{_many(len(edits), 'edit')}, with what stood there before, under Prompts"
+    return asked, "yes", "none"
+
+
+def _exclusions(results: Results) -> Row:
+    asked = "What was left out of the estimates"
+    kinds = dict.fromkeys(kind for one in results.estimates for kind in one.excluded)
+    if not kinds:
+        return asked, "yes", "nothing"
+    told = ", ".join(str(kind).replace("_", " ") for kind in kinds)
+    return asked, "yes", f"{told}; counts under What could not be measured"
+
+
+def _seeds(results: Results) -> Row:
+    asked = "Seeds"
+    drawn = _samples(results.lock.get("decodings", {}).values())
+    return (
+        asked,
+        "yes",
+        f"root seed {results.seed}, from which every sample, shuffle and bootstrap derives{drawn}",
+    )
+
+
+def _samples(decodings: Iterable[object]) -> str:
+    seeds = [d["seed"] for d in decodings if isinstance(d, dict) and d.get("temperature") and "seed" in d]
+    return f"; decodings sample from {', '.join(map(str, dict.fromkeys(seeds)))}" if seeds else ""
+
+
+def _versions(results: Results) -> Row:
+    asked = "Versions and hashes of models, items and software"
+    models = results.lock.get("models", {})
+    nameless = [name for name, facts in models.items() if not facts.get("identity")]
+    items = results.lock.get("items", {}).get("blake2b")
+    if nameless or not items:
+        gone = [*nameless, *([] if items else ["items"])]
+        return asked, "in part", f"without a hash or a name of the version: {', '.join(gone)}"
+    return (
+        asked,
+        "yes",
+        f"{_many(len(models), 'model')}, items (blake2b {str(items)[:12]}…), software, under Method",
+    )
+
+
+def _stopping(results: Results) -> Row:
+    asked = "When the collection stopped"
+    told = results.lock.get("collection", {})
+    if results.imported:
+        return asked, "not applicable", "the labels existed already"
+    if told.get("rounds"):
+        return asked, "yes", str(told["rounds"])
+    missing = told.get("total", 0) - told.get("answered", 0)
+    if missing > 0:
+        return asked, "in part", f"{missing:,} calls of the design are not answered; no stopping rule was set"
+    return asked, "yes", "the whole design was asked; no rule ended it early"
+
+
+def _cost(paid: Table | None) -> Row:
+    asked = "What it cost"
+    if paid is None or not paid.rows:
+        return asked, "no", "what the answers took is not known"
+    at = paid.columns.index("US dollars")
+    unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
+    if unknown:
+        return (
+            asked,
+            "in part",
+            f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
+        )
+    total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
+    told = f"${total:,.4f} in all" if total else "no charge"
+    return asked, "yes", f"calls, tokens and {told}, by model under Method"
+
+
+def _many(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")

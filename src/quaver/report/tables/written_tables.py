@@ -1,0 +1,228 @@
+"""``tables/``: every table of the page as CSV and Parquet; short ones in LaTeX and Markdown too.
+
+In CSV and Parquet a number is whole: a column of intervals becomes two, its ends. In CSV no text is a
+formula to a spreadsheet; in LaTeX and Markdown text is text.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+from markupsafe import Markup
+
+from quaver.core.spreadsheet import safe_cell
+from quaver.report.plain_text import slug, visible
+from quaver.report.table_rows import Table
+
+__all__ = ["latex", "markdown", "plain", "tidy", "write_tables"]
+
+_DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
+
+
+def write_tables(tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame], folder: Path) -> None:
+    """Write the tables that have rows, each under its name; those of an earlier report go.
+
+    Args:
+        tables: By name.
+        frames: What is data alone, by name.
+        folder: Made where it is missing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        if old.suffix in (".csv", ".parquet", ".tex", ".md"):
+            old.unlink()
+    whole = {**{name: tidy(table) for name, table in tables.items()}, **frames}
+    for name, frame in whole.items():
+        if frame.height:
+            frame.write_parquet(folder / f"{slug(name)}.parquet")
+            _write_csv(frame, folder / f"{slug(name)}.csv")
+    for name, table in tables.items():
+        path = folder / slug(name)
+        if table.printed:
+            path.with_suffix(".tex").write_text(latex(table), encoding="utf-8", errors="backslashreplace")
+            path.with_suffix(".md").write_text(markdown(table), encoding="utf-8", errors="backslashreplace")
+
+
+def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(safe_cell(name) for name in frame.columns)
+        for row in frame.iter_rows():
+            writer.writerow(safe_cell(value) for value in row)
+
+
+def tidy(table: Table) -> pl.DataFrame:
+    """The table as data: numbers as they are, not as they are printed.
+
+    A cell with one number gives one; a column in which a cell holds two gives ``… low`` and ``… high``, one
+    with three the value besides. Counts are whole, without commas; shares are fractions of 1.
+
+    >>> tidy(Table(("what", "n"), (("a", "1,200"), ("b", "—")), frozenset({1}))).rows()
+    [('a', 1200), ('b', None)]
+    """
+    series: dict[str, pl.Series] = {}
+    for at, heading in enumerate(table.columns):
+        cells = [row[at] for row in table.rows]
+        if at not in table.numeric:
+            _put(series, heading, pl.Series([plain(cell) for cell in cells], dtype=pl.String))
+            continue
+        numbers = [_numbers(cell) for cell in cells]
+        most = max([1, *(len(some) for some in numbers)])
+        kind = pl.Int64 if all(map(_is_count, cells)) else pl.Float64
+        for name, place in _PARTS.get(most, (("", 0),)):
+            values = [_part(some, place, most) for some in numbers]
+            _put(series, f"{heading}{name}", pl.Series(values, dtype=pl.Float64).cast(kind))
+    return pl.DataFrame(series)
+
+
+_PARTS = {2: ((" low", 0), (" high", 1)), 3: (("", 0), (" low", 1), (" high", 2))}
+
+
+def _part(some: Sequence[float], place: int, most: int) -> float | None:
+    """One of a cell's numbers; a cell without an interval has a value alone."""
+    if some and len(some) == most:
+        return some[place]
+    return some[0] if some and ((most == 3 and place == 0) or most == 2) else None
+
+
+def _put(series: dict[str, pl.Series], name: str, values: pl.Series) -> None:
+    unique, at = name, 2
+    while unique in series:
+        unique, at = f"{name} {at}", at + 1
+    series[unique] = values.alias(unique)
+
+
+def _is_count(cell: str | Markup) -> bool:
+    """Whether a cell holds a whole number that is printed as it is, or none."""
+    found = _COUNT.fullmatch(plain(cell).strip())
+    return not (isinstance(cell, Markup) and _DATA.search(cell)) and (found is None or found[1] is None)
+
+
+def _numbers(cell: str | Markup) -> list[float]:
+    if isinstance(cell, Markup) and (found := _DATA.findall(cell)):
+        return [float(value) for value in found]
+    text = plain(cell).strip()
+    return [float(text.replace(",", "").replace("−", "-"))] if _COUNT.fullmatch(text) else []
+
+
+def plain(cell: str | Markup) -> str:
+    """A cell's text, with insertions and deletions marked as ``+…+`` and ``-…-``.
+
+    >>> plain(Markup("a <ins>b &lt; c</ins>")), plain("<b>")
+    ('a +b < c+', '<b>')
+    """
+    if not isinstance(cell, Markup):
+        return visible(str(cell))
+    marked = re.sub(r"</?ins>", "+", re.sub(r"</?del>", "-", cell))
+    return visible(unescape(_TAG.sub("", marked)))
+
+
+# --------------------------------------------------------------------------- print
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "'": r"\char39{}",
+    "`": r"\char96{}",
+    "-": "-{}",
+    "−": "$-$",
+    "×": r"$\times$",
+    "α": r"$\alpha$",
+    "—": "---",
+    "…": r"\ldots{}",
+    "\u00a0": "~",
+    "⟨": r"\textless{}",
+    "⟩": r"\textgreater{}",
+    **{sign: "\\" + sign for sign in "&%$#_"},
+}
+_MARKDOWN = {
+    **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
+    **{sign: f"&#{ord(sign)};" for sign in "<>&{}"},
+}
+
+
+def latex(table: Table) -> str:
+    r"""The table for LaTeX with the booktabs package.
+
+    >>> print(latex(Table(("a_b", "n"), (("50% & {x}", "1"),), frozenset({1}))))
+    % \usepackage{booktabs}
+    \begin{tabular}{lr}
+    \toprule
+    a\_b & n \\
+    \midrule
+    50\% \& \{x\} & 1 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    kinds = "".join("r" if at in table.numeric else "l" for at in range(len(table.columns)))
+    body = [_latex_row(row) for row in table.rows]
+    lines = [
+        r"% \usepackage{booktabs}",
+        rf"\begin{{tabular}}{{{kinds}}}",
+        r"\toprule",
+        _latex_row(table.columns),
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    cells = ["".join(map(_latex_sign, _line(cell))) for cell in row]
+    guard = "{}" if cells and cells[0].startswith(("[", "*")) else ""  # an argument to the row above
+    return guard + " & ".join(cells) + r" \\"
+
+
+def _latex_sign(sign: str) -> str:
+    r"""A sign as pdfLaTeX knows it: what is neither a letter nor punctuation goes by its number, in ASCII.
+
+    >>> _latex_sign("␛"), _latex_sign("é")
+    ('\\textless{}U+001B\\textgreater{}', 'é')
+    """
+    if sign in _LATEX or sign.isascii():
+        return _LATEX.get(sign, sign)
+    code = ord(sign)
+    if unicodedata.category(sign)[0] not in "CS" and code < 0x10000:
+        return sign
+    stood_for = code - 0x2400 if 0x2400 <= code < 0x2420 else 0x7F if sign == "␡" else code
+    return rf"\textless{{}}U+{stood_for:04X}\textgreater{{}}"
+
+
+def markdown(table: Table) -> str:
+    r"""The table for Markdown, as GitHub and Pandoc read it.
+
+    >>> print(markdown(Table(("what", "n"), (("a | <b>", "1"),), frozenset({1}))))
+    | what | n |
+    | --- | ---: |
+    | a \| &#60;b&#62; | 1 |
+    <BLANKLINE>
+    """
+    rules = ["---:" if at in table.numeric else "---" for at in range(len(table.columns))]
+    rows = [[_markdown(cell) for cell in row] for row in (table.columns, *table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])) + "\n"
+
+
+def _markdown(cell: str) -> str:
+    return "".join(_MARKDOWN.get(sign, sign) for sign in _line(cell))
+
+
+def _line(cell: str) -> str:
+    return " ".join(plain(cell).split())

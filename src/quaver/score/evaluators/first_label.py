@@ -1,0 +1,31 @@
+"""``first_label``: the first label that the answer mentions."""
+
+from __future__ import annotations
+
+from quaver.core.records import LabelSet, Reading, Variant
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.readings import ambiguous, no_label, valid
+
+__all__ = ["FirstLabel"]
+
+
+class FirstLabel:
+    """The first of the variant's answers, or of the labels' names, codes and synonyms, in the answer.
+
+    Found as a whole word whatever its case, the longest first, not behind a negation (all rules of
+    ``parsing.label_forms``). A form that several labels share is ambiguous. What comes after it does
+    not matter.
+    """
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        forms = forms_of(labels, variant)
+
+        def read(answer: Answer) -> Reading:
+            codes = forms.first(answer)
+            if len(codes) == 1:
+                return valid(codes[0])
+            return ambiguous(codes, "share the form") if codes else no_label("no label in the text")
+
+        return read

@@ -1,0 +1,94 @@
+"""``json_field``: a field of the JSON object in the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from quaver.core.records import LabelSet, Reading, Variant
+from quaver.core.table_text import composed
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.label_forms import bare, forms_of
+from quaver.score.parsing.parsed_answer import fold
+from quaver.score.parsing.readings import ambiguous, no_label, valid
+
+__all__ = ["JsonField"]
+
+# Damage is not mended first and parsed then: a reader that knows strings, comments and bare words
+# and passes over all other punctuation reads sound and damaged JSON alike. No part can fail at the
+# end of the text, so that none is read twice.
+_PART = re.compile(
+    r"(?P<double>\"[^\"\\]*(?:\\.[^\"\\]*)*(?:\"|\\?\Z))"
+    r"|(?<=[\s{\[,:=])(?P<single>'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z))"
+    r"|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)"
+    r"|(?P<bare>[^\s{}\[\]:=,\"'][^{}\[\]:=,\"\n]*)",
+    re.DOTALL,
+)
+_COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
+_MOST = 10_000
+
+
+class JsonField:
+    """The label that is the value of a field of the JSON in the answer.
+
+    Sought from the first ``{`` on, in any object and at any depth; text and code fences around it
+    do not count, nor does the case of the field's name. Common damage is read as what was meant:
+    single or missing quotes, missing or trailing commas, comments, ``=`` or ``=>`` for the colon,
+    line breaks in strings, an object that is not closed. The value may be text, a number or a list
+    (of which the first element counts); it is a label where it is one of its forms and nothing
+    else. Of several values those that are labels count: one distinct label is valid, several are
+    ambiguous. The first 10,000 strings, comments and words of the JSON count.
+
+    Args:
+        field: The field's name; by default the one that the variant asks for, else ``label``.
+    """
+
+    def __init__(self, *, field: str | None = None) -> None:
+        self._field = field
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        forms = forms_of(labels, variant)
+        field = fold(composed(self._field or variant.label_field or "label").strip())
+
+        def read(answer: Answer) -> Reading:
+            start = answer.text.find("{")
+            if start < 0:
+                return no_label("no JSON object")
+            values = list(_values(answer.text, start, field))
+            found = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
+            codes = {code for some in found for code in some}
+            if len(codes) == 1:
+                return valid(codes.pop())
+            if codes:
+                return ambiguous(codes)
+            return no_label(f"no field {field}" if not values else "the field holds no label")
+
+        return read
+
+
+def _values(text: str, start: int, field: str) -> Iterator[str]:
+    wanted = False
+    for part in islice(_PART.finditer(text, start), _MOST):
+        if part.lastgroup is None:
+            continue
+        value = _text(part)
+        if wanted:
+            yield value
+        colon = _COLON.match(text, part.end())
+        wanted = colon is not None and not wanted and fold(composed(value)) == field
+
+
+def _text(part: re.Match[str]) -> str:
+    written = part[0]
+    if part.lastgroup == "bare":
+        return written.strip()
+    inner = written[1:-1] if written[-1] == written[0] and len(written) > 1 else written[1:]
+    if "\\" not in inner:
+        return inner.strip()
+    try:
+        return str(json.loads(f'"{inner}"', strict=False)).strip()
+    except ValueError:
+        return inner.replace("\\", "").strip()

@@ -1,0 +1,155 @@
+"""``label_scores``: a score for each label, or one for a binary task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from quaver.core.records import LabelSet, Reading, Variant
+from quaver.errors import SpecError, UnknownName
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.explanation import before_explanation
+from quaver.score.parsing.label_forms import Mention, forms_of
+from quaver.score.parsing.readings import no_label, tied
+from quaver.score.parsing.score_pairs import Score, paired
+
+__all__ = ["LabelScores"]
+
+# It begins with one of three characters, by which the engine finds it fast; what stands before is looked at
+# behind it. Possessive, so that a run of digits is looked at once.
+_SCORE = re.compile(
+    r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)"
+    r"(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\.?\d|\s(?:to|(?:out\s)?of|in)\s\.?\d|\sper\s?cent)"
+)
+# What a number may stand behind that makes it a bound, the end of a range or a total, not a score.
+_NOT_BEFORE = re.compile(
+    r"(?:\d\s?[-–−/]|(?:\A|\s)[<>≤≥]=?|\b(?:out\sof|\d\s(?:to|of|in)|than|above|below|over|under|least|most))"
+    r"\s?\Z"
+    r"|\bbetween\s[\d.]{1,6}\sand\s\Z"
+)
+_BETWEEN = re.compile(r"between\s\Z")
+_AFTER_LIST_NUMBER = re.compile(r"[.)]\s")
+_LOOK_BACK = 24
+_MOST = 1000
+
+
+class LabelScores:
+    """Labels and scores between 0 and 1, each label with its own; the label with the highest score.
+
+    The labels are those that the answer names (rules of ``parsing.label_forms``). The scores are its
+    numbers from 0 to 1: not percentages, signed numbers, numbers with a comma, parts of a range or a
+    ratio, bounds ("more than 0.5"), list markers, nor a number that is a label's form. Where each label
+    is named once and there are as many scores, the first label has the first score and so on. Otherwise
+    each score belongs to the label that is named right before it, or else right after it, within a
+    sentence and a line; where both could be meant, the answer is ambiguous. Valid where each label that
+    is named has one score and these sum to 0.99 to 1.01. Where two labels share the highest score, the
+    answer is valid and gives no label. ``probabilities`` are the scores over their sum, ``confidence`` is
+    the highest score as given.
+
+    A lone score has a label only where the prompt or ``score_of`` names it: with two labels, an answer
+    that holds one number from 0 to 1, however often, and does not name the other label gives that label
+    from the threshold on, and below it the other.
+    Where the variant asked for an explanation, the text from the word "explanation" on is left out.
+
+    Args:
+        threshold: For a lone score.
+        score_of: The code of the label that a lone score is of, where the prompt does not say.
+    """
+
+    def __init__(self, *, threshold: float = 0.5, score_of: str | None = None) -> None:
+        if not 0 <= threshold <= 1:
+            raise SpecError(
+                "the threshold is no probability",
+                where="threshold",
+                expected="a number from 0 to 1",
+                found=str(threshold),
+            )
+        self._threshold = threshold
+        self._score_of = score_of
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers.
+
+        Raises:
+            UnknownName: ``score_of`` is no label.
+            SpecError: The prompt asks for the score of another label, or there are more than two labels.
+        """
+        codes, of = labels.codes, self._scored(labels.codes, variant)
+        forms = forms_of(labels, variant)
+
+        def read(answer: Answer) -> Reading:
+            if variant.explains:
+                answer = before_explanation(answer)
+            mentions = [mention for mention in forms.mentions(answer) if mention.codes]
+            scores = list(islice(_scores(answer, mentions), _MOST))
+            named = {code for mention in mentions for code in mention.codes}
+            if not named or named == {of}:
+                return self._lone({score.value for score in scores}, of, codes)
+            found = paired(answer.text, mentions, scores)
+            return found if isinstance(found, Reading) else _highest(found, codes)
+
+        return read
+
+    def _scored(self, codes: Sequence[str], variant: Variant) -> str:
+        """The code of the label that a lone score is of; empty where nothing names one."""
+        of = self._score_of
+        if of is not None and of not in codes:
+            raise UnknownName("label", of, codes, where="score_of")
+        if of is not None and len(codes) != 2:
+            raise SpecError(
+                "one score cannot choose between more than two labels",
+                where="score_of",
+                expected="two labels",
+                found=", ".join(codes),
+            )
+        if of is not None and variant.score_of not in ("", of):
+            raise SpecError(
+                "the prompt asks for the score of another label",
+                where="score_of",
+                expected=variant.score_of,
+                found=of,
+                fix="leave it out: the prompt says whose score it asks for",
+            )
+        return of or variant.score_of
+
+    def _lone(self, scores: set[float], of: str, codes: Sequence[str]) -> Reading:
+        if len(scores) != 1:
+            return no_label("scores without a label" if scores else "no score")
+        if not of:
+            return no_label("a lone score, and nothing says of which label: score_of does")
+        other = next(code for code in codes if code != of)
+        score = scores.pop()
+        label = of if score >= self._threshold else other
+        probabilities = {of: score, other: 1 - score}
+        return Reading(label, "valid", "a lone score", False, False, probabilities, probabilities[label])
+
+
+def _scores(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Score]:
+    text, named = answer.text, {mention.start for mention in mentions}
+    for number in islice(_SCORE.finditer(text), _MOST):
+        start = number.start()
+        if start in named or _is_list_marker(text, number):
+            continue
+        before = answer.folded[max(0, start - _LOOK_BACK) : start]
+        if _NOT_BEFORE.search(before) or _BETWEEN.search(before):
+            continue
+        # A number of more digits is as large, and costs more than linear time to read.
+        value = float(number[0][:100])
+        if value <= 1:
+            yield Score(start, number.end(), value)
+
+
+def _is_list_marker(text: str, number: re.Match[str]) -> bool:
+    begins_line = number.start() == 0 or text[number.start() - 1] == "\n"
+    return begins_line and _AFTER_LIST_NUMBER.match(text, number.end()) is not None
+
+
+def _highest(scores: Mapping[str, float], codes: Sequence[str]) -> Reading:
+    total = sum(scores.values())
+    best = max(scores.values())
+    winners = [code for code, score in scores.items() if score == best]
+    probabilities = {code: scores.get(code, 0.0) / total for code in codes}
+    if len(winners) > 1:
+        return tied(winners, probabilities)
+    return Reading(winners[0], "valid", None, False, False, probabilities, best)

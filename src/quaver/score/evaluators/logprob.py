@@ -1,0 +1,152 @@
+"""``logprob``: the label whose first token was likeliest, with its probability."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from quaver.core.records import LabelSet, Reading, Response, Token, Variant
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.label_forms import forms_of
+from quaver.score.parsing.parsed_answer import fold, plain, without_thinking
+from quaver.score.parsing.readings import no_label
+
+__all__ = ["LogProb"]
+
+_MOST = 1.001  # servers round
+_SPACES = " \t\r\n▁ĠĊ"
+
+
+class LogProb:
+    """The likeliest label at the answer's first token, normalised over the label set.
+
+    The first token is the first after any thinking that is not white space alone. Its returned
+    likeliest tokens (and itself) are matched with the variant's answers: white space before and
+    after a token and case do not count, so ``Yes``, ``" yes"`` and ``YES`` are one, and their
+    probabilities are added. A label's token is its whole answer, or else the longest token
+    that begins it. A token that begins the answers of several labels, and is none of them whole,
+    is shared: it counts for none.
+
+    ``probabilities`` are those of the labels over their sum (0 for a label that was not among the
+    likeliest); the label is the likeliest, ``confidence`` its probability, normalised.
+    ``label_coverage`` is the share of the labels that were among the likeliest, ``mass_coverage``
+    the sum of their probabilities before normalising. Ambiguous where the two likeliest labels
+    are level, or where the shared tokens are as likely as the lead, so that they could reverse it.
+
+    Args:
+        normalised: False makes ``confidence`` the raw probability of the label's first token;
+            the rest stays as it is.
+    """
+
+    reads: ClassVar[Literal["tokens"]] = "tokens"
+
+    def __init__(self, *, normalised: bool = True) -> None:
+        self._normalised = normalised
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        answers = forms_of(labels, variant).answers
+
+        def read(answer: Answer) -> Reading:
+            token = first_token(answer.response)
+            if token is None:
+                return no_label("no log-probabilities of the answer's tokens")
+            if not token.top:
+                return no_label("no log-probabilities of the likeliest tokens")
+            masses, shared = label_masses(token, answers)
+            if sum(masses.values()) + shared > _MOST:
+                return no_label("log-probabilities of more than 1 together")
+            return self._reading(labels.codes, masses, shared)
+
+        return read
+
+    def _reading(self, codes: tuple[str, ...], masses: Mapping[str, float], shared: float) -> Reading:
+        total = min(1.0, sum(masses.values()))
+        if total <= 0:
+            return no_label(
+                "only tokens that begin several answers" if shared else "no label among the likeliest"
+            )
+        probabilities = {code: masses.get(code, 0.0) / sum(masses.values()) for code in codes}
+        ranked = sorted(masses.values(), reverse=True)
+        lead = ranked[0] - (ranked[1] if len(ranked) > 1 else 0.0)
+        coverage = len(masses) / len(codes), total
+        if lead <= shared:
+            reason = "tokens that begin several answers decide" if shared else "a tie"
+            return Reading(None, "ambiguous", reason, False, False, probabilities, None, *coverage)
+        label = max(masses, key=lambda code: masses[code])
+        confidence = probabilities[label] if self._normalised else min(1.0, masses[label])
+        return Reading(label, "valid", None, False, False, probabilities, confidence, *coverage)
+
+
+def first_token(response: Response) -> Token | None:
+    """The first token of the answer that is not white space, or None where there is none.
+
+    Thinking is passed over where the tokens spell it: with a model that returns it apart, the
+    tokens are the answer's.
+    """
+    tokens = response.tokens
+    start = 0
+    if "<" in response.text or "[" in response.text or "◁" in response.text:
+        start = _after_thinking(tokens)
+    for token in tokens[start:]:
+        if token.text.strip(_SPACES):
+            return token
+    return None
+
+
+def _after_thinking(tokens: tuple[Token, ...]) -> int:
+    text = "".join(token.text for token in tokens)
+    rest, thinking, unfinished = without_thinking(text)
+    if unfinished:
+        return len(tokens)
+    if thinking is None:
+        return 0
+    # The answer is the end of the text: count back as many characters.
+    left = len(rest)
+    for at in range(len(tokens) - 1, -1, -1):
+        if left <= 0:
+            return at + 1
+        left -= len(tokens[at].text)
+    return 0
+
+
+def label_masses(token: Token, answers: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, float], float]:
+    """The probability of each label at one position.
+
+    Args:
+        token: The position.
+        answers: Label codes by folded answer (``Forms.answers``).
+
+    Returns:
+        The summed probability by label code, for the labels that a token was found for; and the
+        probability of the tokens that begin several labels' answers.
+
+    >>> import math
+    >>> top = ((" Yes", math.log(0.5)), ("yes", math.log(0.25)), ("maybe", math.log(0.25)))
+    >>> label_masses(Token(" Yes", top[0][1], top), {"yes": ("y",), "no": ("n",)})
+    ({'y': 0.75}, 0.0)
+    """
+    spelled = _spellings(token)
+    begun: dict[str, list[str]] = defaultdict(list)
+    shared = 0.0
+    for text, mass in spelled.items():
+        codes = answers.get(text) or {
+            code for form, some in answers.items() if form.startswith(text) for code in some
+        }
+        if len(codes) == 1:
+            begun[next(iter(codes))].append(text)
+        elif codes:
+            shared += mass
+    return {code: spelled[max(texts, key=len)] for code, texts in begun.items()}, shared
+
+
+def _spellings(token: Token) -> dict[str, float]:
+    """The probability of each token, those that differ in white space and case taken together."""
+    masses: dict[str, float] = defaultdict(float)
+    for text, logprob in dict(((token.text, token.logprob), *token.top)).items():
+        spelling = fold(plain(text).strip(_SPACES))
+        if spelling and logprob <= 0:
+            masses[spelling] += math.exp(logprob)
+    return masses

@@ -1,0 +1,46 @@
+"""``verbal_confidence``: the label that was answered, with the confidence that the model then stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from quaver.core.records import LabelSet, Reading, Response, Variant
+from quaver.score.annotation import read
+from quaver.score.parsing.confidence_parsing import verbal_confidence
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.score.parsing.inner_evaluators import Given, evaluator_within
+
+__all__ = ["VerbalConfidence"]
+
+
+class VerbalConfidence:
+    """A follow-up that asked how sure the model is gives the confidence, the answer itself the label.
+
+    The label, status and marks are those that another evaluator reads in the answer. The confidence
+    is the one distinct well-formed number in what the model said when it was asked: a percentage
+    (``85%``), a decimal from 0 to 1 with a point, or so many out of 100, tried in this order.
+    Several, none, a range, or a number outside 0 to 1 is no confidence, and the reason says which.
+
+    Args:
+        label: The registered evaluator that reads the label: its name, or ``use`` and its options.
+    """
+
+    reads: ClassVar[Literal["pair"]] = "pair"
+    of: ClassVar[str] = "verbal_decimal"
+
+    def __init__(self, *, label: Given = "first_label") -> None:
+        self._evaluator = evaluator_within(label, "label")
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers and what was said of them."""
+
+        def read_both(said: Answer) -> Reading:
+            about = said.about or Response("", finish="error", error="no answer is stored")
+            reading = read(about, self._evaluator, labels, variant)
+            confidence = verbal_confidence(said)
+            why = confidence.reason and f"confidence: {confidence.reason}"
+            reason = "; ".join(part for part in (reading.reason, why) if part) or None
+            return replace(reading, confidence=confidence.value, probabilities=None, reason=reason)
+
+        return read_both

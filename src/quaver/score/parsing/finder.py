@@ -1,0 +1,133 @@
+"""How the forms of labels are searched for in text, in time linear in its length.
+
+Which places count is rules 2 to 7 of ``quaver.score.parsing.label_forms``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+
+__all__ = ["BEFORE", "Finder", "is_negated", "letter_patterns", "word_pattern"]
+
+# Combining marks by block: a vowel sign belongs to its word, as a letter does.
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f"
+    r"\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd"
+)
+_RIGHT_EDGE = rf"(?![^\W_]|[{_MARKS}]|'\w)"
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_NEGATIONS = (
+    *("not", "cannot", "never", "neither", "nor", "non", "no", "without", "than", "less", "hardly"),
+    *("instead of", "opposite of", "lack of", "far from", "no longer", "anything but"),
+)
+_BARE_NEGATIONS = ("不是", "并不", "并非", "没有", "不", "非")
+"""Of a script without spaces: right before the form."""
+_GAP = r"""[\s"'*_`(-]"""
+BEFORE = 64
+"""How far before a form what bears on it can begin, a negation with the words between."""
+_MOST = 10_000
+_AFTER_CHOICE = "or|and|but|is|was|would|seems|looks|because|since|as"
+_BETWEEN = (
+    "an|a|the|any|either|be|contain|have|express|show|really|very|quite|so|too|as|entirely|completely|overly"
+    "|necessarily|clearly|particularly|at all|vote for|voting for|voted for|choose|pick|select"
+    "|call it|call this|say it is|say it's|say this is|describe it as|consider it|classify it as|label it as"
+    "|rate it"
+)
+
+
+class Finder:
+    """Finds the patterns in a text, as group 1, and the negations with one of them, without it.
+
+    Most answers of a long study hold one label or none. The patterns alone can be searched by the
+    letters that they begin with, many times faster than with the negations: so these come second,
+    and only from a little before the first place.
+
+    Args:
+        patterns: Of `word_pattern` or `letter_patterns`; where two match at one place, the first.
+        folded: Whether the texts are in lower case.
+    """
+
+    def __init__(self, patterns: list[str], *, folded: bool) -> None:
+        forms = "|".join(patterns)
+        self._forms = re.compile(forms)
+        negated = rf"{_negation(folded)}(?:{forms})(?:\s(?:or|nor)\s(?:{forms})){{0,3}}"
+        self._all = re.compile(rf"({forms})|{negated}")
+
+    def matches(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+        """The first 10,000 places from a start on, in order."""
+        first = self._forms.search(text, start)
+        if not first:
+            return iter(())
+        return islice(self._all.finditer(text, max(start, first.start() - BEFORE)), _MOST)
+
+    def match(self, text: str, start: int) -> re.Match[str] | None:
+        """The pattern that matches at a place, negations apart."""
+        found = self._all.match(text, start)
+        return found if found and found[1] else None
+
+    def texts(self, text: str) -> set[str]:
+        """What was found, each once."""
+        return {match[1] for match in self.matches(text)}
+
+
+def _negation(folded: bool) -> str:
+    # Most characters begin no negation: one look at the first letter saves fifteen.
+    first = "".join(sorted({word[0] for word in _NEGATIONS}))
+    first += "" if folded else first.upper()
+    nots = "|".join(rf"{word}(?<!\w{word})" for word in _NEGATIONS)
+    flags = "" if folded else "i"
+    spaced = rf"""(?{flags}:(?:{nots}|n't){_GAP}{{1,3}}(?:(?:{_BETWEEN})\s){{0,2}}){_GAP}{{0,2}}"""
+    first += "".join({word[0] for word in _BARE_NEGATIONS})
+    return rf"(?=[{first}])(?:{spaced}|{'|'.join(_BARE_NEGATIONS)})"
+
+
+@cache
+def _before_negated() -> re.Pattern[str]:
+    return re.compile(rf"{_negation(folded=True)}\Z")
+
+
+def is_negated(folded: str, start: int) -> bool:
+    """Whether a negation stands right before a place in a text in lower case (rule 6)."""
+    return _before_negated().search(folded, max(0, start - BEFORE), start) is not None
+
+
+# What must not stand before a form is looked at behind it, where the form's length is known: a
+# pattern that begins with a letter is searched for by it.
+
+
+def word_pattern(form: str) -> str:
+    """The pattern of a form in folded text (rules 2 to 4)."""
+    inner = range(1, len(form) - 1)
+    chars = [r"[\s_-]" if char == " " and at in inner else re.escape(char) for at, char in enumerate(form)]
+    written = "".join(chars)
+    pattern = written
+    if _has_edge(form[0]):
+        pattern += rf"(?<![^\W_]{written})(?<![{_MARKS}]{written})"
+    if _has_edge(form[-1]):
+        pattern += _RIGHT_EDGE
+    if form[0].isdigit():
+        pattern += rf"(?<!\d[.,]{written})(?<![-–−+]{written})(?<!\d [-–−] {written})(?<!\d to {written})"
+        pattern += rf"(?<!\d/{written})(?<!\d / {written})(?<!\d of {written})(?<!out of {written})"
+    if form[-1].isdigit():
+        pattern += r"(?![.,]\d)(?!\s?%|\sper\s?cent\b)(?! ?[-–−] ?\d)(?!\sto\s\d)"
+    return pattern
+
+
+def _has_edge(char: str) -> bool:
+    return char.isalnum() and not _SPACELESS.match(char)
+
+
+def letter_patterns(small: str) -> list[str]:
+    """The patterns of a letter in text as it is, for case tells a choice from an article (rule 5)."""
+    great = small.upper()
+    capital = rf"{great}(?<![^\W_]{great})(?<![{_MARKS}]{great}){_RIGHT_EDGE}"
+    if great == "A":
+        capital += rf"(?!(?<=[\"'`]{great}) \w)(?:(?! (?!(?:{_AFTER_CHOICE})\b)[a-z])|(?<=[^.!?\s] {great}))"
+    if great == "I":
+        capital += r"(?! [a-z])"
+    alone = rf"{small}(?<![^\r\n]{small})(?=[.,;]?[ \t]*(?m:$))"
+    set_off = rf"""{small}(?<![^\s("'*`\[]{small})(?=[)\]:"*`]|'(?!\w))"""
+    return [capital, alone, set_off]

@@ -1,0 +1,72 @@
+"""Evaluators that other evaluators read with: a name, or a name with options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from quaver.core import registry
+from quaver.core.arguments import fitting, model_of, shown
+from quaver.errors import SpecError, UnknownName
+from quaver.score.parsing.evaluator import Evaluator
+
+__all__ = ["Given", "evaluator_within"]
+
+Given = str | Mapping[str, Any]
+"""A registered evaluator: its name, or ``use: NAME`` and its options."""
+
+
+def evaluator_within(given: Given, where: str) -> Evaluator:
+    """Make the evaluator of answers' text that another one reads with.
+
+    Args:
+        given: Its name, or its name and options.
+        where: The option that names it, for errors.
+
+    Raises:
+        UnknownName: No evaluator, or none of its options, is called so.
+        SpecError: It does not read answers' text, or an option is missing or does not fit.
+    """
+    options = {"use": given} if isinstance(given, str) else dict(given)
+    name = options.pop("use", None)
+    if not isinstance(name, str):
+        raise SpecError(
+            "no evaluator is named",
+            where=where,
+            expected="a name, or use: NAME and options",
+            found=shown(given),
+        )
+    plugin = registry.load("evaluators", name, where=where)
+    if getattr(plugin, "reads", "text") != "text" or getattr(plugin, "of", ""):
+        raise SpecError(
+            f"the evaluator {name!r} does not read the answer's text",
+            where=where,
+            expected="a rule that finds the label in the text of the answer itself",
+            found=name,
+            fix="list it among the study's evaluators, beside this one",
+        )
+    model = model_of(plugin)
+    if strange := next((one for one in options if one not in model.model_fields), None):
+        raise UnknownName("option", strange, model.model_fields, where=f"{where}: {name}")
+    try:
+        checked = model.model_validate(options)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        option = str(wrong[0]["loc"][0]) if wrong[0]["loc"] else name
+        if wrong[0]["type"] == "missing":
+            raise SpecError(
+                f"the evaluator {name!r} needs the option {option!r}",
+                where=where,
+                expected=f"{{use: {name}, {option}: …}}",
+                found=shown(given),
+            ) from None
+        raise SpecError(
+            "this value does not fit",
+            where=f"{where}: {name}: {option}",
+            expected=fitting([one for one in wrong if one["loc"][:1] == wrong[0]["loc"][:1]]),
+            found=shown(options.get(option)),
+        ) from None
+    evaluator: Evaluator = plugin(**{one: getattr(checked, one) for one in checked.model_fields_set})
+    return evaluator

@@ -1,0 +1,224 @@
+"""How a label may be written in an answer, and where an answer writes one.
+
+The rules, for every evaluator that looks for labels in text:
+
+1. A label is written as the variant's answer for it, or as its name, code or a synonym. The
+   variant's answers win: where one label's answer is another's code (letters swapped, digits), it
+   is read as the answer. A name, code or synonym that two labels share belongs to both, and
+   finding it is ambiguous; so is an answer that two labels share.
+2. Case does not count, except for one-letter forms (rule 5). White space, a hyphen or an underscore
+   inside a form may each stand for the other.
+3. A form is found as a whole word: no letter, digit or combining mark touches it where its own
+   edge is a letter or digit. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao,
+   Khmer, Burmese) have no such edges. Where two forms begin at one place the longest is found, and
+   what lies inside a form that was found is not found again: "very positive" is not "positive".
+4. A number is found as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
+   percentage, in a range (``1-5``, ``1 to 5``) or as a total (the 5 in ``4/5``, ``4 of 5`` and ``4 out of
+   5``).
+5. One letter is found where it is a capital, else only where it has a line to itself or is set off
+   as a choice (``a)``, ``a:``, ``(a]``, ``"a"``). ``A`` that begins a sentence and is followed by a
+   word in lower case is an article (but before or, and, but, is, was, would, seems, looks, because,
+   since, as), and so is one right behind a quote and before a word; ``I`` followed by a word in
+   lower case or an apostrophe is a pronoun.
+6. A form behind a negation is no mention of its label. Negations are not, n't, cannot, never,
+   neither, nor, non, no, without, than, less, hardly, instead of, opposite of, lack of, far from,
+   no longer, anything but; up to two of a, an, the, any, either, be, contain, have, express, show,
+   really, very, quite, so, too, as, entirely, completely, overly, necessarily, clearly,
+   particularly, at all, vote for, voting for, voted for, choose, pick, select, call it, call this,
+   say it is, say it's, say this is, describe it as, consider it, classify it as, label it as, rate
+   it may stand between, and what "or" and "nor" join to the form is negated too. In Chinese they
+   are 不是, 并不, 并非, 没有, 不, 非, right before the form. (A form that begins with a negation, such as
+   "not relevant", is found first.)
+7. The first 10,000 places of an answer count.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from quaver.core.records import LabelSet, Variant
+from quaver.core.table_text import composed
+from quaver.score.parsing.finder import BEFORE, Finder, letter_patterns, word_pattern
+from quaver.score.parsing.parsed_answer import Answer, fold, plain
+
+__all__ = ["Forms", "Mention", "bare", "forms_of"]
+
+Codes = tuple[str, ...]
+
+_SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
+_AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#$"
+_SETTING = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
+_BULLET = re.compile(r"^[-•–+]+\s+")
+_JOINT = re.compile(r"[\s\"'`*_)\]}>]*(?:\b(?:or|and|to)\b|[,/|&])[\s\"'`*_(\[{<]*", re.IGNORECASE)
+_LINE = 200
+
+
+class Mention(NamedTuple):
+    """A place in an answer where a label is written.
+
+    Attributes:
+        start: Where it begins in the answer's text.
+        end: Where it ends.
+        codes: The label's code; several where labels share the form; none behind a negation.
+    """
+
+    start: int
+    end: int
+    codes: Codes
+
+
+class Forms:
+    """The forms of a task's labels under one variant.
+
+    Args:
+        labels: The task's label set.
+        answers: What the variant asks for, by label code: authoritative (rule 1).
+        longest: Leave out forms of more characters than this.
+
+    Attributes:
+        answers: Codes by folded answer, the variant's answers alone.
+        table: Codes by folded form, all of them.
+    """
+
+    def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
+        self.answers = _claims((text, code) for code, text in answers.items() if code in labels.codes)
+        others = ((text, x.code) for x in labels.labels for text in (x.name, x.code, *x.synonyms))
+        table = _claims(others) | self.answers
+        self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
+        self._longest = max(map(len, self.table), default=0)
+        letters = sorted(form for form in self.table if _is_letter(form))
+        words = sorted(self.table.keys() - set(letters), key=len, reverse=True)
+        self._words = Finder([word_pattern(form) for form in words], folded=True) if words else None
+        patterns = [pattern for letter in letters for pattern in letter_patterns(letter)]
+        self._letters = Finder(patterns, folded=False) if letters else None
+        self._apart = not any(set(letters) & set(re.findall(r"\w+", word)) for word in words)
+
+    def whole(self, text: str) -> Codes:
+        """The codes of the label whose form a text is, whatever its case; none where it is no form.
+
+        Args:
+            text: Without anything around the form.
+        """
+        text = composed(text)  # what JSON escapes is not composed with the answer
+        if len(text) > self._longest:
+            return ()
+        text = fold(text)
+        return self.table.get(text) or self.table.get(_SEPARATOR.sub(" ", text), ())
+
+    def mentions(self, answer: Answer, start: int = 0) -> Iterator[Mention]:
+        """Where an answer writes a label, in order of place from a start, negated ones included."""
+        words = self._found(self._words, answer.folded, start) if self._words else iter(())
+        letters = self._found(self._letters, answer.text, start) if self._letters else iter(())
+        if not self._letters:
+            return words
+        return _merged(words, letters) if self._words else letters
+
+    def given(self, answer: Answer, start: int) -> Codes:
+        """The codes of the label with which an answer goes on at a place, as behind "Answer:".
+
+        What sets a form off (white space, quotes, brackets, marks of emphasis) is passed over, a
+        letter may be small where it ends the line, and a form that is joined to another label's by
+        "or", "and", a comma or a slash is not given.
+        """
+        start = _SETTING.match(answer.text, start).end()  # type: ignore[union-attr]
+        mention = self._at(answer, start)
+        if mention is None:
+            line = answer.text[start : start + _LINE].partition("\n")[0]
+            return self.whole(bare(line))
+        joint = _JOINT.match(answer.text, mention.end)
+        other = self._at(answer, joint.end()) if joint else None
+        return mention.codes if other is None or other.codes == mention.codes else ()
+
+    def _at(self, answer: Answer, start: int) -> Mention | None:
+        found = [
+            Mention(match.start(), match.end(), self._codes(match[1]))
+            for finder, text in ((self._words, answer.folded), (self._letters, answer.text))
+            if finder and (match := finder.match(text, start))
+        ]
+        return max(found, key=lambda mention: mention.end) if found else None
+
+    def last(self, answer: Answer) -> Codes:
+        """The codes of the last label that an answer mentions; none where it mentions none."""
+        size, window = len(answer.text), 1000
+        while True:
+            # A form or a negation may be cut where the window begins: these places do not count.
+            start = max(0, size - window)
+            edge = start + BEFORE if start else 0
+            found = [m.codes for m in self.mentions(answer, start) if m.codes and m.start >= edge]
+            if found or not start:
+                return found[-1] if found else ()
+            window *= 4
+
+    def first(self, answer: Answer) -> Codes:
+        """The codes of the first label that an answer mentions; none where it mentions none."""
+        return next((mention.codes for mention in self.mentions(answer) if mention.codes), ())
+
+    def distinct(self, answer: Answer) -> set[str]:
+        """The codes of all labels that an answer mentions."""
+        if not self._apart:
+            return {code for mention in self.mentions(answer) for code in mention.codes}
+        found = self._words.texts(answer.folded) if self._words else set()
+        if self._letters:
+            found |= self._letters.texts(answer.text)
+        return {code for form in found for code in self._codes(form)}
+
+    def _codes(self, form: str) -> Codes:
+        return self.table.get(form) or (self.whole(form) if form else ())
+
+    def _found(self, finder: Finder, text: str, start: int) -> Iterator[Mention]:
+        return (
+            Mention(match.start(), match.end(), self._codes(match[1]))
+            for match in finder.matches(text, start)
+        )
+
+
+def _merged(words: Iterator[Mention], letters: Iterator[Mention]) -> Iterator[Mention]:
+    end = 0
+    for mention in heapq.merge(words, letters, key=lambda mention: (mention.start, -mention.end)):
+        if mention.start >= end:
+            end = mention.end
+            yield mention
+
+
+def bare(text: str) -> str:
+    """A text without what sets an answer off: quotes, brackets, emphasis, bullets, stops.
+
+    >>> bare("- **(B).**")
+    'B'
+    """
+    return _BULLET.sub("", text.strip(_AROUND)).strip(_AROUND)
+
+
+def forms_of(labels: LabelSet, variant: Variant, *, longest: int | None = None) -> Forms:
+    """The forms of a task's labels under one variant, made once for all that share its answers.
+
+    Args:
+        labels: The task's label set.
+        variant: What was asked.
+        longest: Leave out forms of more characters than this.
+    """
+    return _forms_of(labels, tuple(variant.answers.items()), longest)
+
+
+@lru_cache(maxsize=256)
+def _forms_of(labels: LabelSet, answers: tuple[tuple[str, str], ...], longest: int | None) -> Forms:
+    return Forms(labels, dict(answers), longest)
+
+
+def _is_letter(form: str) -> bool:
+    return len(form) == 1 and form.upper() != form
+
+
+def _claims(pairs: Iterable[tuple[str, str]]) -> dict[str, Codes]:
+    """The codes that claim each form, in the order in which they do."""
+    claims: dict[str, dict[str, None]] = defaultdict(dict)
+    for text, code in pairs:
+        form = _SEPARATOR.sub(" ", " ".join(fold(plain(text)).split()))
+        if form:
+            claims[form][code] = None
+    return {form: tuple(codes) for form, codes in claims.items()}

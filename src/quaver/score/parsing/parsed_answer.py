@@ -1,0 +1,195 @@
+"""What of a response is its answer: thinking, marks of the chat format and invisible characters go.
+
+The rules, for every evaluator alike:
+
+1. Thinking is removed. It stands between an opening mark (``<think>``, ``<thinking>``,
+   ``<thought>``, ``<reasoning>``, the same in ``[ ]`` or ``◁ ▷``, or ``<|channel|>analysis``) and
+   its closing mark (``</think>`` and so on, or ``<|channel|>final<|message|>``), in any case of
+   letters. Thinking that is never closed goes to the end; a closing mark that was never opened
+   makes everything before it thinking, as where the chat template opened it.
+2. The answer ends at the first mark that ends a turn: ``<|im_end|>``, ``<|endoftext|>``,
+   ``<|eot_id|>``, ``<|end|>``, ``<|return|>``, ``<end_of_turn>``, ``</s>``.
+3. Invisible characters (controls, zero-width, direction marks, soft hyphens) are removed; curly
+   quotes become straight and no-break spaces become spaces; full-width, circled and mathematical
+   letters and digits become plain ones; accents are composed (NFC). Letters of other scripts that
+   only look alike stay what they are.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import cache
+from typing import NamedTuple
+
+from quaver.core.records import Response
+
+__all__ = ["Answer", "Parted", "fold", "plain", "without_thinking"]
+
+_NAMES = "think|thinking|thought|reasoning"
+_THINKING = re.compile(
+    rf"(?P<open>[<\[◁](?:{_NAMES})[>\]▷]|<\|channel\|>(?:analysis|commentary))"
+    rf"|[<\[◁]/(?:{_NAMES})[>\]▷]|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
+_IN_MARKS = ("think", "thought", "reasoning", "channel")
+_TURN_END = re.compile(r"<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<\|end\|>|<\|return\|>|<end_of_turn>|</s>")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_MARKS_KEPT = 8
+_SHORT = 1000
+_FIRST_PLANE = 0xFFFF
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+
+
+def _lookalikes_of_ascii() -> dict[int, str]:
+    table = {ord(c): "'" for c in "‘’ʼ‛"} | {ord(c): '"' for c in "“”„‟«»"}
+    table |= {ord(c): " " for c in "\xa0\u2007\u202f\u3000"}
+    for first, last in ((0x2460, 0x24FF), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF)):
+        for code in range(first, last + 1):
+            simple = unicodedata.normalize("NFKC", chr(code))
+            if len(simple) == 1:
+                table[code] = simple
+    return table
+
+
+_PLAIN = _lookalikes_of_ascii()
+# Looking for one of them is ten times as fast as translating a text that has none, where those beyond the
+# first plane are looked for apart.
+_TO_TRANSLATE = (
+    re.compile(f"[{''.join(chr(code) for code in _PLAIN if code <= _FIRST_PLANE)}]"),
+    re.compile("[\U0001d400-\U0001d7ff]"),
+)
+
+
+@cache
+def _mark_run(last: int) -> re.Pattern[str]:
+    """Runs of combining marks, up to a code point, that are too long to be writing.
+
+    Composing sorts such a run in quadratic time (100,000 marks take seconds), so the rest of it is
+    dropped before. Counting the marks takes 50 ms: only long answers in other scripts wait for it.
+    """
+    marks = "".join(chr(code) for code in range(0x300, last + 1) if unicodedata.combining(chr(code)))
+    return re.compile(f"([{marks}]{{{_MARKS_KEPT}}})[{marks}]+")
+
+
+def plain(text: str) -> str:
+    """The text without invisible characters, with plain forms of letters, quotes and spaces (rule 3).
+
+    >>> plain("\ufeffＡ\u200b “ok”")
+    'A "ok"'
+    """
+    text = _INVISIBLE.sub("", text)
+    if text.isascii():
+        return text
+    if any(some.search(text) for some in _TO_TRANSLATE):
+        text = text.translate(_PLAIN)
+    if len(text) > _SHORT:
+        # The engine is ten times as fast with a class that has no characters beyond the first plane.
+        last = sys.maxunicode if _BEYOND.search(text) else _FIRST_PLANE
+        text = _mark_run(last).sub(r"\1", text)
+    return unicodedata.normalize("NFC", text)
+
+
+def fold(text: str) -> str:
+    """The text in lower case, each character in its place, so that positions stay true.
+
+    >>> fold("İYİ Σίσυφος")
+    'iyi σίσυφοσ'
+    """
+    if text.isascii():
+        return text.lower()
+    # The only character whose lower case is longer than itself, and the one with two lower cases.
+    return text.replace("İ", "i").lower().replace("ς", "σ")
+
+
+class Parted(NamedTuple):
+    """A text without its thinking.
+
+    Attributes:
+        rest: What is left.
+        thinking: What stood between the marks; None where there were none.
+        unfinished: Whether the thinking was still open at the end.
+    """
+
+    rest: str
+    thinking: str | None = None
+    unfinished: bool = False
+
+
+def without_thinking(text: str) -> Parted:
+    """A text without its thinking, and that thinking (rule 1).
+
+    >>> without_thinking("<think>A or B?</think>B")
+    Parted(rest='B', thinking='A or B?', unfinished=False)
+    >>> without_thinking("so it is A.</think> B")
+    Parted(rest=' B', thinking='so it is A.', unfinished=False)
+    >>> without_thinking("<think>A or")
+    Parted(rest='', thinking='A or', unfinished=True)
+    """
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return Parted(text)
+    small = text.lower()
+    if not any(name in small for name in _IN_MARKS):
+        return Parted(text)
+    kept: list[str] = []
+    thought: list[str] = []
+    opened = False
+    start = 0
+    for mark in _THINKING.finditer(text):
+        opens = mark["open"] is not None
+        if not opens and not opened:  # the chat template opened it: all so far was thinking
+            thought += kept
+            kept.clear()
+        (kept if opens and not opened else thought).append(text[start : mark.start()])
+        opened, start = opens, mark.end()
+    if not start:
+        return Parted(text)
+    (thought if opened else kept).append(text[start:])
+    return Parted("".join(kept), "".join(thought), opened)
+
+
+class Answer:
+    """What an evaluator reads: the answer in a response.
+
+    Args:
+        response: What came back.
+        about: For a follow-up, the response that it quotes.
+
+    Attributes:
+        text: The answer by the three rules of this module, without white space around it.
+        response: The response itself, for its tokens.
+        about: As given.
+        thought: Whether there was thinking beside the answer.
+        unfinished: Whether that thinking was never closed, so that no answer began.
+    """
+
+    __slots__ = ("_folded", "about", "response", "text", "thought", "unfinished")
+
+    def __init__(self, response: Response, about: Response | None = None) -> None:
+        text, thinking, self.unfinished = without_thinking(response.text)
+        self.thought = thinking is not None or bool(response.thinking)
+        if "<" in text:
+            text = _TURN_END.split(text, maxsplit=1)[0]
+        self.text = plain(text).strip()
+        self.response, self.about = response, about
+        self._folded: str | None = None
+
+    @property
+    def folded(self) -> str:
+        """`text` in lower case, character by character in the same place."""
+        if self._folded is None:
+            self._folded = fold(self.text)
+        return self._folded
+
+    def cut(self, end: int) -> Answer:
+        """The answer up to a place in its text."""
+        shorter = Answer.__new__(Answer)
+        shorter.response, shorter.about = self.response, self.about
+        shorter.thought, shorter.unfinished = self.thought, self.unfinished
+        shorter.text = self.text[:end].strip()
+        shorter._folded = None
+        return shorter

@@ -1,0 +1,160 @@
+"""The statuses and marks that do not depend on the evaluator, by stated rules, decided once.
+
+Statuses, the first that applies:
+
+1. ``error``: the model reported an error instead of an answer.
+2. ``empty``: without thinking and invisible characters, nothing is left.
+3. ``refused``: a provider's filter ended the answer; or a sentence that begins in the answer's first
+   200 characters begins by declining (an apology, *I cannot answer*, *as an AI*, and the like, in
+   English, German, French, Spanish, Chinese; the list is `DECLINES`), **and** no label is given in
+   the asked form. A label is given in the asked form where one of its forms stands alone on a line,
+   or behind a word such as *answer* or *label* with ``:``, ``=`` or *is*: "I cannot be sure, but my
+   answer is: B" is an answer.
+
+An evaluator that reads tokens and not the text is not concerned with 2 (where tokens came) and 3
+(but for a provider's filter). All else is the evaluator's: ``ambiguous``, ``no_label``, ``valid``.
+
+Marks, beside any status:
+
+- ``truncated``: the model was cut off at ``max_tokens``. A truncated answer that holds a label is valid.
+- ``looping``: the answer, thinking included, ends in at least four copies of the same text, of 1 to
+  500 characters each, which are 24 characters or more together; the last may lack two characters,
+  for the white space behind it is often cut away.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from quaver.core.records import LabelSet, Reading, Response, Variant
+from quaver.score.parsing.label_forms import Forms, bare, forms_of
+from quaver.score.parsing.parsed_answer import Answer
+
+__all__ = ["DECLINES", "Judge", "Judged", "loops"]
+
+DECLINES: Final[tuple[str, ...]] = (
+    r"(?:i'm|i am|we're|we are|im)?\s?(?:very |so |really )?sorry"
+    r"(?:[,.!;:-]|\s(?:but|i|we|for|about|that)\b|\s*\Z)",
+    r"(?:my |i )?apologi[sz]e|my apologies|i regret",
+    r"i (?:cannot|can't|can not|could not|couldn't|won't|will not|am unable to|am not able to|do not|don't)"
+    r" (?:in good conscience |really |be able to |possibly )?(?:help|assist|answer|provide|determine|comply"
+    r"|fulfil|engage|discuss|label|classify|judge|vote|choose|tell|participate|make|give|predict|express"
+    r"|offer|generate|create|complete|continue|respond|decide|rate|pick|select|identify|infer|speculate"
+    r"|take|access|support)",
+    r"(?:i'm|i am) (?:unable|not able|not comfortable|not allowed|not permitted|not going to)",
+    r"(?:i'm|i am) (?:only |just )?an (?:ai|artificial)",
+    r"i (?:must|have to|need to|would|respectfully)?\s?(?:respectfully )?(?:decline|refuse)\b",
+    r"i(?:'d| would) rather not"
+    r"(?: (?:say|answer|guess|comment|choose|decide|speculate|give|judge)\b|[.,!]|\Z)",
+    r"i (?:do not|don't) feel comfortable",
+    r"i (?:do not|don't) have (?:personal |political |any |an? )*(?:opinion|belief|view|preference)",
+    r"as an? (?:ai|artificial intelligence|large language model|language model|responsible)",
+    r"(?:it is|it's) (?:not possible|impossible) (?:for me )?to (?:say|tell|determine|answer|decide|know)",
+    r"(?:es tut mir leid|tut mir leid|ich kann (?:das|diese|nicht|ihnen|dir)|als (?:ki|sprachmodell))\b",
+    r"(?:désolé|je suis désolé|je ne peux pas|je ne suis pas en mesure|en tant qu)",
+    r"(?:lo siento|no puedo|como (?:modelo|ia|inteligencia))\b",
+    r"(?:抱歉|对不起|對不起|我无法|我無法|我不能|作为一个|作為一個)",
+)
+"""How a sentence begins that declines to answer: regular expressions over the text in lower case."""
+
+_OPENING = 200
+_DECLINES = re.compile(
+    r"(?:\A|[.!?:,;。！，]\s|\n|\bbut\s)[\s\"'*_>-]{0,3}"
+    r"(?:(?:unfortunately|however|but|well|hmm|no|and),? )?(?:" + "|".join(DECLINES) + ")"
+)
+_MARKER = re.compile(
+    r"\b(?:answer|label|choice|vote|category|class|classification|rating|option|response)\b"
+    r"(?:\s(?:would be|is|be))?\s?[:=]?\s?"
+)
+
+_LOOP_WINDOW, _LOOP_KEY, _LOOP_LEAST, _LOOP_COPIES, _LOOP_UNIT, _LOOP_LACKING = 2000, 6, 24, 4, 500, 2
+
+
+def loops(text: str) -> bool:
+    """Whether a text repeats itself to its end.
+
+    >>> loops("It is good. " + "Very good. " * 4), loops("very very good")
+    (True, False)
+    """
+    tail = text[-_LOOP_WINDOW:].rstrip()
+    size = len(tail)
+    if size < _LOOP_LEAST:
+        return False
+    # A loop's last characters have occurred one period before: only those distances are tried.
+    key = tail[-_LOOP_KEY:]
+    at = tail.rfind(key, 0, size - 1)
+    while at >= 0:
+        period = size - _LOOP_KEY - at
+        span = max(_LOOP_LEAST, _LOOP_COPIES * period - _LOOP_LACKING)
+        if period > _LOOP_UNIT or span > size:
+            return False
+        if tail[size - span + period :] == tail[size - span : size - period]:
+            return True
+        at = tail.rfind(key, 0, at + _LOOP_KEY - 1)
+    return False
+
+
+class Judged(NamedTuple):
+    """A response before any evaluator has read it.
+
+    Attributes:
+        answer: What there is to read.
+        text: The reading for evaluators of text, where it is settled: not for reading any more.
+        tokens: The same for evaluators of tokens.
+        truncated: The mark.
+        looping: The mark.
+    """
+
+    answer: Answer
+    text: Reading | None
+    tokens: Reading | None
+    truncated: bool
+    looping: bool
+
+
+class Judge:
+    """Decides the statuses and marks that do not depend on the evaluator, under one variant."""
+
+    def __init__(self, labels: LabelSet, variant: Variant) -> None:
+        self._forms = forms_of(labels, variant)
+
+    def __call__(self, response: Response) -> Judged:
+        """Judge a response by the rules of this module."""
+        answer = Answer(response)
+        text = tokens = _outcome(response)
+        if text is None:
+            if not answer.text:
+                text = _empty(answer)
+                tokens = None if response.tokens else text
+            elif _declines(answer.folded) and not _gives_label(answer, self._forms):
+                text = _DECLINED
+        return Judged(answer, text, tokens, response.finish == "length", loops(response.text))
+
+
+_DECLINED = Reading(None, "refused", "the answer declines")
+
+
+def _outcome(response: Response) -> Reading | None:
+    if response.finish == "error":
+        return Reading(None, "error", response.error or "no error message")
+    if response.finish == "content_filter":
+        return Reading(None, "refused", response.error or "a provider's filter")
+    return None
+
+
+def _empty(answer: Answer) -> Reading:
+    if answer.unfinished:
+        return Reading(None, "empty", "thinking that never ended")
+    return Reading(None, "empty", "thinking only" if answer.thought else "no text")
+
+
+def _declines(folded: str) -> bool:
+    found = _DECLINES.search(folded, 0, 2 * _OPENING)
+    return found is not None and found.start() < _OPENING
+
+
+def _gives_label(answer: Answer, forms: Forms) -> bool:
+    if any(forms.whole(bare(line)) for line in answer.text.splitlines()):
+        return True
+    return any(forms.given(answer, marker.end()) for marker in _MARKER.finditer(answer.folded))

@@ -1,0 +1,34 @@
+"""Which rules answers are read by: a mark that changes with the code of the evaluators."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from quaver.score.parsing.evaluator import Evaluator
+
+__all__ = ["mark_of_rules"]
+
+
+def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
+    """A hash of the code that reads answers: an annotation frame made by other code is made anew.
+
+    Args:
+        evaluators: Those that read; one from another package counts with the file that it stands in.
+    """
+    theirs = {getattr(sys.modules.get(type(one).__module__), "__file__", None) for one in evaluators}
+    own = Path(__file__).parent.rglob("*.py")
+    files = {*own, *(Path(file) for file in theirs if file)}
+    return _hash_of(tuple(sorted(files)))
+
+
+@cache
+def _hash_of(files: tuple[Path, ...]) -> str:
+    """Of files as they were loaded: they do not change under a running process."""
+    state = blake2b(digest_size=16)
+    for file in files:
+        state.update(file.read_bytes() if file.is_file() else b"")  # a zipped package has no files
+    return state.hexdigest()

@@ -1,0 +1,1 @@
+"""One study over a source: opened, run, scored, measured, reported."""

@@ -1,0 +1,95 @@
+"""A study's annotation frame: made of what is stored, kept, and made anew where it is no longer true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import polars as pl
+
+from quaver.collect.store.response_store import Store
+from quaver.errors import QuaverError, StoreError
+from quaver.score.annotation import Annotator, annotate
+from quaver.score.rule_fingerprint import mark_of_rules
+from quaver.study.sources.resolved import Resolved
+
+__all__ = ["kept_annotations", "rescore"]
+
+
+def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read the stored answers with evaluators, and keep the annotation frame.
+
+    Args:
+        study: The study.
+        evaluators: Registered names; the study's own evaluators by default.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+        UnknownName: No evaluator of that name is registered.
+        QuaverError: No evaluator is named at all.
+    """
+    if evaluators is not None and not evaluators:
+        raise QuaverError(
+            "there is nothing to read the answers with",
+            where="evaluators",
+            expected="one name or more, or None for the study's own",
+            found="none",
+        )
+    experiment = study.experiment
+    annotator = Annotator(
+        conditions=experiment.conditions,
+        items=experiment.items,
+        variants={variant.id: variant for variant in experiment.variants},
+        labels=experiment.labels,
+        evaluators=study.plugins.evaluators(evaluators),
+        decodings=experiment.decodings,
+        of=_readable(study, study.plugins.follow_ups(evaluators)),
+    )
+    with study.answers() as store:
+        path = None if store.read_only else study.files.annotations
+        frame = annotate(store.read(), annotator, path).collect()
+        store.note("annotations", _mark(study, store))
+    return frame
+
+
+def kept_annotations(study: Resolved) -> pl.DataFrame | None:
+    """The frame as it is kept; None where it cannot be read, or answers came in or the study changed since.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    with study.answers() as store:
+        fresh = store.noted("annotations") == _mark(study, store)
+    if not fresh:
+        return None
+    try:
+        return pl.read_parquet(study.files.annotations)
+    except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
+        return None
+
+
+def _readable(study: Resolved, of: Mapping[str, str]) -> Mapping[str, str]:
+    """The follow-ups that evaluators read, all of them in the study."""
+    known = study.experiment.follow_ups
+    for evaluator, name in of.items():
+        if name not in known:
+            raise StoreError(
+                f"the evaluator {evaluator!r} reads calls that this study has not made",
+                where=str(study.folder),
+                expected=f"the follow-up {name!r}",
+                found=", ".join(known) or "no follow-ups",
+                fix=f"put {evaluator} among the study's evaluators, then quaver run",
+            )
+    return of
+
+
+def _mark(study: Resolved, store: Store) -> str:
+    """Changes with the calls, the stored answers, the study's evaluators and the code of their rules."""
+    told: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
+    told.append([dict(variant.covariates) for variant in study.experiment.variants])
+    told += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
+    told.append(mark_of_rules(study.plugins.evaluators().values()))
+    text = json.dumps(told, sort_keys=True, default=str)
+    return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"

@@ -1,0 +1,245 @@
+"""Every call of a study as a table: prompt, answer, how each evaluator read it, whether that is right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import writing
+from quaver.core.spreadsheet import write_csv
+from quaver.design.calls.experiment import Experiment
+from quaver.errors import QuaverError
+from quaver.score.parsing.parsed_answer import without_thinking
+from quaver.study.sources.outgoing_check import check_outgoing
+
+__all__ = ["FORMATS", "check_ending", "export", "raw_answers"]
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+
+_CHUNK = 20_000
+_KEYS = ("model", "variant", "decoding", "item", "repeat")
+_READ = ("label", "status", "reason", "confidence")
+_SQL = """
+    SELECT a.condition, a.item, a.repeat, p.messages, r.text, r.thinking, r.finish, r.error, r.prompt_tokens,
+           r.cached_tokens, r.completion_tokens, r.thinking_tokens, r.latency, r.received, r.seed,
+           r.served_model, r.fingerprint, s.reused, lower(hex(r.key))
+    FROM calls a JOIN responses r ON r.id = a.response LEFT JOIN prompts p ON p.id = r.prompt
+    LEFT JOIN sources s ON s.id = r.source ORDER BY a.response"""
+_STORED = {
+    "prompt": pl.String,
+    "output": pl.String,
+    "thinking": pl.String,
+    "finish": pl.String,
+    "error": pl.String,
+    "prompt_tokens": pl.Int64,
+    "cached_tokens": pl.Int64,
+    "completion_tokens": pl.Int64,
+    "thinking_tokens": pl.Int64,
+    "latency": pl.Float64,
+    "received": pl.Float64,
+    "seed": pl.Int64,
+    "served_model": pl.String,
+    "fingerprint": pl.String,
+    "reused_from": pl.String,
+    "key": pl.String,
+}
+_OUTPUT, _THINKING = 4, 5
+"""Where these two stand in a row."""
+
+
+def export(path: Path, store: Store, experiment: Experiment, annotations: pl.DataFrame) -> int:
+    """Write every answered call to a file: a row each, in the order in which the answers came.
+
+    The columns: ``model``, ``variant``, ``decoding``, ``follow_up``, one for each factor, ``item``, one for
+    each group, ``repeat``, ``gold``, ``prompt`` (the messages: role and content), ``output`` (as it came),
+    ``thinking`` (from a field of its own, and from between marks in the output), ``finish``, ``error``,
+    tokens, ``latency`` (seconds), ``received`` (UTC), ``seed``, ``served_model``, ``fingerprint``,
+    ``reused_from``, ``key``; and for each evaluator ``NAME.label``, ``NAME.status``, ``NAME.reason``,
+    ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no gold label; an answer without a
+    label is not correct).
+
+    Args:
+        path: The file: ``.jsonl``, ``.csv`` (nothing in it is a formula to a spreadsheet) or ``.parquet``.
+        store: The study's answers.
+        experiment: The study's design.
+        annotations: Its annotation frame.
+
+    Returns:
+        How many calls were written.
+
+    Raises:
+        QuaverError: The file's name has another ending.
+        StoreError: It cannot be written.
+    """
+    check_ending(path, FORMATS, "calls")
+    rows = _Rows(experiment, annotations)
+    frames = (rows.frame(chunk) for chunk in _chunks(store))
+    part = path.with_name(path.name + ".part")
+    with writing(path.parent):
+        try:
+            written = _WRITERS[path.suffix](part, frames, rows.frame([]))
+            check_outgoing([part])
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    return written
+
+
+def raw_answers(store: Store, experiment: Experiment, items: Collection[str] | None = None) -> pl.DataFrame:
+    """The answers to some items as they came, without those to follow-ups.
+
+    Args:
+        store: The study's answers.
+        experiment: The study's design.
+        items: Their ids; every item if left out.
+
+    Returns:
+        ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
+    """
+    places = [at for at, item in enumerate(experiment.items) if items is not None and item.id in items]
+    own = {at for at, one in enumerate(experiment.conditions) if not one.follow_up}
+    sql = "SELECT c.condition, c.item, c.repeat, r.text FROM calls c JOIN responses r ON r.id = c.response"
+    some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
+    with store.reading() as reader:
+        found = reader.execute(f"{sql}{some} ORDER BY c.response", places).fetchall()
+    rows = []
+    for at, item, repeat, output in found:
+        if at in own:
+            one = experiment.conditions[at]
+            rows.append((one.model, one.variant, one.decoding, experiment.items[item].id, repeat, output))
+    schema = dict.fromkeys(_KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _chunks(store: Store) -> Iterator[list[tuple[object, ...]]]:
+    with store.reading() as reader:
+        found = reader.execute(_SQL)
+        while chunk := list(islice(found, _CHUNK)):
+            yield chunk
+
+
+class _Rows:
+    """Makes rows of the table."""
+
+    def __init__(self, experiment: Experiment, annotations: pl.DataFrame) -> None:
+        self._experiment = experiment
+        self._variants = {variant.id: variant for variant in experiment.variants}
+        self._factors = list(dict.fromkeys(f for v in experiment.variants for f in v.factors))
+        self._groups = list(dict.fromkeys(g for item in experiment.items for g in item.groups))
+        plain = annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
+        self._readings = {
+            str(name): plain.filter(pl.col("evaluator") == name)
+            .select(*_KEYS, *(pl.col(column).alias(f"{name}.{column}") for column in _READ))
+            .unique(_KEYS, keep="first")
+            for name in plain["evaluator"].unique(maintain_order=True)
+        }
+
+    def frame(self, chunk: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+        """The rows of some stored calls."""
+        conditions = [self._experiment.conditions[int(row[0])] for row in chunk]  # type: ignore[call-overload]
+        items = [self._experiment.items[int(row[1])] for row in chunk]  # type: ignore[call-overload]
+        columns: dict[str, pl.Series] = {}
+
+        def put(name: str, values: Sequence[object], dtype: type[pl.DataType] = pl.String) -> None:
+            columns.setdefault(name, pl.Series(name, values, dtype=dtype))
+
+        for name in ("model", "variant", "decoding"):
+            put(name, [getattr(one, name) for one in conditions])
+        put("follow_up", [getattr(one, "follow_up", "") for one in conditions])
+        for name in self._factors:
+            put(name, [self._variants[one.variant].factors.get(name) for one in conditions])
+        put("item", [item.id for item in items])
+        for name in self._groups:
+            put(name, [item.groups.get(name) for item in items])
+        put("repeat", [row[2] for row in chunk], pl.Int32)
+        put("gold", [item.gold for item in items])
+        for place, (name, dtype) in enumerate(_STORED.items(), start=3):
+            put(name, [_thinking(row) if name == "thinking" else row[place] for row in chunk], dtype)
+        frame = pl.DataFrame(columns).with_columns(
+            pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+        )
+        for name, readings in self._readings.items():
+            frame = self._read(frame, name, readings)
+        return frame
+
+    def _read(self, frame: pl.DataFrame, name: str, readings: pl.DataFrame) -> pl.DataFrame:
+        joined = frame.join(readings, on=_KEYS, how="left", maintain_order="left")
+        own = pl.col("follow_up") == ""  # the readings stand beside the answer itself
+        label = pl.col(f"{name}.label")
+        right = pl.when(pl.col("gold").is_not_null() & own).then(label.eq_missing(pl.col("gold")))
+        read = [pl.when(own).then(pl.col(f"{name}.{column}")).alias(f"{name}.{column}") for column in _READ]
+        return joined.with_columns(*read, right.alias(f"{name}.correct"))
+
+
+def _thinking(row: Sequence[object]) -> str | None:
+    """What a model thought, in a field of its own and between marks in its output."""
+    found = [row[_THINKING], without_thinking(str(row[_OUTPUT])).thinking]
+    return "\n\n".join(str(one) for one in found if one) or None
+
+
+def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
+    """See to it that a file's name says how it is to be written.
+
+    Args:
+        path: The file.
+        formats: The endings that are known.
+        what: Is to be written, in the plural.
+
+    Raises:
+        QuaverError: It has another ending.
+    """
+    if path.suffix not in formats:
+        raise QuaverError(
+            f"{what} cannot be written in this format",
+            where=str(path),
+            expected=f"a file name that ends in {', '.join(formats[:-1])} or {formats[-1]}",
+            found=path.suffix or "no ending",
+        )
+
+
+def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
+    written = 0
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        for frame in frames:
+            for row in frame.iter_rows(named=True):
+                row["prompt"] = [{"role": r, "content": c} for r, c in json.loads(row["prompt"] or "[]")]
+                file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            written += frame.height
+    return written
+
+
+def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
+    written = 0
+    with path.open("wb") as file:
+        write_csv(empty, file, header=True)
+        for frame in frames:
+            write_csv(frame, file, header=False)
+            written += frame.height
+    return written
+
+
+def _parquet(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
+    written = [0]
+
+    def frames_of(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        for frame in frames:
+            written[0] += frame.height
+            yield frame
+
+    register_io_source(frames_of, schema=empty.schema).sink_parquet(path)
+    return written[0]
+
+
+_WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], int]] = {
+    ".jsonl": _jsonl,
+    ".csv": _csv,
+    ".parquet": _parquet,
+}

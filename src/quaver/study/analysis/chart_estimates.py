@@ -1,0 +1,197 @@
+"""What the report's charts show beyond the estimates that a study's file asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, cast
+
+import polars as pl
+
+from quaver.core.records import Estimate, Unlike
+from quaver.design.calls.experiment import Experiment
+from quaver.errors import QuaverError
+from quaver.estimation.measure_protocol import Measure
+from quaver.measures.correctness.baselines import baseline
+from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
+from quaver.measures.sensitivity.item_distributions import distributions
+from quaver.measures.sensitivity.label_movement import label_movement
+from quaver.measures.sensitivity.sensitivity_consistency import sensitivity_with_consistency
+from quaver.measures.stability.flips import label_flips
+from quaver.measures.validity.answer_quality import answer_quality
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = ["answered", "moved", "pictured", "unlike"]
+
+_OF = ("sensitivity", "consistency")
+_PASSED = ("by", "labels", "convention", "missing", "columns")
+_KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
+_MOST_ROWS = 200_000
+"""Of more answers, the baselines are made from as many whole items as that."""
+
+_MATRIX = 24
+
+
+def moved(
+    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+) -> list[Estimate]:
+    """How far each factor that has several levels moves the labels, the decoding and the model among them.
+
+    With it, how often answers are unlike their item's others, by variant, model and class; and what the
+    verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip.
+
+    Args:
+        experiment: The study's design.
+        evaluators: Its evaluators; the first one's labels are taken.
+        frame: The annotations.
+        seed: Of the bootstrap.
+    """
+    if frame.is_empty():
+        return []
+    frame = _first(evaluators, frame)
+    several = _several(experiment, frame)
+    found = unlike_answers(frame)
+    shares = [] if found is None else unlike_shares(found, seed=seed)
+    asking = [name for name in several if name != "model"]
+    return [
+        *label_movement(frame, several, labels=experiment.labels, seed=seed),
+        *shares,
+        *answer_quality(frame, asking, seed=seed),
+        *label_flips(_sample(frame, seed), asking, labels=experiment.labels, seed=seed),
+    ]
+
+
+def answered(
+    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+) -> list[Estimate]:
+    """The quality of the answers alone, by the first evaluator: the gate before every number.
+
+    Args:
+        experiment: The study's design.
+        evaluators: Its evaluators.
+        frame: The annotations.
+        seed: Of the bootstrap.
+    """
+    if frame.is_empty():
+        return []
+    frame = _first(evaluators, frame)
+    asking = [name for name in _several(experiment, frame) if name != "model"]
+    return answer_quality(frame, asking, seed=seed)
+
+
+def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]]:
+    """The levels of each factor that has several, decoding and model among them."""
+    levels: dict[str, dict[str, None]] = {}
+    for variant in experiment.variants:
+        for factor, level in variant.factors.items():
+            levels.setdefault(factor, {})[level] = None
+    kinds = {
+        "decoding": [*experiment.decodings],
+        "model": [*dict.fromkeys(one.model for one in experiment.conditions)],
+    }
+    for name, known in kinds.items():
+        seen = set(frame[name].cast(pl.String).unique().to_list())
+        levels[name] = dict.fromkeys(level for level in known if level in seen)
+    return {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
+
+
+def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Unlike | None:
+    """The answers unlike their item's others, by the first evaluator; None where there are none.
+
+    Args:
+        evaluators: The study's.
+        frame: The annotations.
+    """
+    return None if frame.is_empty() else unlike_answers(_first(evaluators, frame))
+
+
+def _first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations of the first of the study's evaluators that there are any of."""
+    read = pl.col("evaluator").cast(pl.String)
+    own = [name for name in evaluators if frame.select((read == name).any()).item()]
+    return frame.filter(read == (own[0] if own else str(frame["evaluator"][0])))
+
+
+def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int) -> list[Estimate]:
+    """The estimates behind charts of sensitivity, consistency and calibration, where a study measures these.
+
+    Args:
+        measurements: What the study's file asks for.
+        frame: The annotations; the first evaluator's are used.
+        seed: Of the sample of items for the baselines.
+
+    Returns:
+        The estimates of each class; the distributions over items and pairs; sensitivity and consistency of
+        the noisy and the random predictor (``sensitivity_baseline`` and ``consistency_baseline``, with
+        ``predictor`` in the cell); the correlation of the two; and calibration errors model by model.
+    """
+    if frame.is_empty():
+        return []
+    first = str(frame["evaluator"][0])
+    found: list[Estimate] = []
+    for one in measurements:
+        if one.measure == "ece":
+            with suppress(QuaverError):  # here and below: what the file asks for says why it is not measured
+                found += _coarser(one, frame)
+    once: dict[tuple[str, tuple[str, ...]], Measurement] = {}
+    for one in measurements:
+        if one.measure in _OF and one.evaluator in (None, first):  # under one convention, the first named
+            once.setdefault((one.measure, tuple(one.options.get("by", ()))), one)
+    asked = list(once.values())
+    if not asked:
+        return found
+    frame = frame.filter(pl.col("evaluator").cast(pl.String) == first)
+    few = _sample(frame, seed)
+    plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
+    for one in asked:
+        with suppress(QuaverError):
+            found += [*_classes(one, frame), *_spread(one, frame), *_predictors(one, few)]
+            plain[one.measure] += _plain(one, frame)
+    if all(plain.values()):
+        found.append(sensitivity_with_consistency(*plain.values()))
+    return found
+
+
+def _coarser(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
+    by = tuple(one.options.get("by", ()))
+    kept = tuple(column for column in by if column in ("model", "evaluator"))
+    return one.of(frame, by=kept) if kept and kept != by else []
+
+
+def _plain(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    return one.of(frame, resamples=0)
+
+
+def _classes(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """Each class's own estimate, with its interval, where the study's file does not ask for these."""
+    if one.options.get("classes"):
+        return []
+    return [found for found in one.of(frame, classes=True) if "class" in found.cell]
+
+
+def _spread(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    kept = {name: value for name, value in one.options.items() if name in _PASSED}
+    kept |= {"of": one.measure} | ({"matrix": _MATRIX} if one.measure == "consistency" else {})
+    return one._replace(plugin=cast(Measure, distributions), options=kept).of(frame)
+
+
+def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
+    labels = one.options.get("labels")
+    if labels is None or len(labels.codes) < 2:
+        return
+    for kind in _KINDS:
+        made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
+        for found in _plain(one, made):
+            yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
+
+
+def _sample(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """All answers to some items, where there are too many."""
+    if frame.height <= _MOST_ROWS:
+        return frame
+    items = frame["item"].unique().cast(pl.String).sort()
+    count = max(2, int(len(items) * _MOST_ROWS / frame.height))
+    kept = items.sample(min(count, len(items)), seed=abs(seed))
+    return frame.filter(pl.col("item").cast(pl.String).is_in(kept.to_list()))

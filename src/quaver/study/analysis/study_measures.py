@@ -1,0 +1,271 @@
+"""The measures of a study, made ready to be taken of its annotations or of any frame of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+import polars as pl
+
+from quaver.core import registry
+from quaver.core.records import Estimate
+from quaver.core.seeds import derive
+from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
+from quaver.design.spec.study_file import Source, read_part
+from quaver.errors import QuaverError, StoreError
+from quaver.estimation.measure_protocol import OUTPUT, Measure, compared_by, reads_outputs
+from quaver.study.analysis.audit_measures import audited
+from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
+from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = [
+    "asked_until",
+    "audit",
+    "measurement",
+    "measurements",
+    "measures_of",
+    "seen_by",
+    "sizes",
+    "taken",
+    "told_apart",
+    "with_something_to_read",
+]
+
+
+def measurement(
+    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
+) -> Measurement:
+    """One measure of a study.
+
+    Args:
+        study: The study.
+        asked: The measure, as a study file asks for it.
+        frame: The annotations that it will be taken of.
+        loc: Where in the study file it stands, for errors.
+
+    Raises:
+        UnknownName: No measure, column or evaluator of that name exists.
+    """
+    plugin, options = study.plugins.measure(asked, loc)
+    evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
+    study.plugins.check_names(asked, frame.columns, evaluators, loc)
+    compared = compared_by(plugin, options)
+    apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
+    by = (*apart, *asked.columns(study.factors, compared))
+    if "evaluator" in compared and not frame.is_empty():
+        first = asked.evaluator or str(frame["evaluator"][0])
+        options = options if options.get("second") == first else {"first": first, **options}
+    only = _repairing(study, plugin, options, asked, evaluators)
+    seed = derive(study.spec.seed, "bootstrap", asked.use)
+    options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
+    if "factors" in signature(plugin).parameters and (varied := _varied(study, frame, by)):
+        options = {"factors": varied, **options}
+    return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)
+
+
+def _repairing(
+    study: Resolved, plugin: Measure, options: Mapping[str, Any], asked: MeasureSpec, known: Sequence[str]
+) -> Mapping[str, Sequence[str]]:
+    """The annotations that take part: where evaluators are set side by side, none of stated confidence.
+
+    Such an evaluator has the label of another one, and repairs nothing. One that is named is compared.
+    """
+    takes = signature(plugin).parameters
+    if not {"first", "second"} <= set(takes) or "stated" in takes or options.get("second") is not None:
+        return asked.only
+    stated = stated_evaluators(study)
+    left = [name for name in known if name not in stated or name == options.get("first")]
+    return (
+        asked.only
+        if "evaluator" in asked.only or len(left) == len(known)
+        else {**asked.only, "evaluator": left}
+    )
+
+
+def stated_evaluators(study: Resolved) -> list[str]:
+    """The evaluators that read how sure a model says it is; the label beside that is another's reading."""
+    evaluators = study.plugins.evaluators().items()
+    return [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
+
+
+def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[MeasureSpec]:
+    """A measure as a study file names it, each time that it does, with some options in place of the file's.
+
+    Args:
+        spec: The study.
+        name: The measure's registered name.
+        options: ``by``, ``evaluator`` and the measure's own.
+
+    Raises:
+        SpecError: An option of these does not fit.
+    """
+    own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
+    merged = [{**one, **options, "use": name} for one in own]
+    found = [read_part(MeasureSpec, one, Source(None, {}), ("measure",)) for one in merged]
+    return [one for at, one in enumerate(found) if one not in found[:at]]
+
+
+def _varied(study: Resolved, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
+    """The factors of the variants that have several levels, without what was measured of a variant.
+
+    A paraphrase's distance, or whether it is the original, goes with the paraphrase: as factors of their own
+    they would be the same comparisons once more.
+    """
+    levels: dict[str, set[str]] = {}
+    for variant in study.experiment.variants:
+        for factor, level in variant.factors.items():
+            levels.setdefault(factor, set()).add(level)
+    return tuple(
+        name for name, some in levels.items() if len(some) > 1 and name in frame.columns and name not in by
+    )
+
+
+def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
+    """The study's measures, its conclusions among them.
+
+    Args:
+        study: The study.
+        names: Only these; one that the file does not name comes with its defaults.
+        frame: The annotations that they will be taken of. A measure that they do not allow is among the
+            others; it fails when it is taken.
+
+    Raises:
+        UnknownName: No measure of that name is registered.
+    """
+    asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
+        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+    ]
+    concluded = study.conclusions.measurements(names)
+    names = [one for one in names if one != CONCLUSIONS or not concluded] if names is not None else None
+    if names is not None:
+        known = {one.use for _, one in asked}
+        asked = [(loc, one) for loc, one in asked if one.use in names]
+        for name in names:
+            registry.load("measures", name, where="the measure asked for")
+        asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
+    return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
+
+
+_TREATMENTS = ("convention", "missing", "level", "wordings")
+"""Options by which one measure may be taken of the same cells more than once."""
+
+
+def told_apart(found: list[Measurement]) -> list[Measurement]:
+    """The measurements; those of one measure that differ in its treatment say in their cells in which.
+
+    Else two conventions of one measure were two numbers of one name and one cell.
+    """
+    apart = []
+    for one in found:
+        alike = [other for other in found if (other.measure, other.evaluator) == (one.measure, one.evaluator)]
+        known = signature(one.plugin).parameters
+        named = {
+            name: str(one.options.get(name, known[name].default))
+            for name in _TREATMENTS
+            if name in known and len({other.options.get(name, known[name].default) for other in alike}) > 1
+        }
+        apart.append(one._replace(named={name: told for name, told in named.items() if told != "None"}))
+    return apart
+
+
+def _or_failed(
+    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
+) -> Measurement:
+    """A measure, also one that cannot be taken: the others still can."""
+    try:
+        return measurement(study, asked, frame, loc)
+    except QuaverError as error:
+        plugin = registry.load("measures", asked.use, where=study.source.where(*loc))
+        return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
+
+
+def taken(study: Resolved, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+    """The estimates of a measure; where it fails, one that says why there are none.
+
+    Args:
+        study: The study.
+        one: The measure.
+        frame: The annotations.
+    """
+    try:
+        frame = seen_by(study, one, frame)
+    except QuaverError as error:
+        one = one._replace(failed=error)
+    return one.or_why(frame)
+
+
+def seen_by(study: Resolved, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations that a measure is taken of; if it reads them, with the answers as they were written.
+
+    Raises:
+        StoreError: Some answers were withheld from a bundle.
+    """
+    if not reads_outputs(one.plugin) or not study.files.responses.exists():
+        return frame
+    if study.withheld:
+        raise StoreError(
+            "answers that quote an item were left out of this bundle",
+            where=str(study.folder),
+            found=f"{study.withheld:,} withheld",
+            fix="a bundle with the texts has them",
+        )
+    from quaver.study.analysis.call_export import raw_answers
+
+    with study.answers() as store:
+        answers = raw_answers(store, study.experiment)
+    keys = [name for name in answers.columns if name != OUTPUT]
+    answers = answers.with_columns(pl.col(name).cast(frame.schema[name]) for name in keys)
+    failed = pl.col("status").cast(pl.String) == "error"
+    output = pl.when(~failed).then(pl.col(OUTPUT)).alias(OUTPUT)
+    return frame.join(answers, on=keys, how="left", maintain_order="left").with_columns(output)
+
+
+def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:
+    """The measures of how the answers were read (see `quaver.study.analysis.audit_measures`)."""
+    stated = stated_evaluators(study)
+    return [measurement(study, one, frame) for one in audited(frame, study.factors, stated)]
+
+
+def asked_until(study: Resolved, until: UntilSpec) -> MeasureSpec:
+    """The measure whose interval ends the collection."""
+    evaluator = until.evaluator or study.spec.evaluators[0].title
+    return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
+
+
+def with_something_to_read(study: Resolved, frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations, less those of evaluators that had nothing to read in a decoding."""
+    blind = [name for name, one in study.experiment.decodings.items() if not one.logprobs]
+    elsewhere = study.plugins.follow_ups()
+    readers = [
+        name
+        for name, one in study.plugins.evaluators().items()
+        if getattr(one, "reads", "") == "tokens" and name not in elsewhere
+    ]
+    evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
+    return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
+
+
+def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
+    """How many items, wordings and repeats an interval of a width takes.
+
+    Args:
+        study: The study.
+        width: Of a 95% interval, from end to end.
+        measure: A registered measure; by default the study's first that has an interval by a rule.
+        frame: The annotations; None where there are none, and it is reckoned from stated assumptions.
+
+    Raises:
+        MeasureError: It is no width.
+        UnknownName: No measure of that name is registered.
+    """
+    named = [one.use for one in study.spec.measures]
+    known = [name for name in named if name in ("accuracy", "inter_pss", "intra_pss")]
+    measure = measure or next(iter([*known, *named]), "accuracy")
+    if frame is None:
+        return assumed_sizes(measure, width, len(study.spec.task.label_set().labels))
+    if measure not in named:
+        return measured_sizes(measurement(study, MeasureSpec(use=measure), frame), frame, width)
+    return measured_sizes(measurements(study, [measure], frame)[0], frame, width)

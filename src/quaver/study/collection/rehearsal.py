@@ -1,0 +1,153 @@
+"""Every measure of a study, taken of stand-ins for its answers: a wrong name shows before anything is paid.
+
+A measure's options can name variants, levels, evaluators, columns and labels; only the measure knows which.
+It is therefore called as it will be, with annotations of the study's whole design that mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import polars as pl
+
+from quaver.core.records import Item, LabelSet, Reading, Response, Variant
+from quaver.design.spec import MeasureSpec
+from quaver.design.spec.prompt_spec import TEXT_FACTOR
+from quaver.errors import QuaverError, UnknownName
+from quaver.score.annotation import Annotator
+from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
+from quaver.study.analysis.study_measures import measurement
+from quaver.study.sources.resolved import Resolved
+
+__all__ = ["rehearse"]
+
+_ITEMS, _REPEATS, _MANY = 4, 2, 400
+"""Items and repeats that stand in for all of them; of many conditions, fewer."""
+
+_Row = tuple[int, int, int, Response, Response | None]
+
+
+def rehearse(study: Resolved, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
+    """Find what measures name and the study does not have.
+
+    Args:
+        study: The study.
+        asked: Each measure with its place in the study file.
+
+    Raises:
+        QuaverError: An option names what there is not, or has a value that the measure cannot take.
+    """
+    frame = _stand_ins(study)
+    for loc, one in asked:
+        for column, values in one.only.items():
+            _check_values(study, frame, column, values, study.source.where(*loc, "only"))
+        ready = measurement(study, one, frame, loc)
+        _check_options(study, frame, one, loc)
+        try:
+            ready.of(frame, resamples=0)
+        except QuaverError as error:
+            option = str(error.where or "").partition("[")[0]
+            if option in one.options or isinstance(error, UnknownName):
+                error.where = study.source.where(*loc, *([option] if option in one.options else []))
+                raise
+            # Else it is about the stand-ins: what it makes of real answers is for the report to say.
+        except Exception:  # of a measure that somebody else wrote
+            continue
+
+
+def _check_options(
+    study: Resolved, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
+) -> None:
+    """Look at the names that a measure takes without looking: it finds nothing under one that is wrong.
+
+    Raises:
+        UnknownName: There is one.
+    """
+    between, original = asked.options.get("between", ()), asked.options.get("original")
+    for column in (between,) if isinstance(between, str) else between:
+        if column not in frame.columns and column != TEXT_FACTOR:
+            raise UnknownName("column", str(column), frame.columns, where=study.source.where(*loc, "between"))
+    variants = [variant.id for variant in study.experiment.variants]
+    if original is not None and original not in variants:
+        raise UnknownName("variant", str(original), variants, where=study.source.where(*loc, "original"))
+
+
+def _check_values(
+    study: Resolved, frame: pl.DataFrame, column: str, values: Sequence[str], where: str
+) -> None:
+    """See that annotations can have these values in a column.
+
+    Raises:
+        UnknownName: None ever has one of them.
+    """
+    known = _values(study, frame, column)
+    for value in values:
+        if known and value not in known:
+            raise UnknownName(column, value, known, where=where)
+
+
+def _values(study: Resolved, frame: pl.DataFrame, column: str) -> Collection[str]:
+    """All values that a column can have; none where nobody knows them."""
+    experiment = study.experiment
+    if column == "item":
+        return {item.id for item in experiment.items}
+    if column in ("label", "gold"):
+        return experiment.labels.codes
+    if any(column in item.groups for item in experiment.items):
+        return {item.groups[column] for item in experiment.items if column in item.groups}
+    if column in ("model", "variant", "decoding", "evaluator") or column in study.factors:
+        return (
+            set(frame[column].cast(pl.String).drop_nulls().unique().to_list())
+            if column in frame.columns
+            else ()
+        )
+    return ()
+
+
+class _Said:
+    """An evaluator that takes an answer for its label."""
+
+    def __init__(self, codes: Sequence[str]) -> None:
+        self._shares = dict.fromkeys(codes, 1 / len(codes))
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader, the same for all variants."""
+        return self._read
+
+    def _read(self, answer: Answer) -> Reading:
+        return Reading(answer.text, "valid", None, False, False, self._shares, 0.75, 1.0, 0.9)
+
+
+def _stand_ins(study: Resolved) -> pl.DataFrame:
+    """Annotations of a few items in every condition by every evaluator."""
+    experiment = study.experiment
+    codes = experiment.labels.codes
+    evaluators: dict[str, Evaluator] = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
+    annotator = Annotator(
+        conditions=experiment.conditions,
+        items=experiment.items,
+        variants={variant.id: variant for variant in experiment.variants},
+        labels=experiment.labels,
+        evaluators=evaluators,
+        decodings=experiment.decodings,
+    )
+    return annotator.frame(list(_rows(study, codes)))
+
+
+def _rows(study: Resolved, codes: Sequence[str]) -> Iterator[_Row]:
+    experiment = study.experiment
+    few = len(experiment.conditions) > _MANY
+    items = _some(experiment.items, 2 if few else _ITEMS)
+    for at, condition in enumerate(experiment.conditions):
+        if condition.follow_up:
+            continue
+        for place, index in enumerate(items):
+            for repeat in range(min(condition.repeats, 1 if few else _REPEATS)):
+                code = codes[(at + place + repeat) % len(codes)]
+                yield at, index, repeat, Response(code), None
+
+
+def _some(items: Sequence[Item], most: int) -> list[int]:
+    """The positions of a few items, those with a gold label first."""
+    places = sorted(range(len(items)), key=lambda at: items[at].gold is None)
+    return sorted(places[:most])

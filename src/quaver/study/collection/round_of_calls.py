@@ -1,0 +1,221 @@
+"""One run of a study: what other studies have is taken over, the rest asked, all of it within the budget."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from quaver.collect.run.budget import Budget, Price, Spent
+from quaver.collect.run.feed import Following
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.ledger import Entry, ledger, spent
+from quaver.collect.run.progress import Outcome, Progress
+from quaver.collect.run.runner import collect
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.reuse import Elsewhere, reuse
+from quaver.core.model import Model, Probed
+from quaver.core.records import Request, Response
+from quaver.design.calls.call_plan import Plan
+from quaver.design.spec import StudySpec
+from quaver.design.spec.study_file import Source
+from quaver.errors import SpecError, Unavailable
+
+__all__ = ["Collecting", "reused_folders"]
+
+
+def reused_folders(spec: StudySpec, source: Source) -> dict[str, Path]:
+    """The folders of the studies whose answers are taken over, by the names that the study file gives them.
+
+    Raises:
+        StoreError: One of them holds no study's answers.
+    """
+    folders: dict[str, Path] = {}
+    for index, name in enumerate(spec.reuse):
+        path = source.home / name
+        if path.suffix in (".yaml", ".yml"):
+            path = path.parent if path.stem == "study" else path.with_suffix("")
+        with source.locating("reuse", index), Elsewhere(path):
+            folders[name] = path
+    return folders
+
+
+class Collecting:
+    """Asks what a study has not been asked yet.
+
+    Args:
+        plan: The study's calls.
+        models: Its models by name.
+        store: Where answers go.
+        spec: The study, for its budget and the studies whose answers it takes over.
+        source: Where its parts stand, for errors.
+        prices: Of the models; None where one is not known.
+        journal: Told what happens.
+        watch: Called with the progress as responses are stored.
+        retry_errors: Whether what ended in an error is asked again.
+        following: What follows from answers; None where nothing does.
+        made: What was spent on wordings; it counts in the budget.
+        probe: Tries a model on what it is going to be asked; called once for each that is a server, when
+            something is left to ask it.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        models: Mapping[str, Model],
+        store: Store,
+        spec: StudySpec,
+        source: Source,
+        prices: Mapping[str, Price | None],
+        *,
+        journal: Journal,
+        watch: Callable[[Progress], None],
+        retry_errors: bool,
+        following: Following | None = None,
+        made: Sequence[Entry] = (),
+        probe: Callable[[str, Probed], None] = lambda *_: None,
+    ) -> None:
+        self._probe, self._tried = probe, set[str]()
+        self._given_up: dict[str, Exception] = {}
+        self._plan, self._models, self._store = plan, models, store
+        self._caps, self._source, self._prices = spec.budget, source, prices
+        self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
+        self._following, self._made = following, made
+        self._folders = reused_folders(spec, source)
+        self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
+        repeats: Counter[str] = Counter()
+        for condition in plan.experiment.conditions:
+            repeats[condition.model] = max(repeats[condition.model], condition.repeats)
+        for name, model in models.items():
+            model.prepare(repeats[name])
+        journal.started(self._progress(), {name: model.provenance() for name, model in models.items()})
+
+    def ask(
+        self,
+        keep: Callable[[Request], Request | None] | None = None,
+        most: int | None = None,
+    ) -> Outcome:
+        """Take over and ask what is missing.
+
+        Args:
+            keep: What of a request is wanted; all of it, if left out.
+            most: Send at most this many requests of each model, spread over the study.
+
+        Raises:
+            SpecError: More is spent already than the budget allows.
+            ModelError: A model is of no use.
+            StoreError: Responses cannot be written.
+        """
+        before = self._progress().before
+        taken = self._take_over(keep)
+        self._try_servers()
+        progress = self._progress()
+        progress.given_up |= self._given_up
+        asked = [name for name in self._models if name not in self._given_up]
+        outcome = collect(
+            {name: self._requests(name, keep, most) for name in asked},
+            self._models,
+            self._store,
+            progress,
+            budget=self._budget(progress),
+            watch=self._watch,
+            journal=self._journal,
+            following=self._following,
+        )
+        total = self._plan.experiment.calls - self._store.unfollowed()
+        outcome = replace(outcome, total=total, before=before, reused=taken)
+        if most is not None and outcome.ended == "finished" and outcome.missing:
+            return replace(outcome, ended="requests")
+        return outcome
+
+    def _progress(self) -> Progress:
+        counts = self._store.counts()
+        before = counts.answered - (counts.errors if self._retry_errors else 0)
+        unfollowed = self._store.unfollowed(errors=not self._retry_errors)
+        return Progress(self._plan.experiment.calls - unfollowed, before)
+
+    def _try_servers(self) -> None:
+        """Try the servers that something is left to ask; those out of reach do not keep the others waiting.
+
+        Raises:
+            ModelError: One does not honour what the study asks for, or none is within reach.
+        """
+        left = self._store.unfinished(errors=not self._retry_errors)
+        for name, model in self._models.items():
+            if name not in left or name in self._tried or not isinstance(model, Probed):
+                continue
+            self._tried.add(name)
+            try:
+                self._probe(name, model)
+            except Unavailable as error:
+                self._given_up[name] = error
+                self._journal.given_up(name, error)
+            else:
+                self._journal.tried(name, model.provenance())
+        if left and left <= set(self._given_up):
+            raise next(iter(self._given_up.values()))
+
+    def _take_over(self, keep: Callable[[Request], Request | None] | None) -> int:
+        if not self._folders:
+            return 0
+        taken: Counter[str] = Counter()
+        for name in self._models:
+            while found := reuse(self._requests(name, keep), self._store, self._folders):
+                taken += found  # and once more where calls may follow from what was taken
+                if self._following is None:
+                    break
+        if taken:
+            self._journal.reused(taken)
+        return taken.total()
+
+    def _requests(
+        self, model: str, keep: Callable[[Request], Request | None] | None, most: int | None = None
+    ) -> Iterator[Request]:
+        fresh = self._store.counts().answered == 0
+
+        def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
+            return {} if fresh else self._store.answered(keys, errors=not self._retry_errors)
+
+        requests = self._plan.requests(model, stored)
+        if keep is not None:
+            requests = (kept for request in requests if (kept := keep(request)) is not None)
+        if most is None:
+            return requests
+        experiment = self._plan.experiment
+        all_of_them = len(experiment.items) * sum(c.model == model for c in experiment.conditions)
+        step = max(1, all_of_them // most)
+        return islice(requests, 0, step * most, step)
+
+    def _budget(self, progress: Progress) -> Budget:
+        """The budget with what counts against it.
+
+        Raises:
+            SpecError: That is more than it allows.
+        """
+        caps = self._caps.tokens is not None or self._caps.money is not None
+        used = spent(ledger(self._store), self._prices, reckoned=caps) if progress.before else Spent()
+        if self._retry_errors:  # an error that is asked again does not count twice
+            used = used._replace(calls=min(used.calls, progress.before))
+        made = spent(self._made, self._prices)
+        used = Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
+        for name in ("calls", "tokens", "money"):
+            cap, has = getattr(self._caps, name), getattr(used, name)
+            if cap is not None and has > cap and progress.before < progress.total:
+                raise SpecError(
+                    "more is spent already than the budget allows",
+                    where=self._source.where("budget", name),
+                    expected=f"more than {has:,.2f}" if name == "money" else f"more than {has:,.0f}",
+                    found=f"{cap:,}",
+                    fix="raise it to go on; what is stored can be measured as it is",
+                )
+        return Budget(
+            calls=self._caps.calls,
+            tokens=self._caps.tokens,
+            money=self._caps.money,
+            seconds=None if self._until is None else max(0.0, self._until - time.monotonic()),
+            spent=used,
+            prices={name: price for name, price in self._prices.items() if price is not None},
+        )

@@ -1,0 +1,293 @@
+"""Collecting in rounds: until a measure's interval is as narrow as asked, or all or the budget is used up.
+
+The study's design is the most that there is; a round asks a part of it: so many of its items in a random
+order, the first so many of its variants, so many repeats. After a round the measure's widest interval is
+looked at. Where it is too wide, one of the three grows. Which one is measured on what is stored: the
+interval is taken again with half of the items, with half of the variants and with half of the repeats.
+Each half would have cost as much less, so what widens the interval most when it is halved narrows it most
+for its calls when it grows; near ties go to the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import ceil, inf, log2
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from quaver.collect.run.progress import Outcome
+from quaver.core.records import Estimate, Request
+from quaver.core.seeds import derive
+from quaver.design.calls.experiment import Experiment
+from quaver.design.spec import UntilSpec
+
+__all__ = [
+    "Design",
+    "Part",
+    "Round",
+    "RoundsDocument",
+    "collect_in_rounds",
+    "rounds_in_words",
+    "together",
+    "widest",
+]
+
+Grown = Literal["items", "variants", "repeats"]
+_GROWN: tuple[Grown, ...] = ("items", "variants", "repeats")
+
+_TIE = 1.02
+"""How much wider a half must make the interval to be taken before the items."""
+
+_LEAST, _MOST = 0.1, 1.0
+"""Powers of a dimension's size by which an interval is taken to narrow; 0.5 is that of a mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a design: so many of its items, variants and repeats."""
+
+    items: int
+    variants: int
+    repeats: int
+
+    def size(self, grown: Grown) -> int:
+        """One of the three numbers."""
+        return int(getattr(self, grown))
+
+    def resized(self, grown: Grown, size: int) -> Part:
+        """The same with another number of one of them."""
+        return replace(self, **{grown: size})
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n:,} {what if n != 1 else what[:-1]}" for what, n in asdict(self).items())
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round asked, and what it brought.
+
+    Attributes:
+        part: The part of the design that was answered when it ended.
+        calls: Calls that it asked.
+        width: Of the widest interval of the measure; None where one is undefined.
+        grows: What the next round has more of; None after the last.
+    """
+
+    part: Part
+    calls: int
+    width: float | None
+    grows: Grown | None
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self.part), "calls": self.calls, "width": self.width, "grows": self.grows}
+
+    def __str__(self) -> str:
+        width = "no interval yet" if self.width is None else f"the widest interval is {self.width:.4f} wide"
+        more = f"; more {self.grows} next" if self.grows else ""
+        return f"{self.part}; {self.calls:,} calls asked; {width}{more}"
+
+
+class Design:
+    """Which calls and which annotations a part of a study's design holds.
+
+    Args:
+        experiment: The study's.
+        seed: Of the random order of the items.
+    """
+
+    def __init__(self, experiment: Experiment, seed: int) -> None:
+        order = np.random.default_rng(derive(seed, "rounds")).permutation(len(experiment.items))
+        self._rank = {int(item): place for place, item in enumerate(order)}
+        self._ids = [experiment.items[int(item)].id for item in order]
+        self._variants = [variant.id for variant in experiment.variants]
+        places = {name: at for at, name in enumerate(self._variants)}
+        self._variant_of = [places[condition.variant] for condition in experiment.conditions]
+        repeats = max(condition.repeats for condition in experiment.conditions)
+        self.whole = Part(len(self._ids), len(self._variants), repeats)
+
+    def first(self, until: UntilSpec) -> Part:
+        """The first round's part."""
+        whole = self.whole
+        return Part(
+            min(until.items, whole.items),
+            min(until.variants or whole.variants, whole.variants),
+            min(until.repeats or whole.repeats, whole.repeats),
+        )
+
+    def request(self, part: Part, request: Request) -> Request | None:
+        """What of a request belongs to a part; None where nothing does."""
+        calls = request.calls
+        first = calls[0]
+        if self._rank[first.item] >= part.items or self._variant_of[first.condition] >= part.variants:
+            return None
+        wanted = tuple(call for call in calls if call.repeat < part.repeats)
+        if not wanted:
+            return None
+        return request if len(wanted) == len(calls) else request.part(wanted)
+
+    def annotations(self, part: Part, frame: pl.DataFrame) -> pl.DataFrame:
+        """The annotations of a part."""
+        items, variants = pl.col("item").cast(pl.String), pl.col("variant").cast(pl.String)
+        return frame.filter(
+            items.is_in(self._ids[: part.items])
+            & variants.is_in(self._variants[: part.variants])
+            & (pl.col("repeat") < part.repeats)
+        )
+
+
+def widest(estimates: Sequence[Estimate], differing: int = 0) -> float | None:
+    """Of the estimates' intervals; None where one is missing or not to be believed, or there is no estimate.
+
+    Args:
+        estimates: The measure's, a cell each.
+        differing: How many units must differ (disagree, err) for an interval to be believed: a bootstrap of
+            a few is too narrow. Where none differs the interval is an exact bound, and is believed.
+    """
+    widths: list[float] = []
+    for one in estimates:
+        if one.low is None or one.high is None or 0 < one.details.get("differing", differing) < differing:
+            return None
+        widths.append(float(one.high) - float(one.low))
+    return max(widths, default=None)
+
+
+def collect_in_rounds(
+    until: UntilSpec,
+    design: Design,
+    collect: Callable[[Part], Outcome],
+    width: Callable[[Part], float | None],
+    tell: Callable[[int, Round], None] = lambda number, one: None,
+) -> tuple[list[Round], Outcome]:
+    """Collect until the interval is as narrow as asked.
+
+    Args:
+        until: What is asked.
+        design: The study's.
+        collect: Asks what a part has not been asked yet.
+        width: Of the measure's widest interval, on a part's annotations.
+        tell: Called after every round with its number, from 1.
+
+    Returns:
+        The rounds, and the outcome of the last, which ended ``narrow`` where that is why it is the last.
+    """
+    part, rounds = design.first(until), list[Round]()
+    while True:
+        outcome = collect(part)
+        stopped = outcome.ended != "finished"
+        now = None if stopped else width(part)
+        narrow = now is not None and now <= until.width
+        grows = None if stopped or narrow else _grows(part, design.whole, now, width)
+        rounds.append(Round(part, outcome.done, now, grows))
+        tell(len(rounds), rounds[-1])
+        if grows is None:
+            ended = "narrow" if narrow and part != design.whole else outcome.ended
+            return rounds, replace(outcome, ended=ended)
+        part = _grown(part, design.whole, grows, _factor(part, grows, now, until, width))
+
+
+def _grows(part: Part, whole: Part, now: float | None, width: Callable[[Part], float | None]) -> Grown | None:
+    """What the next round has more of; None where there is no more of anything."""
+    able = [grown for grown in _GROWN if part.size(grown) < whole.size(grown)]
+    if len(able) < 2 or now is None:
+        return able[0] if able else None
+    best, most = able[0], 0.0
+    for grown in able:
+        gain = _gain(part, grown, now, width)
+        if gain > most * (_TIE if most else 1):
+            best, most = grown, gain
+    return best
+
+
+def _gain(part: Part, grown: Grown, now: float, width: Callable[[Part], float | None]) -> float:
+    """How many times as wide the interval is with half of something; the square root of 2 where unknown."""
+    size = part.size(grown)
+    half = None if size < 2 or now <= 0 else width(part.resized(grown, ceil(size / 2)))
+    return 2**0.5 if half is None else half / now
+
+
+def _factor(
+    part: Part, grown: Grown, now: float | None, until: UntilSpec, width: Callable[[Part], float | None]
+) -> float:
+    """How many times as much of it the interval seems to need, at most ``growth`` times."""
+    if now is None or now == inf:
+        return until.growth
+    power = min(_MOST, max(_LEAST, log2(max(1.001, _gain(part, grown, now, width)))))
+    return float(min(until.growth, max(1.05, (now / until.width) ** (1 / power))))
+
+
+def _grown(part: Part, whole: Part, grown: Grown, factor: float) -> Part:
+    size = part.size(grown)
+    return part.resized(grown, min(whole.size(grown), max(size + 1, ceil(size * factor))))
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcomes of a run's rounds as one."""
+    first, last = outcomes[0], outcomes[-1]
+    return replace(
+        last,
+        before=first.before,
+        done=sum(one.done for one in outcomes),
+        errors=sum(one.errors for one in outcomes),
+        seconds=sum(one.seconds for one in outcomes),
+        reused=sum(one.reused for one in outcomes),
+    )
+
+
+class RoundsDocument:
+    """What ``rounds.json`` holds: the stopping rule, every round, and how it ended.
+
+    A run that goes on where another stopped goes through the same rounds again, and asks only what is
+    missing of them; what the other asked counts with it.
+
+    Args:
+        until: The stopping rule.
+        earlier: The document as the last run left it.
+    """
+
+    def __init__(self, until: UntilSpec, earlier: Mapping[str, Any]) -> None:
+        self._until = until.model_dump(mode="json")
+        self._earlier = list(earlier.get("rounds", ())) if earlier.get("until") == self._until else []
+        self._rounds: list[dict[str, Any]] = []
+
+    def add(self, one: Round) -> dict[str, Any]:
+        """The document after a further round; ``ended`` is None until it is known."""
+        now, at = one.document(), len(self._rounds)
+        before = self._earlier[at] if at < len(self._earlier) else None
+        if before is None or any(before[size] != now[size] for size in _GROWN):
+            self._earlier = []  # these rounds are others
+        else:
+            now["calls"] += before["calls"]
+        self._rounds.append(now)
+        return {"until": self._until, "rounds": [*self._rounds, *self._earlier[at + 1 :]], "ended": None}
+
+    def end(self, last: Outcome) -> dict[str, Any]:
+        """The document of a run that has ended."""
+        return {"until": self._until, "rounds": self._rounds, "ended": last.ended}
+
+
+def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], ended: str | None) -> str:
+    """The stopping rule and what it did, for a methods section."""
+    if not rounds:
+        return ""
+    last = rounds[-1]
+    width = last.get("width")
+    reached = "was not to be had" if width is None else f"was {width:.3f} wide"
+    why = {
+        "narrow": "which ended the collection before the whole design was asked",
+        "finished": "and the whole design had been asked",
+        None: "when the collection was cut off",
+    }.get(ended, f"when the collection stopped ({ended})")
+    return (
+        f"Answers were collected in rounds until the widest 95% interval of {until.get('measure')} was at "
+        f"most {until.get('width')} wide, with at least {until.get('differing')} items that differ or none. "
+        "A round added items (in a random order), variants or repeats, "
+        "whichever half of what was stored widened the interval most when it was left out. After "
+        f"{len(rounds)} round{'s' * (len(rounds) != 1)}, with {last.get('items', 0):,} items, "
+        f"{last.get('variants', 0):,} variants and {last.get('repeats', 0):,} repeats, the interval "
+        f"{reached}, {why}. Because the collection looked at the interval to decide when to stop, its real "
+        "coverage may be below the nominal level (Quaver's docs/collecting.md gives simulated figures)."
+    )

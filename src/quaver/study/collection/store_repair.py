@@ -1,0 +1,97 @@
+"""A damaged store, put right: what can be read is kept, what cannot is asked again by the next run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from quaver.collect.store.read_only import journal
+from quaver.collect.store.response_tables import written_prompt
+from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
+from quaver.collect.store.sole_writer import sole_writer, writing
+from quaver.errors import StoreError
+from quaver.study.sources.resolved import Resolved
+
+__all__ = ["Repaired", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What came of a repair.
+
+    Attributes:
+        saved: Responses that could be read.
+        lost: Responses that could not; the next run asks for them again.
+        prompts: Prompts that could not be read and were written anew by the study's plan.
+        without_prompt: Responses whose prompt could not be read, and that the plan does not have either.
+        kept: Where the damaged file is kept; None where nothing was damaged and nothing was changed.
+    """
+
+    saved: int
+    lost: int = 0
+    prompts: int = 0
+    without_prompt: int = 0
+    kept: Path | None = None
+
+
+def repair(study: Resolved) -> Repaired:
+    """Make a new store of what can be read of a damaged one, which is kept beside it.
+
+    Raises:
+        StoreError: Nothing is stored, nothing of it can be read, or another process collects.
+    """
+    path = study.files.responses
+    if not path.is_file():
+        raise StoreError("there is nothing to repair", where=str(path), fix="quaver run")
+    with sole_writer(study.folder):
+        if is_whole(path):
+            with study.files.store() as store:
+                counts = store.counts()
+            return Repaired(counts.answered + counts.unplaced)
+        found, kept = _replaced(path)
+        with closing(Rebuilt(path)) as store:
+            study.place(store)
+            written = store.put_prompts(_prompts(study, store))
+            left = store.leave_prompts_empty()
+    return Repaired(len(found.responses), found.lost, written, left, kept)
+
+
+def _replaced(path: Path) -> tuple[Salvage, Path]:
+    """Put a new store in the place of a damaged one; what was found, and where the damaged one is now."""
+    part = path.with_name("responses.repaired.db")
+    with writing(path.parent):
+        for file in (part, journal(part)):
+            file.unlink(missing_ok=True)
+        found = salvaged(path, part)
+        if not found.responses:
+            part.unlink()
+            raise StoreError(
+                "no stored response can be read",
+                where=str(path),
+                found=f"{path.stat().st_size:,} bytes, and no row of responses among them",
+                fix="put back a copy of the file, or move it away and run the study again",
+            )
+        names = (path.with_name(f"responses.damaged-{number}.db") for number in count(1))
+        kept = next(name for name in names if not name.exists())
+        for end in ("-wal", "-shm"):
+            beside = path.with_name(path.name + end)
+            if beside.exists():
+                beside.replace(kept.with_name(kept.name + end))
+        path.replace(kept)
+        part.replace(path)
+    return found, kept
+
+
+def _prompts(study: Resolved, store: Rebuilt) -> Iterator[tuple[bytes, str]]:
+    """By key, the prompts of responses that have lost theirs, as the study's plan writes them."""
+    lacking = store.lacking_prompts()
+    if not lacking:
+        return
+    for model in study.served:
+        for request in study.plan.requests(model):
+            for call in request.calls:
+                if call.key in lacking:
+                    yield call.key, written_prompt(request.prompt.messages)

@@ -1,0 +1,190 @@
+"""Running a study: everything checked and tried first, then asked, at once or in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import TextIO
+
+import polars as pl
+
+from quaver.collect.run.engine_noise import Noise, engine_noise
+from quaver.collect.run.journal import Journal
+from quaver.collect.run.progress import Outcome, Progress
+from quaver.collect.store.sole_writer import sole_writer
+from quaver.core.model import Probed
+from quaver.core.records import ANNOTATION_COLUMNS, Request
+from quaver.design.spec import MeasureSpec, UntilSpec
+from quaver.errors import QuaverError
+from quaver.study.analysis.study_measures import asked_until, measurement
+from quaver.study.collection.model_fit import needs_of
+from quaver.study.collection.rehearsal import rehearse
+from quaver.study.collection.round_of_calls import Collecting, reused_folders
+from quaver.study.collection.rounds import (
+    Design,
+    Part,
+    Round,
+    RoundsDocument,
+    collect_in_rounds,
+    together,
+    widest,
+)
+from quaver.study.sources.prices import check_money
+from quaver.study.sources.resolved import Resolved
+
+__all__ = ["check", "measured_noise", "run"]
+
+
+def check(study: Resolved) -> None:
+    """Find what is wrong with a study before anything is asked.
+
+    Raises:
+        QuaverError: Something is.
+    """
+    study.plugins.check(study.factors, study.experiment.labels, study.experiment.variants)
+    study.conclusions.check()
+    check_money(study.prices, study.spec, study.source)
+    reused_folders(study.spec, study.source)
+    asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
+        (("measures", index), one) for index, one in enumerate(study.spec.measures)
+    ]
+    if study.spec.until is not None:
+        until = asked_until(study, study.spec.until)
+        study.plugins.measure(until, ("until",))
+        columns = [*ANNOTATION_COLUMNS, *study.factors, *study.spec.items.groups]
+        study.plugins.check_names(until, columns, list(study.plugins.evaluators()), ("until",))
+        asked.append((("until",), until))
+    rehearse(study, asked)
+
+
+def run(
+    study: Resolved,
+    measurable: Callable[[], pl.DataFrame],
+    *,
+    watch: Callable[[Progress], None],
+    retry_errors: bool,
+    retry_unconstrained: bool,
+    requests: int | None,
+    events: TextIO | None,
+) -> Outcome:
+    """Ask whatever has not been asked yet, and store the answers.
+
+    Args:
+        study: The study.
+        measurable: Gives the annotations of what is stored by now.
+        watch: Called with the progress as responses are stored.
+        retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
+        retry_unconstrained: Ask again for answers that were asked without the JSON schema of their variant.
+        requests: Send at most this many requests of each model, spread over the study.
+        events: Where a line of JSON is written for everything that happens (``collect.journal``).
+
+    Raises:
+        StoreError: Another process collects for this study, or the disk is full.
+        ModelError: A model is of no use.
+        SpecError: More is spent already than the budget allows.
+    """
+    experiment, models = study.experiment, study.models
+    study.files.make()
+    with sole_writer(study.folder), study.files.store() as store:
+        store.take_in()
+        study.place(store)
+        if retry_unconstrained:
+            study.set_misasked_aside(store)
+        study.files.write_lock(study.lock())
+        counts = store.counts()
+        before = counts.answered - (counts.errors if retry_errors else 0)
+        total = experiment.calls - store.unfollowed(errors=not retry_errors)
+        if before == total:
+            return Outcome("finished", before, before, 0, 0, 0.0)
+        check(study)
+        ids = [item.id for item in experiment.items]
+        journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
+        quotes = any(one.quotes_answer for one in experiment.follow_ups.values())
+        collecting = Collecting(
+            study.plan,
+            models,
+            store,
+            study.spec,
+            study.source,
+            study.prices,
+            journal=journal,
+            watch=watch,
+            following=study.plan.following if quotes else None,
+            made=study.spent_on_wordings(),
+            probe=lambda name, model: _probe(study, name, model),
+            retry_errors=retry_errors,
+        )
+        try:
+            if study.spec.until is None or requests is not None:
+                outcome = collecting.ask(most=requests)
+            else:
+                document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
+                outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable, document)
+        except QuaverError as error:
+            journal.broken_off(error)
+            raise
+        journal.ended(outcome)
+    return outcome
+
+
+def _probe(study: Resolved, name: str, model: Probed) -> None:
+    """Try on a server what it is going to be asked; the lock says what was found."""
+    experiment = study.experiment
+    follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
+    most = study.models[name].abilities.logprobs
+    decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
+    decodings += experiment.decodings.values()
+    repeats = max(c.repeats for c in experiment.conditions if c.model == name)
+    model.probe(needs_of(decodings, experiment.variants, repeats, study.own_seed))
+    study.served[name] |= study.models[name].provenance()
+    study.files.write_lock(study.lock())
+
+
+def _run_in_rounds(
+    study: Resolved,
+    until: UntilSpec,
+    collecting: Collecting,
+    journal: Journal,
+    measurable: Callable[[], pl.DataFrame],
+    document: RoundsDocument,
+) -> Outcome:
+    """Collect until an interval is narrow enough; what each round brought is kept before the next begins."""
+    design, asked = Design(study.experiment, study.spec.seed), asked_until(study, until)
+    outcomes: list[Outcome] = []
+
+    def ask(part: Part) -> Outcome:
+        outcomes.append(collecting.ask(keep=lambda request: design.request(part, request)))
+        return outcomes[-1]
+
+    def width(part: Part) -> float | None:
+        frame = design.annotations(part, measurable())
+        return widest(measurement(study, asked, frame, ("until",)).of(frame), until.differing)
+
+    def tell(number: int, one: Round) -> None:
+        journal.round(number, str(one), **one.document())
+        study.files.write_rounds(document.add(one))
+
+    _, last = collect_in_rounds(until, design, ask, width, tell)
+    study.files.write_rounds(document.end(last))
+    return together([*outcomes[:-1], last])
+
+
+def measured_noise(study: Resolved, prompts: int) -> dict[str, list[Noise]]:
+    """The engines' own noise by model, measured on some of the study's prompts, spread over it.
+
+    Raises:
+        QuaverError: It is no number of prompts.
+    """
+    if prompts < 1:
+        raise QuaverError(
+            "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)
+        )
+    first = next(iter(study.spec.decoding))
+    step = max(1, study.plan.survey.prompts // prompts)
+
+    def some(model: str) -> list[Request]:
+        wanted = (r for r in study.plan.requests(model) if r.decoding.name == first)
+        return list(islice(wanted, 0, step * prompts, step))
+
+    return {name: engine_noise(model, some(name)) for name, model in study.models.items()}

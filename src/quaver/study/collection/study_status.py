@@ -1,0 +1,210 @@
+"""How a study stands: what is answered, spent and failed, and what a running process makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quaver.collect.run.budget import Price
+from quaver.collect.run.ledger import (
+    Entry,
+    changed,
+    configurations,
+    cut_in_thought,
+    done_without,
+    empty_answers,
+    errors_by_kind,
+    ledger,
+    pace,
+    spent,
+)
+from quaver.collect.store.response_store import Store
+from quaver.core.records import Condition
+
+__all__ = ["ConditionStanding", "Standing", "labelled", "standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionStanding:
+    """One condition's part.
+
+    Attributes:
+        condition: Model, variant, decoding, repeats.
+        answered: Calls that are answered.
+        wanted: All of its calls.
+    """
+
+    condition: Condition
+    answered: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a study stands.
+
+    Attributes:
+        total: Calls of the whole study.
+        answered: Calls that have a response.
+        errors: How many of these are errors.
+        by_kind: The errors by kind.
+        unplaced: Responses that belong to no call of the study as it stands.
+        reused: Answers that were taken from other studies, by the study.
+        tokens: Read and written by what was asked.
+        money: US dollars spent; None where a price is not known.
+        conditions: What is answered of each condition.
+        configurations_changed: A sentence for each model that answered from more than one configuration.
+        process: The process that collects now; None where none does.
+        rate: Calls a second in the last minute; 0 where nobody collects.
+        ended: How the collection in rounds ended, where there was one.
+        wordings: Calls that made wordings; their tokens and money are among the others.
+        done_without: A sentence for each thing that a server did not honour and the study did without.
+        cut_in_thought: A sentence for each model whose thinking left no room for answers.
+        empty: A sentence for each model that ended answers without a word.
+        misasked: Answers that were asked without the JSON schema that they should follow.
+        left_behind: Answers of earlier designs that kept the keys of an older recipe.
+        sent: Requests that were sent to servers.
+        received: Replies to these.
+        discarded: Replies that became no answer: they could not be used, never came, or servers were tried
+            with them.
+        discarded_tokens: What these took, which is among the other tokens.
+        waiting: Answers of a run that was killed, which the next run takes in.
+    """
+
+    total: int
+    answered: int
+    errors: int
+    by_kind: Counter[str]
+    unplaced: int
+    reused: Mapping[str, int]
+    tokens: float
+    money: float | None
+    conditions: Sequence[ConditionStanding]
+    configurations_changed: Sequence[str]
+    process: int | None
+    rate: float
+    ended: str | None = None
+    wordings: int = 0
+    done_without: Sequence[str] = ()
+    cut_in_thought: Sequence[str] = ()
+    empty: Sequence[str] = ()
+    misasked: int = 0
+    left_behind: int = 0
+    sent: int = 0
+    received: int = 0
+    discarded: int = 0
+    discarded_tokens: float = 0.0
+    waiting: int = 0
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before its answers are trusted, a sentence each."""
+        told = [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
+        if self.misasked:
+            told.append(
+                f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
+                "they should follow; `quaver run --retry-unconstrained` asks again, and keeps the old ones"
+            )
+        if self.left_behind:
+            told.append(
+                f"{self.left_behind:,} answers fit no call of the study as it is and kept the keys of an "
+                "older Quaver; a study file that wants them again would ask them again"
+            )
+        return told
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to go at this rate; None where nobody collects."""
+        return (self.total - self.answered) / self.rate if self.rate else None
+
+
+def labelled(annotations: int) -> Standing:
+    """How a study of labels that exist already stands: all are there, and nothing was spent.
+
+    Args:
+        annotations: How many there are.
+    """
+    return Standing(
+        total=annotations,
+        answered=annotations,
+        errors=0,
+        by_kind=Counter(),
+        unplaced=0,
+        reused={},
+        tokens=0.0,
+        money=0.0,
+        conditions=(),
+        configurations_changed=(),
+        process=None,
+        rate=0.0,
+    )
+
+
+def standing(
+    store: Store | None,
+    conditions: Sequence[Condition],
+    items: int,
+    prices: Mapping[str, Price | None],
+    process: int | None,
+    ended: str | None = None,
+    made: Sequence[Entry] = (),
+    misasked: int = 0,
+) -> Standing:
+    """How a study stands.
+
+    Args:
+        store: Its answers; None where there are none yet.
+        conditions: The study's.
+        items: How many items it has.
+        prices: Of its models; None where one is not known.
+        process: The process that collects now.
+        ended: How the collection in rounds ended.
+        made: What was spent on wordings.
+        misasked: Answers that were asked without the JSON schema that they should follow.
+    """
+    answered: Counter[int] = Counter()
+    reused: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    unplaced, rate, entries = 0, 0.0, [*made, *(ledger(store) if store else ())]
+    if store:
+        answered.update(dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition")))
+        unplaced = store.counts().unplaced
+        kinds = errors_by_kind(store)
+        rate = pace(store) if process else 0.0
+    for one in entries:
+        if one.reused is not None and one.placed:
+            reused[one.reused] += one.calls
+    used = spent(entries, prices)
+    asked = {one.model for one in entries if one.reused is None}
+    known = all(prices.get(model) is not None for model in asked)
+    parts = [
+        ConditionStanding(condition, answered[at], items * condition.repeats)
+        for at, condition in enumerate(conditions)
+    ]
+    return Standing(
+        total=sum(part.wanted for part in parts) - (store.unfollowed() if store else 0),
+        answered=answered.total(),
+        errors=kinds.total(),
+        by_kind=kinds,
+        unplaced=unplaced,
+        reused=dict(reused),
+        tokens=used.tokens,
+        money=used.money if known else None,
+        conditions=parts,
+        configurations_changed=changed(configurations(entries)),
+        process=process,
+        rate=rate,
+        ended=ended,
+        wordings=sum(one.calls for one in made),
+        done_without=done_without(store) if store else (),
+        cut_in_thought=cut_in_thought(entries),
+        empty=empty_answers(entries),
+        misasked=misasked,
+        left_behind=int((store.noted("left_behind") if store else None) or 0),
+        sent=sum(one.sent for one in entries),
+        received=sum(one.received for one in entries),
+        discarded=sum(one.discarded for one in entries),
+        discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
+        waiting=store.waiting() if store and process is None else 0,
+    )

@@ -1,0 +1,284 @@
+"""What a study will take: calls, tokens, time and money, before they are spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from quaver.collect.run.budget import Price
+from quaver.collect.run.ledger import Entry
+from quaver.core.model import Model
+from quaver.core.notebook import html_table
+from quaver.design.calls.call_plan import Plan
+from quaver.design.paraphrase.paraphrase_draft import ToAsk
+from quaver.study.forecasts.costs import Range, Tokens, expected_tokens
+from quaver.study.forecasts.plan_parts import PlanPart, answer_tokens, parts_of
+
+__all__ = ["Forecast", "ModelForecast", "WordingsForecast", "forecast", "forecast_of_wordings"]
+
+_COUNTED = 48
+"""Prompts whose tokens are counted; the rest are taken to be like them."""
+
+_CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English, where the model cannot count."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForecast:
+    """One model's part.
+
+    Attributes:
+        model: Its name in the study.
+        calls: All of its calls.
+        stored: How many of these are answered already.
+        prompts: Different prompts.
+        prompt_tokens: Tokens of all calls' prompts.
+        new_tokens: Tokens left to read where what neighbouring prompts share is read once.
+        answer_tokens: At most, if every answer is as long as it may be.
+        counted: Whether the model's own tokenizer counted; else prompts are reckoned from those of which
+            the model told how long they were, or, before there are any, at four characters a token.
+        seconds: For the calls that are not stored, at the pace of those that are; None before any is.
+        cost: US dollars of the calls that are not stored, from the least to the most; None where the
+            price is not known.
+        whole: The tokens of all of its calls.
+    """
+
+    model: str
+    calls: int
+    stored: int
+    prompts: int
+    prompt_tokens: int
+    new_tokens: int
+    answer_tokens: int
+    counted: bool
+    seconds: float | None
+    cost: Range | None
+    whole: Tokens
+
+
+class WordingsForecast(NamedTuple):
+    """What a model's calls took that made wordings, or will take at least that are to make them.
+
+    Attributes:
+        model: Its name.
+        calls: How many there were, or one for each wording that is missing (a useless answer takes another).
+        prompt_tokens: Tokens that they read; where they are to be made, at four characters a token.
+        answer_tokens: Tokens that they wrote; where they are to be made, at most.
+        cost: US dollars; None where the price is not known.
+        made: Whether these calls are over.
+    """
+
+    model: str
+    calls: int
+    prompt_tokens: int
+    answer_tokens: int
+    cost: Range | None
+    made: bool = True
+
+    def __str__(self) -> str:
+        cost = "cost unknown" if self.cost is None else str(self.cost)
+        if not self.made:
+            tokens = f"about {self.prompt_tokens:,} tokens read, at most {self.answer_tokens:,} written"
+            return f"{self.calls:,} calls of {self.model} or more are to make wordings: {tokens}, {cost}"
+        tokens = f"{self.prompt_tokens:,} tokens read, {self.answer_tokens:,} written"
+        return (
+            f"{self.calls:,} calls of {self.model} made wordings: {tokens}, {cost}; they count in the budget"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """A study's plan in numbers.
+
+    Attributes:
+        items: Items after sampling.
+        variants: Ways of asking.
+        decodings: Ways of drawing an answer.
+        models: Each model's part.
+        parts: What each level of each factor takes, of all models together.
+        notes: On how the variants were chosen.
+        elsewhere: What all calls of one model would cost on others, by name.
+        wordings: What the calls take that make wordings, by model; these are not among the others.
+    """
+
+    items: int
+    variants: int
+    decodings: int
+    models: tuple[ModelForecast, ...]
+    parts: tuple[PlanPart, ...] = ()
+    notes: tuple[str, ...] = ()
+    elsewhere: Mapping[str, Range] = field(default_factory=dict)
+    wordings: tuple[WordingsForecast, ...] = ()
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(model.calls for model in self.models)
+
+    @property
+    def stored(self) -> int:
+        """Calls that are answered already."""
+        return sum(model.stored for model in self.models)
+
+    @property
+    def seconds(self) -> float | None:
+        """For what is not stored, the models working side by side; None where one is not known."""
+        known = [model.seconds for model in self.models]
+        return None if None in known else max((s for s in known if s is not None), default=0.0)
+
+    @property
+    def size(self) -> str:
+        """Items × variants × decodings, in words."""
+        counts = (("item", self.items), ("variant", self.variants), ("decoding", self.decodings))
+        return " × ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts)
+
+    def __str__(self) -> str:
+        """The plan, a line a model."""
+        lines = [f"{self.size}: {self.calls:,} calls, {self.stored:,} answered"]
+        for one in self.models:
+            time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
+            cost = "cost unknown" if one.cost is None else str(one.cost)
+            lines.append(
+                f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
+                f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
+            )
+        return "\n".join([*lines, *map(str, self.wordings)])
+
+    def _repr_html_(self) -> str:
+        heads = (
+            "model",
+            "calls",
+            "answered",
+            "prompt tokens",
+            "read once",
+            "answers, at most",
+            "s left",
+            "cost",
+        )
+        rows = [
+            (
+                one.model,
+                f"{one.calls:,}",
+                f"{one.stored:,}",
+                f"{one.prompt_tokens:,}",
+                f"{one.new_tokens:,}",
+                f"{one.answer_tokens:,}",
+                "unknown" if one.seconds is None else f"{one.seconds:,.0f}",
+                "unknown" if one.cost is None else str(one.cost),
+            )
+            for one in self.models
+        ]
+        return html_table(heads, rows, str(self).partition("\n")[0])
+
+
+def forecast(
+    plan: Plan,
+    models: Mapping[str, Model],
+    usage: Mapping[str, Mapping[str, float]],
+    prices: Mapping[str, Price | None],
+    compared: Mapping[str, Price] | None = None,
+    made: Sequence[Entry] = (),
+) -> Forecast:
+    """Reckon what a plan will take.
+
+    Args:
+        plan: The plan.
+        models: The study's models by name.
+        usage: What each model's stored calls took, as ``Store.usage`` gives it.
+        prices: Of the study's models; None where one is not known.
+        compared: Of other models that the study could be asked of.
+        made: What was spent on wordings.
+    """
+    experiment, survey = plan.experiment, plan.survey
+    of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    found, rates = [], {}
+    for name, model in models.items():
+        conditions = [condition for condition in experiment.conditions if condition.model == name]
+        rates[name], counted = _tokens_a_character(plan, model)
+        asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
+        calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
+        used = usage.get(name, {})
+        stored = int(used.get("calls", 0))
+        prompt = rates[name] * sum(of_variant[c.variant] * c.repeats for c in conditions)
+        new = rates[name] * survey.new_characters * asked / survey.characters
+        longest = sum(answer_tokens(plan, c) for c in conditions)
+        left = (calls - stored) / calls
+        price = prices.get(name)
+        whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
+        if whole.measured and not counted:  # what was told of some prompts is nearer than their length
+            nearer = sum(whole.prompt) / 2 / prompt
+            rates[name], prompt, new = nearer * rates[name], nearer * prompt, nearer * new
+        rest = expected_tokens(
+            calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
+        )
+        found.append(
+            ModelForecast(
+                model=name,
+                calls=calls,
+                stored=stored,
+                prompts=len(experiment.items) * len({c.variant for c in conditions}),
+                prompt_tokens=round(prompt),
+                new_tokens=round(new),
+                answer_tokens=longest,
+                counted=counted,
+                seconds=(calls - stored) * used["seconds"] / stored if stored else None,
+                cost=None if price is None else rest.cost(price),
+                whole=whole,
+            )
+        )
+    return Forecast(
+        items=len(experiment.items),
+        variants=len(experiment.variants),
+        decodings=len(experiment.decodings),
+        models=tuple(found),
+        parts=parts_of(plan, rates),
+        notes=tuple(experiment.notes),
+        elsewhere=_elsewhere(found, compared or {}),
+        wordings=tuple(_of_wordings(one, prices.get(one.model)) for one in made),
+    )
+
+
+def forecast_of_wordings(
+    left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
+) -> tuple[WordingsForecast, ...]:
+    """Reckon what wordings will take that have not been made.
+
+    Args:
+        left: What is left to be asked, and of which model.
+        prices: By model; None where one is not known.
+    """
+    found = []
+    for name, one in left:
+        read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
+        tokens, price = expected_tokens(one.calls, read, 0, longest, False, {}), prices.get(name)
+        cost = None if price is None else tokens.cost(price)
+        found.append(WordingsForecast(name, one.calls, round(read), longest, cost, made=False))
+    return tuple(found)
+
+
+def _of_wordings(one: Entry, price: Price | None) -> WordingsForecast:
+    read, written = round(one.prompt_tokens), round(one.completion_tokens)
+    money = None if price is None else price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens)
+    return WordingsForecast(
+        one.model, one.calls, read, written, None if money is None else Range(money, money)
+    )
+
+
+def _elsewhere(found: Sequence[ModelForecast], compared: Mapping[str, Price]) -> dict[str, Range]:
+    """What all that the most asked model is asked would cost on others, the cheapest first."""
+    if not found:
+        return {}
+    most = max(found, key=lambda one: one.calls).whole
+    costs = {name: most.cost(price) for name, price in compared.items()}
+    return dict(sorted(costs.items(), key=lambda one: one[1].high))
+
+
+def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:
+    step = max(1, plan.survey.prompts // _COUNTED)
+    some = [prompt.messages for _, _, prompt in islice(plan.prompts(), 0, None, step)]
+    counts = model.count_tokens(some)
+    if counts is None:
+        return 1 / _CHARACTERS_A_TOKEN, False
+    return sum(counts) / sum(len(content) for messages in some for _, content in messages), True

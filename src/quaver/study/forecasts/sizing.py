@@ -1,0 +1,235 @@
+"""How many items, wordings and repeats an interval of a width takes: before a study, or after a pilot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.errors import MeasureError
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = ["Need", "Sizing", "assumed_sizes", "checked_width", "measured_sizes"]
+
+_Z = 1.96
+_ALPHA = 0.8
+_SPREAD = 0.05
+_FEWEST_ITEMS = 10
+"""Items from which the width is reckoned: of fewer the spread is known to a factor of about two."""
+_LEAST = 4
+"""Wordings or repeats from which their own spread is reckoned."""
+_LEFT_OUT = 20
+"""Parts that are left out in turn, at most."""
+_RANGES = (
+    "In brackets is what it may take: the stored answers show the spread only so well (95%, as if it were "
+    "that of a normal distribution). Each number is for one thing alone, all else being as it is in these "
+    "answers."
+)
+_SHARES = frozenset(["accuracy", "compliance", "label_shares", "strict_stability", "mode_frequency", "f1"])
+_FACETS = {"variant": "wordings", "repeat": "repeats"}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How many of one thing it takes, all else being as it is.
+
+    Attributes:
+        what: ``items``, ``wordings`` or ``repeats``.
+        number: How many; None where it cannot be said.
+        why: What this rests on, in words.
+        between: What the number may be, since the stored answers show the spread only so well; None where
+            it rests on assumptions, or is not known.
+    """
+
+    what: str
+    number: int | None
+    why: str
+    between: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What an interval of a given width takes.
+
+    Attributes:
+        measure: Of which measure.
+        width: Of a 95% interval, from end to end.
+        rests_on: Assumptions, or the answers that are stored.
+        needs: Each by itself.
+    """
+
+    measure: str
+    width: float
+    rests_on: str
+    needs: tuple[Need, ...]
+
+    def __str__(self) -> str:
+        """A line for each."""
+        lines = [f"A 95% interval of {self.measure} that is {self.width:g} wide takes ({self.rests_on}):"]
+        for one in self.needs:
+            number = "not known" if one.number is None else f"{one.number:,}"
+            ends = f" ({one.between[0]:,} to {one.between[1]:,})" if one.between else ""
+            lines.append(f"  {one.what}: {number}{ends}. {one.why}")
+        if any(one.between for one in self.needs):
+            lines.append(_RANGES)
+        return "\n".join(lines)
+
+
+def checked_width(width: float) -> float:
+    """A width that an interval may have.
+
+    Raises:
+        MeasureError: It is not above 0 and below 2.
+    """
+    if not 0 < width < 2:
+        raise MeasureError(
+            "not a width of an interval", where="width", expected="above 0, below 2", found=repr(width)
+        )
+    return width
+
+
+def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
+    """What it takes before anything is answered, from assumptions that are stated.
+
+    Of a share (accuracy and the like): the widest case, half of the items right, and an item's answers all
+    alike, so that n = 0.25 (2 · 1.96 / width)². Of an alpha: a true alpha of 0.8, labels equally frequent,
+    and an item's answers all alike or all different, so that the items' disagreement is D = 0.2 (1 − 1/L)
+    in the mean and has variance D (1 − D), and alpha's standard error is √(D (1 − D) / n) / (1 − 1/L).
+
+    Args:
+        measure: Its registered name.
+        width: Of the interval, from end to end.
+        labels: How many labels there are.
+
+    >>> [(need.what, need.number) for need in assumed_sizes("accuracy", 0.1, 2).needs]
+    [('items', 385), ('wordings', 4), ('repeats', 1)]
+    >>> assumed_sizes("inter_pss", 0.1, 2).needs[0].number  # 0.1 × 0.9 / 0.25 × (2 × 1.96 / 0.1)²
+    554
+    """
+    steps = (2 * _Z / checked_width(width)) ** 2
+    wordings = Need(
+        "wordings",
+        max(2, _up(_SPREAD**2 * steps)),
+        "To speak of wordings in general: taking results to vary between wordings by a standard deviation "
+        f"of {_SPREAD}. A pilot replaces this guess.",
+    )
+    if measure in _SHARES:
+        why = "The widest case: half of the items right, all answers about an item alike. No more is needed."
+        alone = Need("repeats", 1, "In that case repeats add nothing; they are needed to measure stability.")
+        return Sizing(
+            measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), wordings, alone)
+        )
+    if measure.endswith(("_pss", "_stability", "_agreement", "model")):
+        chance = 1 - 1 / max(2, labels)
+        apart = (1 - _ALPHA) * chance
+        why = (
+            f"At a true alpha of {_ALPHA}, {labels} labels equally frequent, and an item’s answers all "
+            "alike or all different."
+        )
+        items = _n(apart * (1 - apart) / chance**2 * steps, why)
+        repeats = Need(
+            "repeats", 2, "Two are the fewest that can agree; more narrow the interval, a pilot says how."
+        )
+        return Sizing(measure, width, "before a pilot, from assumptions", (items, wordings, repeats))
+    unknown = Need(
+        "items", None, "Without a pilot there is no rule for this measure; ask about 50 items first."
+    )
+    return Sizing(measure, width, "before a pilot", (unknown,))
+
+
+def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) -> Sizing:
+    """What it takes by the stored answers, of the cell whose interval is widest.
+
+    Items: the interval of the stored answers, which narrows with the root of their number. Wordings and
+    repeats: the jackknife's standard error, leaving one out at a time, over those that are stored, which
+    narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
+    k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
+    (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 wordings or repeats, and where the answers
+    do not vary, so that the interval is a bound that says nothing of the spread.
+
+    Args:
+        measurement: The measure.
+        frame: The annotations.
+        width: Of the interval, from end to end.
+    """
+    checked_width(width)
+    found = [one for one in measurement.of(frame) if one.value is not None and one.low is not None]
+    on = f"by {frame.height:,} stored annotations"
+    if not found:
+        why = "The stored answers give no interval: ask about more items first."
+        return Sizing(measurement.measure, width, on, (Need("items", None, why),))
+    widest = max(found, key=_width)
+    cell = ", ".join(f"{column} {level}" for column, level in widest.cell.items()) or "the whole study"
+    now = _width(widest)
+    why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√items."
+    if widest.n < _FEWEST_ITEMS:
+        why = f"{widest.n:,} are answered ({cell}); {_FEWEST_ITEMS} or more show how they differ."
+        needs = [Need("items", None, why)]
+    elif widest.details.get("differing") == 0:
+        why = (
+            f"All {widest.n:,} are alike ({cell}), and say nothing of how items differ: ask about more first."
+        )
+        needs = [Need("items", None, why)]
+    else:
+        needs = [_reckoned("items", widest.n * (now / width) ** 2, widest.n, why, least=2)]
+    needs += [_left_out(measurement, frame, widest, column, width) for column in _FACETS]
+    return Sizing(measurement.measure, width, on, tuple(needs))
+
+
+def _left_out(
+    measurement: Measurement, frame: pl.DataFrame, widest: Estimate, column: str, width: float
+) -> Need:
+    """How many wordings or repeats, by the jackknife over those that are stored."""
+    what = _FACETS[column]
+    if column in widest.cell:
+        return Need(what, 1, f"Each is a cell of its own: the interval is of one {what.removesuffix('s')}.")
+    levels = frame[column].unique().cast(pl.String).sort().to_list()
+    if len(levels) < _LEAST:
+        return Need(
+            what, None, f"{len(levels)} in the stored answers: {_LEAST} or more show how they differ."
+        )
+    groups = [levels[at::_LEFT_OUT] for at in range(min(_LEFT_OUT, len(levels)))]
+    values = []
+    for group in groups:
+        part = frame.filter(~pl.col(column).cast(pl.String).is_in(group))
+        values += [
+            one.value
+            for one in measurement.of(part, resamples=0)
+            if one.value is not None and one.measure == widest.measure and one.cell == widest.cell
+        ]
+    if len(values) < _LEAST:
+        return Need(what, None, "The measure cannot be taken with some of them left out.")
+    g = len(values)
+    error = sqrt((g - 1) / g * float(((np.array(values) - np.mean(values)) ** 2).sum()))
+    if error < 1e-9:
+        told = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
+        return Need(what, None, f"{told}, which says nothing of how {what} in general differ.")
+    why = (
+        f"{len(levels)} are stored; leaving them out in turn gives ± {_Z * error:.3f} over {what} in "
+        f"general, which goes with 1/√{what}."
+    )
+    return _reckoned(what, len(levels) * (2 * _Z * error / width) ** 2, g, why, least=1)
+
+
+def _reckoned(what: str, number: float, seen: int, why: str, *, least: int) -> Need:
+    """A number that goes with a variance, of which ``seen`` things are known, with its range."""
+    from scipy import special
+
+    low, high = ((seen - 1) / special.chdtri(seen - 1, above) for above in (0.025, 0.975))
+    ends = (max(least, _up(number * float(low))), max(least, _up(number * float(high))))
+    return Need(what, max(least, _up(number)), why, ends)
+
+
+def _n(number: float, why: str) -> Need:
+    return Need("items", _up(number), why)
+
+
+def _up(number: float) -> int:
+    return ceil(round(number, 6))
+
+
+def _width(one: Estimate) -> float:
+    return (one.high or 0.0) - (one.low or 0.0)

@@ -1,0 +1,1 @@
+"""Labels that exist already, made into a study or measured at once."""

@@ -1,0 +1,199 @@
+"""Agreement in a file of annotations that Quaver did not collect, read as ``quaver import`` reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from quaver.agreement.annotation_file import agreement_of
+from quaver.core.arguments import guarded
+from quaver.core.label_values import LabelCells, Taken, alike, beyond, doubts
+from quaver.core.records import Estimate, LabelSet, Level
+from quaver.core.table_text import composed
+from quaver.design.items.table_files import Row, read_rows
+from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.estimation.cells import Missing
+from quaver.estimation.encoding import ordered
+
+__all__ = ["measure_agreement", "read_annotations", "read_table"]
+
+
+@guarded
+def read_annotations(
+    path: str | Path, *, encoding: str = "utf-8", separator: str | None = None
+) -> pl.DataFrame:
+    """Read a CSV, TSV, JSON Lines or Parquet file of labels, every cell as a text.
+
+    White space around a cell is not part of it, and an empty cell is null. ``N/A``, ``None``, ``nan`` and
+    the like are text: somebody's model wrote them.
+
+    Args:
+        path: The file; its ending says which kind it is.
+        encoding: Of a text file.
+        separator: Between the cells of CSV and TSV.
+
+    Returns:
+        A row an annotation, with those of the file's columns that hold single values.
+
+    Raises:
+        ItemError: The file does not exist or cannot be read.
+    """
+    rows = read_table(Path(path), encoding, separator)
+    columns: dict[str, list[str | None]] = {}
+    for name in rows[0]:
+        try:
+            columns[name] = _column(rows, name)
+        except ItemError:
+            continue
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def read_table(path: Path, encoding: str = "utf-8", separator: str | None = None) -> list[Row]:
+    """The rows of a file of labels.
+
+    Raises:
+        ItemError: There is no such file, it cannot be read, or has no rows.
+    """
+    if not path.is_file():
+        raise ItemError(
+            "there is no such file",
+            where=str(path),
+            expected="a CSV, TSV, JSON Lines or Parquet file of labels",
+        )
+    rows = read_rows(path, encoding, separator, setting="--{name} {value}")
+    if not rows:
+        raise ItemError(
+            "there are no annotations", where=str(path), expected="a header and rows", found="no row"
+        )
+    return rows
+
+
+@guarded
+def measure_agreement(
+    annotations: Any,
+    *,
+    item: str = "item",
+    rater: str | Sequence[str] = "rater",
+    label: str = "label",
+    by: Sequence[str] = (),
+    labels: LabelSet | Sequence[Any] | None = None,
+    unlabelled: Sequence[str] = (),
+    level: Level | None = None,
+    missing: Missing = "drop",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> list[Estimate]:
+    """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
+
+    Args:
+        annotations: A long frame, a row an annotation, or the path of a file that holds one.
+        item: Its column of items.
+        rater: Its column, or columns, of raters: coders, paraphrases, repeats.
+        label: Its column of labels.
+        by: Columns whose combinations are measured apart.
+        labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
+        unlabelled: What stands in the file where there is no label, beside empty cells.
+        level: Level of measurement; nominal, or the label set's.
+        missing: ``"drop"``, or ``"category"``: one more label (nominal only).
+        confidence: Nominal level of the intervals.
+        resamples: Bootstrap resamples of items.
+        seed: Root seed.
+        group: Resample the groups of items in this column.
+        interval: Which interval is given.
+        encoding: Of a text file.
+        separator: Between the cells of CSV and TSV.
+
+    Returns:
+        Five estimates for each cell. Of a file, ``details["taken"]`` says what stands for a missing label,
+        and which labels may be none.
+
+    Raises:
+        ItemError: The file cannot be read.
+        MeasureError: The frame or an option cannot be used.
+
+    >>> frame = pl.DataFrame({"id": [1, 1, 2, 2, 3, 3], "coder": ["p", "q"] * 3, "code": list("aaabbb")})
+    >>> found = measure_agreement(frame, item="id", rater="coder", label="code")
+    >>> [(e.measure, round(e.value, 3)) for e in found][:2]
+    [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
+    """
+    options: dict[str, Any] = {
+        "item": item,
+        "rater": rater,
+        "label": label,
+        "by": by,
+        "labels": labels,
+        "level": level,
+        "missing": missing,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "group": group,
+        "interval": interval,
+    }
+    if not isinstance(annotations, str | Path):
+        return agreement_of(annotations, **options)
+    path = Path(annotations)
+    rows = read_table(path, encoding, separator)
+    raters = [rater] if isinstance(rater, str) else list(rater)
+    used = {"item": [item], "rater": raters, "by": list(by), "group": [group] if group else []}
+    try:
+        frame = _frame(path, rows, used)
+        codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
+        column, taken = _labels(path, rows, label, codes, unlabelled)
+        found = agreement_of(
+            frame.with_columns(pl.Series(_LABEL, column, pl.String)), **options | {"label": _LABEL}
+        )
+    except QuaverError as error:
+        if path.name not in (error.where or ""):  # what a measure calls its argument is the file here
+            error.where = ": ".join([path.name, *([error.where] if error.where else [])])
+        raise
+    told = [(one.role, one.column, one.why) for one in taken]
+    return [replace(one, details={**one.details, "taken": told}) for one in found]
+
+
+_LABEL = "label as read"
+
+
+def _frame(path: Path, rows: Sequence[Row], used: dict[str, list[str]]) -> pl.DataFrame:
+    """The columns that play a role, but for that of the labels."""
+    columns = {}
+    for role, names in used.items():
+        for name in names:
+            if name not in rows[0]:
+                raise UnknownName("column", name, rows[0], where=f"{path.name}: {role}")
+            columns[name] = _column(rows, name)
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def _column(rows: Sequence[Row], name: str) -> list[str | None]:
+    return [row.text(name) or None for row in rows]
+
+
+def _labels(
+    path: Path, rows: Sequence[Row], column: str, given: Sequence[Any] | None, unlabelled: Sequence[str]
+) -> tuple[list[str | None], list[Taken]]:
+    """The labels that the cells of a column mean, and what was decided about them."""
+    if column not in rows[0]:
+        raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
+    texts = [row.text(column) for row in rows]
+    counts, named = Counter(texts), [str(label) for label in given or ()]
+    left = {"", *map(composed, unlabelled)}
+    known = {text: number for text, number in counts.items() if composed(text) not in left}
+    also = alike(known, named)
+    codes = named or ordered(known.keys() - also.keys())
+    cells = LabelCells(codes, also, unlabelled)
+    read = {text: cells.read(text) for text in counts}
+    # What is outside the label set stays as it is, so that the measure counts it.
+    found = [one.label if (one := read[text]) else text for text in texts]
+    outside = {text: counts[text] for text, one in read.items() if one is None}
+    return found, [*doubts(counts, codes, unlabelled, given=bool(named)), *beyond(outside)]

@@ -1,0 +1,257 @@
+"""Which column of a table of labels plays which role: named by the user, or recognised by its name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quaver.core.label_values import Taken
+from quaver.design.items.table_files import Row
+from quaver.errors import ItemError, QuaverError, UnknownName
+
+__all__ = ["MOST_LABELS", "Roles", "Table", "roles_of"]
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "unit", "unit_id", "text_id", "doc_id", "document_id", "id"),
+    "label": ("label", "annotation", "code", "category", "coding"),
+    "coder": ("coder", "coder_id", "rater", "rater_id", "annotator", "annotator_id", "worker", "model"),
+    "decoding": ("decoding",),
+    "repeat": ("repeat", "iteration", "repetition", "run", "trial"),
+    "text": ("text", "tweet", "sentence", "passage", "document"),
+    "gold": ("gold", "gold_label", "truth", "true_label"),
+    "thinking": ("thinking", "reasoning", "reasoning_content"),
+}
+"""What a column is often called, by the role that it plays."""
+
+_VARIANTS = ("variant", "prompt_id", "wording", "format", "temperature")
+_SINGLE = (
+    *("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
+    *("text", "gold"),
+)
+_MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
+MOST_LABELS = 30
+"""Columns with more values than these together are not taken for coders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which columns play which role, as far as the user says; the rest is recognised by name.
+
+    Attributes:
+        item: Of the items' ids.
+        label: Of the labels, in a table with a row an annotation.
+        raw: Of raw answers, which evaluators are to read, instead of labels.
+        thinking: Of what a model thought, where that stands apart from its raw answer.
+        coders: The coders' columns, in a table with a row an item.
+        coder: Of who labelled.
+        variant: Of the prompts, each a factor.
+        decoding: Of how the answer was drawn.
+        repeat: Of which asking it was.
+        prompt: Of the prompts' texts.
+        original: Of what marks the original among the prompts.
+        text: Of the items' texts.
+        gold: Of the true labels.
+        groups: That group the items.
+        ignore: Play no role, whatever they are called.
+        repeats_in_order: Whether rows that nothing else tells apart are repeats, in the file's order.
+    """
+
+    item: str | None = None
+    label: str | None = None
+    raw: str | None = None
+    thinking: str | None = None
+    coders: tuple[str, ...] = ()
+    coder: str | None = None
+    variant: tuple[str, ...] = ()
+    decoding: str | None = None
+    repeat: str | None = None
+    prompt: str | None = None
+    original: str | None = None
+    text: str | None = None
+    gold: str | None = None
+    groups: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    repeats_in_order: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """A file's columns, and what they have been taken for."""
+
+    path: Path
+    rows: list[Row]
+    columns: list[str] = field(init=False)
+    taken: list[Taken] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    _counts: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.columns = list(self.rows[0])
+
+    def counts(self, column: str) -> Counter[str]:
+        """How often each text occurs in a column, in order of appearance, the empty one included."""
+        if column not in self._counts:
+            self._counts[column] = Counter(row.text(column) for row in self.rows)
+        return self._counts[column]
+
+    def values(self, column: str) -> list[str]:
+        """The texts that occur in a column, in order of appearance."""
+        return [text for text in self.counts(column) if text]
+
+    def holds_texts(self, column: str) -> bool:
+        """Whether each cell of a column holds a single value."""
+        try:
+            self.counts(column)
+        except ItemError:
+            return False
+        return True
+
+    def take(self, role: str, column: str, why: str) -> str:
+        """Give a column a role.
+
+        Raises:
+            UnknownName: There is no such column.
+        """
+        if column not in self.columns:
+            raise UnknownName("column", column, self.columns, where=f"{self.path.name}: --{role}")
+        self.used.add(column)
+        self.taken.append(Taken(role, column, why))
+        return column
+
+    def free(self) -> list[str]:
+        """The columns that play no role yet."""
+        return [column for column in self.columns if column not in self.used]
+
+    def find(self, role: str) -> str | None:
+        """The free column that is called as such columns are."""
+        found = [name for name in self.free() if name.casefold() in _NAMES[role]]
+        if len(found) > 1:
+            known = [name for name in _NAMES[role] if name in {one.casefold() for one in found}]
+            found.sort(key=lambda name: known.index(name.casefold()))
+            if role != "item":
+                raise _ambiguous(self.path, role, found)
+        return self.take(role, found[0], "recognised by its name") if found else None
+
+
+def roles_of(table: Table, given: Roles) -> dict[str, Any]:
+    """The columns by role, as the study file names them.
+
+    Raises:
+        UnknownName: A column does not exist.
+        QuaverError: It cannot be told which column holds the labels, or the items.
+    """
+    table.used.update(given.ignore)
+    for name in given.ignore:
+        if name not in table.columns:
+            raise UnknownName("column", name, table.columns, where=f"{table.path.name}: --ignore")
+    told: dict[str, Any] = {
+        role: table.take(role, name, "named") for role in _SINGLE if (name := getattr(given, role))
+    }
+    for role, names in (("coders", given.coders), ("variant", given.variant), ("groups", given.groups)):
+        if names:
+            told[role] = [table.take(role, name, "named") for name in names]
+    order = ("item", "gold", "text") if given.coders or given.raw else ("label", "item", "gold", "text")
+    _recognise(table, told, order)
+    if "label" in told or "raw" in told:
+        _recognise(table, told, ("coder", "repeat", "decoding"))
+        if "raw" in told:
+            _recognise(table, told, ("thinking",))
+        if "variant" not in told and (found := _variants(table)):
+            told["variant"] = found
+        _prompts(table, told)
+        if "item" not in told:
+            raise _without_items(table)
+        if given.repeats_in_order or ("repeat" not in told and _repeats(table, told)):
+            told["repeats_in_order"] = True
+            why = "named" if given.repeats_in_order else "nothing else tells the rows apart"
+            table.taken.append(Taken("repeat", "(the order of the rows)", why))
+    elif "coders" not in told:
+        told["coders"] = _coders(table)
+    if "item" not in told:
+        table.taken.append(Taken("item", "(the row's number)", "no column was recognised"))
+    return told
+
+
+def _recognise(table: Table, told: dict[str, Any], roles: Sequence[str]) -> None:
+    """Take the columns that are called as those of some roles are."""
+    for role in roles:
+        if role not in told and (column := table.find(role)):
+            told[role] = column
+
+
+def _without_items(table: Table) -> QuaverError:
+    return QuaverError(
+        "no column of items was recognised",
+        where=table.path.name,
+        expected="a column that says which item a label belongs to",
+        found=", ".join(table.columns),
+        fix="name it with --item",
+    )
+
+
+def _prompts(table: Table, told: dict[str, Any]) -> None:
+    """Take the prompts' texts and the mark of the original, where each variant has one."""
+    variant = told.get("variant", ())
+    for role in ("prompt", "original"):
+        names = [name for name in table.free() if name.casefold() == role and table.holds_texts(name)]
+        if role in told or not names:
+            continue
+        by_variant = {(*(row.text(one) for one in variant), row.text(names[0])) for row in table.rows}
+        marks = {text.casefold() for text in table.values(names[0])}
+        if len({levels[:-1] for levels in by_variant}) == len(by_variant) and (
+            role == "prompt" or marks <= _MARKS
+        ):
+            told[role] = table.take(role, names[0], "recognised by its name")
+
+
+def _repeats(table: Table, told: Mapping[str, Any]) -> bool:
+    """Whether most places hold several rows that no column tells apart, as promptstability writes repeats."""
+    own = [told["item"], *told.get("variant", ()), *(told[r] for r in ("coder", "decoding") if r in told)]
+    places: dict[tuple[str, ...], list[Row]] = {}
+    for row in table.rows:
+        places.setdefault(tuple(row.text(name) for name in own), []).append(row)
+    several = [rows for rows in places.values() if len(rows) > 1]
+    if 2 * len(several) <= len(places):
+        return False
+    return all(
+        row.get(name) == rows[0].get(name) for name in table.free() for rows in several for row in rows
+    )
+
+
+def _variants(table: Table) -> list[str]:
+    """Columns called as those of prompts are, and that vary."""
+    found = [name for name in table.free() if name.casefold() in _VARIANTS and len(table.values(name)) > 1]
+    return [table.take("variant", name, "recognised by its name") for name in found]
+
+
+def _coders(table: Table) -> list[str]:
+    """The columns that are left, where they hold few values and share them."""
+    found = [name for name in table.free() if table.holds_texts(name) and table.values(name)]
+    together = {value for name in found for value in table.values(name)}
+    shared = [
+        name
+        for name in found
+        if any(set(table.values(name)) & set(table.values(other)) for other in found if other != name)
+    ]
+    if len(found) < 2 or len(together) > MOST_LABELS or len(shared) < len(found):
+        raise QuaverError(
+            "no column of labels was recognised",
+            where=table.path.name,
+            expected="a column of labels, or a column of labels for each coder",
+            found=", ".join(table.columns),
+            fix="name it with --label, or the coders' columns with --coders a,b,c",
+        )
+    why = "recognised: what is left shares its values"
+    return [table.take("coders", name, why) for name in found]
+
+
+def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
+    return QuaverError(
+        f"several columns could be the {role}",
+        where=path.name,
+        found=", ".join(found),
+        fix=f"name the right one with --{role}, and the others with --ignore",
+    )

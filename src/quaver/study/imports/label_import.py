@@ -1,0 +1,238 @@
+"""From a file of existing labels to a study's folder: which column is taken for what, and said so."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from quaver.collect.store.sole_writer import writing
+from quaver.core.arguments import guarded
+from quaver.core.label_values import Taken, alike, doubts, listed
+from quaver.core.table_text import composed
+from quaver.errors import QuaverError
+from quaver.estimation.encoding import ordered
+from quaver.study.imports.agreement_import import read_table
+from quaver.study.imports.label_columns import MOST_LABELS, Roles, Table, roles_of
+from quaver.study.session import Study
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = ["Roles", "Taken", "import_annotations"]
+
+
+@guarded
+def import_annotations(
+    path: str | Path,
+    folder: str | Path | None = None,
+    *,
+    roles: Roles | None = None,
+    labels: Sequence[str] = (),
+    unlabelled: Sequence[str] = (),
+    level: str = "nominal",
+    evaluators: Sequence[str] = (),
+    encoding: str = "utf-8",
+    separator: str | None = None,
+) -> tuple[Study, list[Taken]]:
+    """Make a study of a CSV, TSV, JSON Lines or Parquet file of existing labels.
+
+    Reads a row an annotation (promptstability's files, any long table), or a row an item with a column a
+    coder. The file is copied into the study's folder, where ``study.yaml`` says what its columns are.
+
+    Args:
+        path: The file.
+        folder: The study's folder; by default one of the file's name, beside it.
+        roles: Which columns play which role. What is not said is recognised by the columns' names, and told.
+        labels: The label set, in order; those that occur, if left out.
+        unlabelled: What stands where there is no label.
+        level: Level of measurement.
+        evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
+        encoding: Of a text file.
+        separator: Between the cells of CSV and TSV.
+
+    Returns:
+        The study, and what each column was taken for.
+
+    Raises:
+        ItemError: The file cannot be read, or holds a label outside the set.
+        UnknownName: A column does not exist.
+        QuaverError: It cannot be told which column holds the labels, or the folder holds a study already.
+    """
+    path = Path(path)
+    home = Path(folder) if folder else path.parent / path.stem
+    if (home / "study.yaml").exists():
+        raise QuaverError(
+            "there is a study already", where=str(home), fix="name another folder, or remove that one"
+        )
+    if evaluators and not (roles and roles.raw):
+        raise QuaverError(
+            "there is nothing for an evaluator to read",
+            where="evaluators",
+            expected="a column of raw answers",
+            found="labels",
+            fix="name the column with --raw",
+        )
+    rows = read_table(path, encoding, separator)
+    table = Table(path, rows)
+    told = roles_of(table, roles or Roles())
+    found, also = _labels(table, told, labels, unlabelled)
+    annotations: dict[str, Any] = {"source": f"imported{path.suffix.lower()}", **told}
+    if also:
+        annotations["map"] = also
+    if encoding != "utf-8":
+        annotations["encoding"] = encoding
+    if separator:
+        annotations["separator"] = separator
+    if unlabelled:
+        annotations["unlabelled"] = list(unlabelled)
+    document = {
+        "name": path.stem,
+        "task": {"labels": found, **({} if level == "nominal" else {"level": level})},
+        "annotations": annotations,
+        **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in told else {}),
+        "measures": _measures(table, told),
+    }
+    rows.clear()  # they are read again, as the study will read them
+    study = _written(path, home, document, table.taken)
+    return study, [*table.taken, *_rest(table, study)]
+
+
+def _labels(
+    table: Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
+    columns = [told["label"]] if "label" in told else list(told.get("coders", ()))
+    counts = Counter[str]()
+    for name in columns:
+        counts.update(table.counts(name))
+    golden = table.counts(told["gold"]) if "gold" in told else Counter[str]()
+    left = {"", *map(composed, unlabelled)}
+    values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
+    also = alike(values, given)
+    found = list(given) or list(ordered(values.keys() - also.keys()))
+    _check_labels(found, f"{table.path.name}: {', '.join(columns) or told['raw']}", given)
+    why = "named" if given else "all that occur" if columns else "the gold labels that occur"
+    table.taken.append(Taken("labels", listed(found), why))
+    table.taken += [
+        Taken(f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters")
+        for written, label in also.items()
+    ]
+    if "coders" in told:  # there an empty cell is no annotation
+        del counts[""]
+    table.taken += doubts(counts, found, unlabelled, given=bool(given))
+    return found, also
+
+
+def _check_labels(found: Sequence[str], where: str, given: Sequence[str]) -> None:
+    """See that there are as many labels as a label set has.
+
+    Raises:
+        QuaverError: There are too few, or so many that the column is hardly one of labels.
+    """
+    if len(found) < 2:
+        raise QuaverError(
+            "fewer than two labels occur",
+            where=where,
+            expected="the label set",
+            found=", ".join(found) or "no label",
+            fix="give the whole set with --labels a,b,c",
+        )
+    if len(found) > MOST_LABELS and not given:
+        raise QuaverError(
+            f"{len(found)} different labels occur",
+            where=where,
+            expected=f"at most {MOST_LABELS}, or the label set with --labels",
+            found=", ".join(label[:40] for label in found[:8]) + ", …",
+            fix="name the right column with --label, or the set with --labels a,b,c",
+        )
+
+
+def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Taken]) -> Study:
+    """The study, written, read and measured once; what cannot be leaves nothing behind."""
+    there = set(home.iterdir()) if home.is_dir() else None
+    copy = home / document["annotations"]["source"]
+    try:
+        with writing(home):
+            home.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            head = [f"# Imported from {_line(path.name)}.", *_decisions(taken)]
+            with (home / "study.yaml").open("w", encoding="utf-8") as opened:
+                opened.write("\n".join(head) + "\n")
+                YAML().dump(document, opened)
+        study = Study.open(home)
+        frame = study.rescore()
+        for one in study.measurements(frame=frame):
+            one.of(frame, **_quick(one))
+    except BaseException as error:
+        _removed(home, there)
+        if isinstance(error, QuaverError):  # the file is called as the user calls it
+            error.where = _in_words(error.where or "", copy.name, path.name)
+            error.found = (error.found or "").replace(copy.name, path.name)
+        raise
+    return study
+
+
+def _quick(one: Measurement) -> dict[str, Any]:
+    """Options under which a measure takes no time for an interval."""
+    return {"resamples": 0} if "resamples" in signature(one.plugin).parameters else {}
+
+
+def _removed(home: Path, there: set[Path] | None) -> None:
+    """Take away what was written to a folder."""
+    if there is None:
+        shutil.rmtree(home, ignore_errors=True)
+        return
+    for file in set(home.iterdir()) - there:
+        file.unlink()
+
+
+def _in_words(where: str, copy: str, name: str) -> str:
+    """Where an error is: in the file, as the user calls it; what the study file says came from there."""
+    where = where.replace(copy, name)
+    return where if name in where else f"{name}: {where.partition(': ')[2] or where}"
+
+
+def _decisions(taken: Sequence[Taken]) -> list[str]:
+    return [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
+
+
+def _line(text: str) -> str:
+    """A text as a comment of YAML can hold it: on one line, and with nothing that does not print."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
+
+
+def _rest(table: Table, study: Study) -> list[Taken]:
+    """What became of the columns that were taken for nothing."""
+    kept = study.experiment.items[0].fields
+    rest = {"field": "one value an item", "nothing": "not recognised"}
+    groups = {role: [c for c in table.free() if (c in kept) == (role == "field")] for role in rest}
+    return [Taken(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
+
+
+def _measures(table: Table, told: Mapping[str, Any]) -> list[Any]:
+    """What can be measured in annotations of this shape."""
+
+    def several(role: str) -> bool:
+        return role in told and len(table.values(told[role])) > 1
+
+    found: list[Any] = []
+    variant = told.get("variant", ())
+    if several("repeat") or told.get("repeats_in_order"):
+        found.append("intra_pss")
+    if any(len(table.values(name)) > 1 for name in variant):
+        found += ["inter_pss", "sensitivity"]
+    if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
+        found.insert(found.index("inter_pss") + 1, {"use": "inter_pss", "by": ["model", "temperature"]})
+    if "original" in told and len(variant) == 1:
+        found.append("original_agreement")
+    elif "original" in told and sorted(variant)[1:] == ["temperature"]:
+        found.append({"use": "original_agreement", "by": ["model", "temperature"]})
+    if several("coder") or len(told.get("coders", ())) > 1:
+        found.append("inter_model")
+    if "gold" in told and table.values(told["gold"]):
+        found += ["accuracy", "consistency"]
+    return [*found, "label_shares", "compliance"]

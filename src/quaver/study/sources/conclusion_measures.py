@@ -1,0 +1,126 @@
+"""The conclusions that a study file names, as measurements of the study's annotations and items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.core.seeds import derive
+from quaver.design.calls.experiment import Experiment
+from quaver.design.spec import StudySpec
+from quaver.design.spec.study_file import Source
+from quaver.errors import MeasureError
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.study.sources.study_plugins import Measurement
+
+__all__ = ["CONCLUSIONS", "Conclusions", "concluded_about"]
+
+CONCLUSIONS = "conclusions"
+"""Under this name ``quaver measure`` takes them alone."""
+
+_BY = ("model", "decoding", "evaluator")
+
+
+def concluded_about(spec: StudySpec) -> set[str]:
+    """The items' columns that a study's conclusions are about; none of a formula that cannot be read."""
+    if not spec.conclusions:
+        return set()
+    from quaver.measures.validity.conclusions import (
+        read_formula,  # with the statistics it needs, for few studies only
+    )
+
+    found: set[str] = set()
+    for one in spec.conclusions:
+        try:
+            found.update(read_formula(one.formula).columns)
+        except MeasureError:
+            continue  # told where the conclusion is drawn
+    return found
+
+
+class Conclusions:
+    """Draws a study's conclusions.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors.
+        experiment: Its items and labels.
+    """
+
+    def __init__(self, spec: StudySpec, source: Source, experiment: Experiment) -> None:
+        self._spec, self._source, self._experiment = spec, source, experiment
+
+    def check(self) -> None:
+        """Find what is wrong with them before anything is asked.
+
+        Raises:
+            MeasureError: A formula or a claim cannot be read, or names a column that does not exist.
+            UnknownName: A label is not in the set.
+        """
+        if not self._spec.conclusions:
+            return
+        from quaver.measures.validity.conclusions import check_conclusion
+
+        for index, one in enumerate(self._spec.conclusions):
+            with self._source.locating("conclusions", index):
+                items, categories = self._items(one.formula)
+                check_conclusion(items, one.formula, one.effect, self._experiment.labels, categories)
+                if one.group is not None and one.group not in self._groups:
+                    raise UnknownColumn(one.group, self._groups, where="group")
+
+    def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
+        """All of them as one measurement; none where there are none, or others are asked for.
+
+        Args:
+            names: The measures that are asked for.
+        """
+        if not self._spec.conclusions or (names is not None and CONCLUSIONS not in names):
+            return []
+        seed = derive(self._spec.seed, "bootstrap", CONCLUSIONS)
+        options = {"labels": self._experiment.labels, "by": _BY, "seed": seed}
+        return [Measurement(CONCLUSIONS, self._drawn, None, options)]
+
+    def _drawn(self, annotations: Any, **options: Any) -> list[Estimate]:
+        from quaver.measures.validity.conclusions import conclusion
+
+        self.check()
+        found = []
+        for index, one in enumerate(self._spec.conclusions):
+            items, categories = self._items(one.formula)
+            with self._source.locating("conclusions", index):
+                found += conclusion(
+                    annotations,
+                    formula=one.formula,
+                    effect=one.effect,
+                    items=items,
+                    name=one.name,
+                    regression=one.regression,
+                    categories=categories,
+                    missing=one.missing,
+                    group=one.group,
+                    **options,
+                )
+        return found
+
+    @property
+    def _groups(self) -> list[str]:
+        return list(dict.fromkeys(name for item in self._experiment.items for name in item.groups))
+
+    def _items(self, formula: str) -> tuple[pl.DataFrame, list[str]]:
+        """The items' columns that a formula names, and which of them are groups."""
+        from quaver.measures.validity.conclusions import read_formula
+
+        items = self._experiment.items
+        wanted = read_formula(formula).columns
+        known = [*self._groups, *dict.fromkeys(name for item in items for name in item.fields)]
+        columns: dict[str, list[str | None]] = {"item": [item.id for item in items]}
+        for name in wanted:
+            if name not in known:
+                raise UnknownColumn(name, dict.fromkeys(known), where="formula")
+            values = [item.groups[name] if name in item.groups else item.fields.get(name) for item in items]
+            columns[name] = [None if value is None else str(value) for value in values]
+        schema = dict.fromkeys(columns, pl.String)
+        return pl.DataFrame(columns, schema=schema), [name for name in wanted if name in self._groups]

@@ -1,0 +1,160 @@
+"""What Quaver writes for others, held against the keys in the environment before it goes out."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from quaver._secrets import Keys, is_key_shaped, texts_in
+from quaver.design.calls.experiment import Experiment
+from quaver.errors import ItemError, QuaverError, SpecError
+
+__all__ = ["check_design", "check_outgoing", "written_report"]
+
+_CHUNK = 2**24
+_OVERLAP = 2**12
+"""Bytes that two chunks share, so that nothing is cut in two; no key is as long."""
+
+_OWN = (".yaml", ".yml")
+"""Files that the user wrote, where a key can stand whose variable is not set here."""
+
+_TAKE_OUT = (
+    "take it out of the study file, the items or the stored answers, wherever it came from; change the key if"
+    " others may have seen it"
+)
+
+
+def check_design(experiment: Experiment) -> None:
+    """See that no item or prompt holds a key: it would be sent, stored and reported.
+
+    Raises:
+        ItemError: An item does.
+        SpecError: A variant does.
+    """
+    keys = Keys()
+    if not keys:
+        return
+    for item in experiment.items:
+        told = "\n".join([item.id, *(value for value in item.fields.values() if isinstance(value, str))])
+        if name := keys.plainly_within(told):
+            where = next((n for n, v in item.fields.items() if keys.plainly_within(str(v))), "id")
+            raise ItemError(
+                f"an item holds the value of the environment variable {name}",
+                where=f"item {item.id}: {where}",
+                expected="no key among the texts that models are sent",
+                fix=_TAKE_OUT,
+            )
+    for variant in experiment.variants:
+        if name := next(
+            (found for _, text in texts_in(asdict(variant)) if (found := keys.within(text))), None
+        ):
+            raise SpecError(
+                f"a variant holds the value of the environment variable {name}",
+                where=f"variant {variant.id}",
+                expected="no key among the texts that models are sent",
+                fix=_TAKE_OUT,
+            )
+
+
+def check_outgoing(files: Iterable[Path], *, own: bool = False) -> None:
+    """See that no file holds a key: plain, escaped or encoded, in a member, a cell or a column.
+
+    Args:
+        files: Which are written and go to others.
+        own: Whether there are the user's own files among them, with their comments.
+
+    Raises:
+        QuaverError: One does; it is removed.
+    """
+    keys = Keys()
+    for path in sorted(files):
+        if keys and (name := next((n for part in _parts(path) if (n := keys.within(part))), None)):
+            path.unlink()
+            raise QuaverError(
+                f"this file would hold the value of the environment variable {name}",
+                where=path.name.removesuffix(".part"),
+                expected="no key in anything that is passed on",
+                fix=_TAKE_OUT,
+            )
+        if own and path.suffix in _OWN and (line := _key_shaped(path)):
+            raise QuaverError(
+                "this file holds what looks like a key, perhaps in a comment",
+                where=f"{path.name}:{line}",
+                expected="no key in anything that is passed on",
+                fix=_TAKE_OUT,
+            )
+
+
+def written_report(path: Path) -> list[Path]:
+    """The files of a report in the formats that hold text: the others show the same."""
+    beside = [path.parent / "estimates.csv"]
+    beside += [*path.parent.glob("figures/*.svg"), *path.parent.glob("tables/*.csv")]
+    return [path, *(one for one in beside if one.exists())]
+
+
+def _key_shaped(path: Path) -> int | None:
+    """The first line in which something looks like a key."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((number for number, line in enumerate(lines, start=1) if is_key_shaped(line)), None)
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    """A file's bytes, and what they stand for where they are packed."""
+    with path.open("rb") as file:
+        yield from _chunks(file)
+        file.seek(0)
+        start = file.read(16)
+        file.seek(0)
+        if start[:2] == b"\x1f\x8b":
+            yield from _unpacked(gzip.GzipFile(fileobj=file))
+        elif start[:4] == b"PK\3\4":
+            yield from _members(file)
+    if start == b"SQLite format 3\0":
+        yield from _cells(path)
+    elif start[:4] == b"PAR1":
+        for column in pl.read_parquet(path).select(pl.col(pl.String, pl.Categorical).cast(pl.String)):
+            yield "\n".join(column.drop_nulls().unique().to_list()).encode("utf-8", "surrogatepass")
+
+
+def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    last = b""
+    while chunk := file.read(_CHUNK):
+        yield last + chunk
+        last = chunk[-_OVERLAP:]
+
+
+def _unpacked(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    try:
+        yield from _chunks(file)
+    except (OSError, EOFError, zlib.error):
+        return  # it only begins like one: what it holds is what stands there
+
+
+def _members(file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                yield member.filename.encode()
+                with archive.open(member) as opened:
+                    yield from _unpacked(opened)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return
+
+
+def _cells(path: Path) -> Iterator[bytes]:
+    """A database's rows; in the file itself a long text is cut by the pages."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
+        db.text_factory = bytes
+        names = [row[0].decode() for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for name in names:
+            for row in db.execute(f'SELECT * FROM "{name}"'):
+                yield b"\n".join(cell for cell in row if isinstance(cell, bytes))

@@ -1,0 +1,266 @@
+"""``wordings.json``: the wordings that models made and what these took, the edits made by hand, and meanings.
+
+Wordings that cost something are made once. What is kept here is used by every later command and never made
+again, unless that is asked for; the file can be read, and goes with the study's folder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from quaver.collect.run.budget import written
+from quaver.collect.run.ledger import Entry
+from quaver.collect.run.model_answers import taken
+from quaver.core.model import Model
+from quaver.core.records import Call, Decoding, Prompt, Request, Response
+from quaver.design.factors.prompt_edits import Edit
+from quaver.design.paraphrase import embeddings
+from quaver.design.paraphrase.meaning import By, compare
+from quaver.design.paraphrase.paraphrase_draft import Draft, ToAsk, Wording, Work
+from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.study.sources.study_folder import StudyFolder
+
+__all__ = ["KeptWordings", "entries_of"]
+
+_EDITS, _WORDINGS = TypeAdapter(list[Edit]), TypeAdapter(list[Wording])
+
+
+class KeptWordings:
+    """A study's ``wordings.json``; design asks it for wordings (`Keeper`).
+
+    Args:
+        files: The study's folder.
+        model: Gives a model by its name in the study, or made from what would stand among the models.
+
+    Attributes:
+        made: What was made since ``make`` was called, in words.
+        stands_in: Whether a plan is all that is wanted.
+        foreseen: What making what is missing will ask, noted where a plan is all that is wanted.
+        lacking: Whether something was asked for that is not there and might not be made.
+    """
+
+    def __init__(
+        self, files: StudyFolder, model: Callable[[str | Mapping[str, Any]], tuple[str, Model]]
+    ) -> None:
+        self._files, self._model = files, model
+        self._document = files.read_wordings()
+        self._making = self._again = False
+        self._writes = True
+        self._remade: list[Mapping[str, Any]] = []
+        self._watch: Callable[[str], None] = lambda _: None
+        self._afford: Callable[[Request], None] = lambda _: None
+        self.made: list[str] = []
+        self.lacking = self.stands_in = False
+        self.foreseen: list[ToAsk] = []
+
+    def make(
+        self,
+        *,
+        again: bool = False,
+        watch: Callable[[str], None] = lambda _: None,
+        afford: Callable[[Request], None] = lambda _: None,
+    ) -> None:
+        """From now on, have made what is missing.
+
+        Args:
+            again: Make everything anew, and forget the edits.
+            watch: Called with what is about to be made.
+            afford: Called with every request before it is sent; raises where there is no room for it.
+        """
+        self._making, self._again, self._watch, self._afford = True, again, watch, afford
+        self._remade, self.made = [], []
+        if again and self._document.get("edits"):
+            self._document["edits"] = []
+            self._write()
+
+    def foresee(self, left: ToAsk) -> None:
+        """Note what making what is missing will ask."""
+        self.foreseen.append(left)
+
+    def rest(self) -> None:
+        """From now on, have nothing made."""
+        self._making = self._again = self.lacking = False
+
+    # ------------------------------------------------------------------- wordings
+
+    def wordings(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
+    ) -> Sequence[Wording]:
+        """What is kept under ``asked``, filled up where something is missing and may be made."""
+        entries: list[dict[str, Any]] = self._document.setdefault("drafts", [])
+        entry = next((one for one in entries if one["asked"] == asked), None)
+        if self._again and entry is not None and asked not in self._remade:
+            entries.remove(entry)
+            entry = None
+        self._remade.append(asked)
+        draft = blank if entry is None else _draft(entry, blank)
+        if not self._making:
+            none = NoWork()
+            try:
+                return fill(draft, none)
+            finally:
+                self.lacking |= none.refused
+        work = _Work(self)
+        try:
+            return fill(draft, work)
+        finally:
+            if work.begun:  # what came is kept, whatever went wrong
+                entry = {"asked": dict(asked), **(entry or {}), **_entry(draft)}
+                entry["by"] = {**entry.get("by", {}), **work.by}
+                self._document["drafts"] = [one for one in entries if one["asked"] != asked] + [entry]
+                self._write()
+
+    def begin(self, what: str) -> None:
+        """Note and tell what is about to be made."""
+        self.made.append(what)
+        self._watch(what)
+
+    def answers(self, asked: str | Mapping[str, Any], request: Request, engine: Model) -> list[Response]:
+        """Ask, and note what it took at once: it is spent, whatever becomes of the answers."""
+        self._afford(request)
+        engine.prepare(len(request.calls))
+        found = [response for _, responses in taken(engine, [request]) for response in responses]
+        spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
+        entry = next((one for one in spent if one["model"] == request.model and one["asked"] == asked), None)
+        if entry is None:
+            entry = {"model": request.model, "asked": asked, "first": time.time()}
+            spent.append(entry)
+        entry["last"] = time.time()
+        for name, count in _taken(found).items():
+            entry[name] = entry.get(name, 0) + count
+        self._write()
+        return found
+
+    def model(self, asked: str | Mapping[str, Any]) -> tuple[str, Model]:
+        """A model, and what it is called."""
+        return self._model(asked)
+
+    @property
+    def spent(self) -> list[dict[str, Any]]:
+        """What was spent on wordings, also on those that are no longer there: an entry a model.
+
+        ``model`` is its name, ``asked`` what the study file says of it; ``calls``, ``errors``,
+        ``prompt_tokens``, ``cached_tokens``, ``completion_tokens`` and ``thinking_tokens`` are numbers,
+        ``first`` and ``last`` seconds since 1970.
+        """
+        return list(self._document.get("spent", ()))
+
+    # ---------------------------------------------------------------------- edits
+
+    @property
+    def edits(self) -> list[Edit]:
+        """Edits by hand, in their order."""
+        return _EDITS.validate_python(self._document.get("edits", []))
+
+    def add_edits(self, edits: Sequence[Edit]) -> None:
+        """Keep further edits."""
+        self._document["edits"] = [asdict(one) for one in [*self.edits, *edits]]
+        self._write()
+
+    def with_edits(self, edits: Sequence[Edit]) -> KeptWordings:
+        """The same with further edits, nothing written: to see whether they are any good."""
+        other = KeptWordings(self._files, self._model)
+        other._document = {**self._document, "edits": [asdict(one) for one in [*self.edits, *edits]]}
+        other._writes = False
+        return other
+
+    def told(self) -> dict[str, Any]:
+        """What the lock file says of them: how the wordings that models made came about, and every edit."""
+        drafts = [
+            {name: value for name, value in one.items() if name != "wordings"}
+            | {"wordings": len(one["wordings"])}
+            for one in self._document.get("drafts", ())
+        ]
+        spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
+        return {"made": drafts, "edits": list(self._document.get("edits", ())), "spent": spent}
+
+    # -------------------------------------------------------------------- meaning
+
+    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities; those of embeddings are kept, and so are the same where these are not installed."""
+        known: dict[str, float] = (
+            self._document.get("similarities", {}).get(embeddings.METHOD, {}).get(original, {})
+        )
+        if by != "lexical" and all(text in known for text in wordings):
+            return embeddings.METHOD, [known[text] for text in wordings]
+        method, found = compare(by, original, wordings)
+        if method == embeddings.METHOD:
+            new = known | dict(zip(wordings, found, strict=True))
+            self._document.setdefault("similarities", {}).setdefault(method, {})[original] = new
+            if self._making or self._files.path.is_dir():
+                self._write()
+        return method, found
+
+    def _write(self) -> None:
+        if self._writes:
+            self._files.write_wordings({"format": 1, **self._document})
+
+
+class _Work:
+    """What an engine may spend, and what it has spent."""
+
+    def __init__(self, kept: KeptWordings) -> None:
+        self._kept = kept
+        self.begun = False
+        self.by: dict[str, Any] = {}
+
+    def begin(self, what: str) -> None:
+        """Note that something is made from now on."""
+        self.begun = True
+        self._kept.begin(what)
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        """Ask a model the same thing several times."""
+        name, engine = self._kept.model(model)
+        self.by[name] = {"identity": engine.identity(), **engine.provenance()}
+        calls = tuple(Call(f"wording {seed + n}".encode(), 0, 0, n) for n in range(count))
+        request = Request(name, prompt, decoding, (), seed, calls)
+        return self._kept.answers(model, request, engine)
+
+
+def _taken(responses: Sequence[Response]) -> dict[str, float]:
+    """What responses took, as the store adds it up: what a model says nothing of counts as nothing."""
+    return {
+        "calls": len(responses),
+        "errors": sum(one.finish == "error" for one in responses),
+        "prompt_tokens": sum(one.prompt_tokens or 0 for one in responses),
+        "cached_tokens": sum(one.cached_tokens or 0 for one in responses),
+        "completion_tokens": sum(written(one, len(responses)) for one in responses),
+        "thinking_tokens": sum(one.thinking_tokens or 0 for one in responses),
+    }
+
+
+def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    """What was spent on wordings, as entries of the ledger; the lock file does not say when."""
+    rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "wordings": True}
+    when = {"first": 0.0, "last": 0.0}
+    return [
+        Entry(**rest, **{**when, **{name: one[name] for name in Entry._fields if name in one}})  # type: ignore[arg-type]
+        for one in spent
+    ]
+
+
+def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
+    """A draft as it was kept."""
+    return Draft(
+        blank.original,
+        blank.exact,
+        _WORDINGS.validate_python(entry["wordings"]),
+        dict(entry["answers"]),
+        {group: dict(reasons) for group, reasons in entry["dropped"].items()},
+    )
+
+
+def _entry(draft: Draft) -> dict[str, Any]:
+    return {
+        "wordings": [asdict(one) for one in draft.wordings],
+        "answers": draft.asked,
+        "dropped": draft.dropped,
+    }

@@ -1,0 +1,173 @@
+"""A study's folder: what it holds, and how that is written without ever leaving half of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from quaver._secrets import Keys
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import writing
+from quaver.errors import StoreError
+from quaver.study.sources.folder_files import other_shape
+
+__all__ = ["StudyFolder"]
+
+_INSTEAD = {
+    "noise.json": "move it away; quaver doctor measures the noise again",
+    "rounds.json": "put back a copy of it; without it the rounds are counted from the start",
+    "wordings.json": "put back a copy of it; without it the wordings are made, and paid, once more",
+}
+"""What to do where a file is damaged that a run does not write anew."""
+
+
+class StudyFolder:
+    """The files of a study.
+
+    Args:
+        path: The folder; made when something is written to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def responses(self) -> Path:
+        """The store."""
+        return self.path / "responses.db"
+
+    @property
+    def annotations(self) -> Path:
+        """The annotation frame."""
+        return self.path / "annotations.parquet"
+
+    @property
+    def log(self) -> Path:
+        """What happened in its runs, a line each, for people."""
+        return self.path / "run.log"
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether the engines' own noise has been measured."""
+        return self._noise.exists()
+
+    @property
+    def _noise(self) -> Path:
+        return self.path / "noise.json"
+
+    @property
+    def wordings(self) -> Path:
+        """The wordings that models made and the edits by hand."""
+        return self.path / "wordings.json"
+
+    @property
+    def _rounds(self) -> Path:
+        return self.path / "rounds.json"
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "study.lock.json"
+
+    def make(self) -> None:
+        """Make the folder where it is missing.
+
+        Raises:
+            StoreError: It cannot be made.
+        """
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The store, opened; made where it is missing."""
+        opened = Store(self.responses)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def read_lock(self) -> dict[str, Any]:
+        """What the study resolved to when it last ran; empty before it did."""
+        return _read(self._lock)
+
+    def write_lock(self, document: Mapping[str, Any]) -> None:
+        """Keep what the study resolved to."""
+        self._write(self._lock, document)
+
+    def read_rounds(self) -> dict[str, Any]:
+        """The rounds of adaptive collection; empty where there were none."""
+        return _read(self._rounds)
+
+    def write_rounds(self, document: Mapping[str, Any]) -> None:
+        """Keep the rounds of adaptive collection."""
+        self._write(self._rounds, document)
+
+    def read_noise(self) -> dict[str, list[dict[str, Any]]]:
+        """The engines' own noise by model; empty where it was not measured."""
+        return _read(self._noise)
+
+    def write_noise(self, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Keep the engines' own noise."""
+        self._write(self._noise, document)
+
+    def write_annotations(self, frame: pl.DataFrame) -> None:
+        """Keep the annotation frame."""
+        part = self.annotations.with_name(self.annotations.name + ".part")
+        self.make()
+        with writing(self.path):
+            try:
+                frame.write_parquet(part)
+                part.replace(self.annotations)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def read_wordings(self) -> dict[str, Any]:
+        """The wordings that models made and the edits by hand; empty where there are none."""
+        return _read(self.wordings)
+
+    def write_wordings(self, document: Mapping[str, Any]) -> None:
+        """Keep the wordings that models made and the edits by hand."""
+        self._write(self.wordings, document)
+
+    def _write(self, path: Path, document: Mapping[str, Any]) -> None:
+        text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
+        part = path.with_name(path.name + ".part")
+        self.make()
+        with writing(self.path):
+            try:
+                part.write_text(text, encoding="utf-8", errors="backslashreplace")
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A file of the folder; empty where there is none.
+
+    Raises:
+        StoreError: It is not what Quaver wrote.
+    """
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if found := other_shape(path.name, document):
+        raise _damaged(path, found)
+    return dict(document)
+
+
+def _damaged(path: Path, found: str) -> StoreError:
+    return StoreError(
+        "this file of the study's folder is damaged",
+        where=str(path),
+        expected="JSON, as Quaver wrote it",
+        found=found,
+        fix=_INSTEAD.get(path.name, "move it away; the next run writes it anew"),
+    )

@@ -1,0 +1,298 @@
+"""The plug-ins that a study file names, made with the options that it gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from quaver.core import registry
+from quaver.core.model import Model
+from quaver.core.records import ANNOTATION_COLUMNS, Estimate, LabelSet, Variant
+from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
+from quaver.design.spec.study_file import Source, bind, read_part
+from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
+from quaver.estimation.measure_protocol import Measure
+from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
+from quaver.score.parsing.evaluator import Evaluator
+
+__all__ = ["Annotate", "Measurement", "Plugins"]
+
+Annotate = Callable[[str, str], str]
+"""``annotate(text, prompt)``: a model as a Python function."""
+
+
+class Measurement(NamedTuple):
+    """A measure as a study asks for it, to be taken of any frame of the study's shape.
+
+    Attributes:
+        measure: Its registered name.
+        plugin: The function.
+        evaluator: Whose readings alone; every evaluator's where None.
+        options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
+        flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
+        only: The values that annotations need to take part, by column.
+        named: What tells it from the study's other estimates of this measure, for their cells.
+        failed: What is wrong with how it is asked for; None where nothing is.
+    """
+
+    measure: str
+    plugin: Measure
+    evaluator: str | None
+    options: Mapping[str, Any]
+    flagged: Literal["with", "without", "both"] = "with"
+    only: Mapping[str, Sequence[str]] = {}
+    named: Mapping[str, str] = {}
+    failed: QuaverError | None = None
+
+    def or_why(self, frame: pl.DataFrame) -> list[Estimate]:
+        """The estimates; where the measure fails, one that says why there are none."""
+        try:
+            return self.of(frame)
+        except QuaverError as error:
+            told = [error.problem, error.found and f"({error.found})", error.fix and f"- {error.fix}"]
+            why = " ".join(part for part in told if part)
+        except Exception as error:  # of a measure that somebody else wrote
+            why = f"{type(error).__name__}: {error}"
+        return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
+
+    def of(self, frame: pl.DataFrame, **other: Any) -> list[Estimate]:
+        """The estimates; of no annotations, one that is undefined.
+
+        Args:
+            frame: The annotations.
+            **other: Options in place of the study's.
+
+        Raises:
+            QuaverError: It cannot be measured as it is asked for.
+        """
+        if self.failed is not None:
+            raise self.failed
+        if self.evaluator is not None:
+            frame = frame.filter(pl.col("evaluator").cast(pl.String) == self.evaluator)
+        for column, values in self.only.items():
+            frame = frame.filter(pl.col(column).cast(pl.String).is_in(list(values)))
+        if frame.is_empty():
+            return [Estimate(self.measure, None, reason="no annotations")]
+        found = [] if self.flagged == "without" else self._taken(frame, other)
+        if self.flagged != "with":
+            for one in self._taken(without_flagged(frame), other):
+                count = left_out(frame, one.cell)
+                excluded = {**one.excluded, **({"flagged wording": count} if count else {})}
+                found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
+        return [replace(one, cell={**one.cell, **self.named}) for one in found] if self.named else found
+
+    def _taken(self, frame: pl.DataFrame, other: Mapping[str, Any]) -> list[Estimate]:
+        options = {**self.options, **other}
+        return list(self.plugin(in_every_group(frame, options.get("by", ())), **options))
+
+
+class Plugins:
+    """Makes a study's models, evaluators and measures.
+
+    Args:
+        spec: The study.
+        source: Where its parts stand, for errors.
+        functions: The functions of models that use one, by the model's name.
+
+    Attributes:
+        beside: Models beside the study's own that were asked for wordings, by what they are called.
+
+    Raises:
+        UnknownName: A function is given for a model that the study does not have.
+    """
+
+    def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
+        self._spec, self._source, self.functions = spec, source, dict(functions)
+        self._beside: dict[str, Model] = {}
+        self.beside: dict[str, tuple[ModelSpec, Model]] = {}
+        names = [model.name for model in spec.models]
+        for name in functions:
+            if name not in names:
+                raise UnknownName("model", name, names, where="functions")
+
+    def models(self) -> dict[str, Model]:
+        """The models by name, none of them loaded yet.
+
+        Raises:
+            UnknownName: No engine of that name is registered.
+            ModelError: Weights are missing, or a function was not given.
+        """
+        return {asked.name: self._model(asked, index) for index, asked in enumerate(self._spec.models)}
+
+    def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
+        """A model that is to reword the prompt, and what it is called.
+
+        Args:
+            asked: The name of one of the study's models, or what would stand among them.
+            models: The study's models.
+
+        Raises:
+            UnknownName: The study has no model of that name, or no engine of that name is registered.
+        """
+        if isinstance(asked, str):
+            if asked not in models:
+                where = (
+                    self._source.where("variants", index, "model")
+                    for index, one in enumerate(self._spec.variants)
+                    if one.options.get("model") == asked
+                )
+                raise UnknownName("model", asked, models, where=next(where, "model"))
+            return asked, models[asked]
+        name = str(asked.get("name", asked.get("model", asked.get("use", "model"))))
+        name = f"{name} beside" if name in models else name
+        key = json.dumps(asked, sort_keys=True, default=str)
+        if key not in self._beside:
+            if "use" not in asked:
+                raise SpecError("this is no model", where="model", expected="use: and its options", found=key)
+            spec = read_part(ModelSpec, {**asked, "name": name}, Source(None, {}), ("model",))
+            plugin = registry.load("models", spec.use, where="model")
+            self._beside[key] = plugin(**bind(plugin, spec.options, Source(None, {}), ("model",)))
+            self.beside[name] = (spec, self._beside[key])
+        return name, self._beside[key]
+
+    def _model(self, asked: ModelSpec, index: int) -> Model:
+        loc = ("models", index)
+        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+        options: dict[str, Any] = asked.options
+        if asked.use == "function":
+            options = {**options, "annotate": self._function(asked.name, loc)}
+        checked = bind(plugin, options, self._source, loc, beside=("use", "name", "only"))
+        with self._source.locating(*loc):
+            model: Model = plugin(**checked)
+        return model
+
+    def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
+        if name not in self.functions:
+            raise Unavailable(
+                f"the model {name!r} is a Python function that was not given",
+                where=self._source.where(*loc),
+                expected="a function annotate(text, prompt)",
+                fix=f"Study.open(…, functions={{{name!r}: annotate}}), or --function {name}=module:annotate",
+            )
+        return self.functions[name]
+
+    def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
+        """The evaluators by the name that they have in the study.
+
+        Args:
+            names: Registered names, to make these with their defaults instead of the study's own.
+        """
+        if names is not None:
+            plugins = {name: registry.load("evaluators", name) for name in names}
+            return {name: plugin(**bind(plugin, {}, self._source, ())) for name, plugin in plugins.items()}
+        if self._spec.has_labels_only:
+            return {}
+        return {
+            asked.title: self._evaluator(asked, index) for index, asked in enumerate(self._spec.evaluators)
+        }
+
+    def follow_up(self, asked: EvaluatorSpec, index: int) -> str:
+        """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
+        plugin = registry.load("evaluators", asked.use, where=self._source.where("evaluators", index))
+        return asked.of or str(getattr(plugin, "of", ""))
+
+    def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
+        """The follow-up of each evaluator that reads one, by the evaluator's name.
+
+        Args:
+            names: Registered names, as for `evaluators`.
+        """
+        asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
+        found = {one.title: self.follow_up(one, index) for index, one in enumerate(asked)}
+        return {name: of for name, of in found.items() if of}
+
+    def with_follow_ups(self) -> StudySpec:
+        """The study, with the follow-ups that its evaluators read among its own.
+
+        Raises:
+            UnknownName: An evaluator reads a follow-up that the study does not have, nor Quaver.
+        """
+        spec = self._spec
+        if spec.annotations is not None:  # its labels were not read here
+            return spec
+        known = [one.title for one in spec.follow_ups]
+        more: list[FollowUpSpec] = []
+        for index, asked in enumerate(spec.evaluators):
+            name = self.follow_up(asked, index)
+            if name and name not in known:
+                registered = registry.names("follow_ups")
+                if name not in registered:
+                    where = self._source.where("evaluators", index, "of")
+                    raise UnknownName("follow-up", name, [*known, *registered], where=where)
+                more.append(FollowUpSpec(use=name))
+                known.append(name)
+        return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
+
+    def _evaluator(self, asked: EvaluatorSpec, index: int) -> Evaluator:
+        loc = ("evaluators", index)
+        plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
+        options = bind(plugin, asked.options, self._source, loc, ("use", "name", "of"))
+        with self._source.locating(*loc):
+            evaluator: Evaluator = plugin(**options)
+        return evaluator
+
+    def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
+        """A measure and its options."""
+        plugin = registry.load("measures", asked.use, where=self._source.where(*loc))
+        return plugin, bind(
+            plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged", "only")
+        )
+
+    def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
+        """Find what is wrong with evaluators and measures, before anything is asked.
+
+        Args:
+            factors: Of the study's variants.
+            labels: The label set.
+            variants: What is to be asked: each evaluator must be able to read each of them.
+        """
+        for index, evaluator in enumerate(self.evaluators().values()):
+            with self._source.locating("evaluators", index):
+                for variant in variants:
+                    evaluator.reader(labels, variant)
+        self.check_measures(factors, list(self.evaluators()))
+
+    def check_named(self) -> None:
+        """Find what is wrong with evaluators and measures, as far as it shows without the variants."""
+        self.evaluators()
+        for index, asked in enumerate(self._spec.measures):
+            self.measure(asked, ("measures", index))
+
+    def check_measures(self, factors: Sequence[str], evaluators: Sequence[str]) -> None:
+        """Find what is wrong with the measures.
+
+        Args:
+            factors: Of the study's variants.
+            evaluators: Whose readings there are.
+        """
+        grids = [setting for one in self._spec.decoding.values() for setting in one.grid]
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
+        for index, asked in enumerate(self._spec.measures):
+            self.measure(asked, ("measures", index))
+            self.check_names(asked, columns, evaluators, ("measures", index))
+
+    def check_names(
+        self,
+        asked: MeasureSpec,
+        columns: Sequence[str],
+        evaluators: Sequence[str],
+        loc: Sequence[str | int],
+    ) -> None:
+        """Find a column or an evaluator that a measure asks for and that is not there.
+
+        Raises:
+            UnknownName: There is one.
+        """
+        where = self._source.where(*loc)
+        for column in asked.by or ():
+            if column not in columns:
+                raise UnknownName("column", column, columns, where=f"{where}: by")
+        for column in asked.only:
+            if column not in columns:
+                raise UnknownName("column", column, columns, where=f"{where}: only")
+        if asked.evaluator is not None and asked.evaluator not in evaluators:
+            raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)

@@ -1,0 +1,175 @@
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.measured import KRIPPENDORFF
+
+from quaver.agreement.alpha import krippendorff_alpha
+from quaver.errors import MeasureError
+
+
+@pytest.mark.parametrize(
+    ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)]
+)
+def test_the_published_example(level, value):
+    found = krippendorff_alpha(KRIPPENDORFF, level)
+    assert round(found.value, 3) == value
+    assert found.n == 11  # the twelfth unit has one value
+    assert found.details["pairable"] == 40
+
+
+@pytest.mark.parametrize("kind", ["lists", "floats", "objects", "polars", "pandas", "text", "long"])
+def test_any_form_of_the_same_ratings(kind):
+    wide = pl.DataFrame(KRIPPENDORFF, schema=list("pqrs"), orient="row")
+    names = {}
+    match kind:
+        case "lists":
+            ratings = KRIPPENDORFF
+        case "floats":
+            ratings = np.array([[np.nan if x is None else x for x in row] for row in KRIPPENDORFF])
+        case "objects":
+            ratings = np.array(KRIPPENDORFF, object)
+        case "polars":
+            ratings = wide
+        case "pandas":
+            ratings = wide.to_pandas()
+        case "text":
+            ratings = [[None if x is None else f"label {x}" for x in row] for row in KRIPPENDORFF]
+        case "long":
+            ratings = wide.with_row_index("unit").unpivot(
+                index="unit", variable_name="who", value_name="said"
+            )
+            names = {"item": "unit", "rater": "who", "label": "said"}
+    assert krippendorff_alpha(ratings, **names).value == pytest.approx(0.743421, abs=1e-6)
+
+
+def test_observed_expected_and_contributions():
+    found = krippendorff_alpha([["a", "a"], ["a", "b"], ["b", "b"]], contributions=True)
+    # One unit of three disagrees: Do = 2/6; De = 2·3·3/(6·5).
+    assert found.details["observed"] == pytest.approx(1 / 3)
+    assert found.details["expected"] == pytest.approx(0.6)
+    assert found.details["items"] == pytest.approx({"0": 0, "1": 1 / 3, "2": 0})
+
+
+@pytest.mark.parametrize(
+    ("ratings", "reason"),
+    [
+        ([["a", "a"], ["a", "a"]], "no variation"),
+        ([["a", None], [None, "b"]], "fewer than two raters"),
+        ([["a"], ["b"]], "fewer than two raters"),
+        ([["a", "b"], ["a", None]], "fewer than two items with two labels"),
+        ([], "no annotations"),
+        ([[None, None], [None, None]], "fewer than two raters"),
+    ],
+)
+def test_undefined_says_why(ratings, reason):
+    found = krippendorff_alpha(ratings)
+    assert (found.value, found.reason) == (None, reason)
+
+
+def test_nothing_varies_and_still_the_share_that_may_is_bounded():
+    found = krippendorff_alpha([["a", "a"]] * 50)
+    assert found.details["share_differing"] == pytest.approx((0, 1 - 0.025 ** (1 / 50)))
+
+
+def test_perfect_agreement_is_not_presented_as_certain():
+    found = krippendorff_alpha([["a", "a"], ["b", "b"]] * 50)
+    assert found.value == found.high == 1
+    # An item in 28 may differ; one that does loses 1 / De.
+    share = 1 - 0.025 ** (1 / 100)
+    assert found.low == pytest.approx(1 - share * 1 / found.details["expected"])
+    assert "does not vary" in found.warnings[0]
+
+
+def test_few_differing_items_are_flagged():
+    ratings = [["a", "a"], ["b", "b"]] * 50 + [["a", "b"]] * 2
+    found = krippendorff_alpha(ratings)
+    assert "only 2 of 102 units differ" in found.warnings[0]
+    assert found.details["share_differing"][0] < 2 / 102 < found.details["share_differing"][1]
+
+
+def test_a_scale_takes_its_order_from_the_labels():
+    words = [[["low", "mid", "high"][x] for x in row] for row in [(0, 0), (1, 2), (2, 2), (0, 1)]]
+    numbers = [(0, 0), (1, 2), (2, 2), (0, 1)]
+    named = krippendorff_alpha(words, "ordinal", labels=["low", "mid", "high"])
+    assert named.value == pytest.approx(krippendorff_alpha(numbers, "ordinal").value)
+    with pytest.raises(MeasureError, match="not a number"):
+        krippendorff_alpha(words, "ordinal")
+
+
+def test_labels_outside_the_list_are_missing_and_counted():
+    found = krippendorff_alpha([["a", "a"], ["b", "b"], ["a", "dunno"]], labels=["a", "b"])
+    assert found.value == 1
+    assert found.excluded == {"not in the label set": 1}
+
+
+def test_missing_as_a_category():
+    ratings = [["a", None], ["b", "b"], ["a", "a"]]
+    dropped, kept = krippendorff_alpha(ratings), krippendorff_alpha(ratings, missing="category")
+    assert dropped.value == 1
+    # a: 3, b: 2, missing: 1 of 6; one unit disagrees: 1 − 5·2/(36 − 14).
+    assert kept.value == pytest.approx(1 - 10 / 22)
+    with pytest.raises(MeasureError, match="cannot be treated so"):
+        krippendorff_alpha([[1, None], [2, 2]], "ordinal", missing="category")
+
+
+def test_resampling_rows_is_narrower_and_warns():
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, 60)
+    hard = rng.random(60) < 0.3
+    ratings = np.where(hard[:, None] & (rng.random((60, 12)) < 0.5), 1 - truth[:, None], truth[:, None])
+    items = krippendorff_alpha(ratings, resamples=400)
+    with pytest.warns(UserWarning, match="too narrow"):
+        rows = krippendorff_alpha(ratings, resamples=400, resample="rows")
+    assert rows.value == items.value
+    assert rows.unit == "row"
+    assert rows.high - rows.low < 0.5 * (items.high - items.low)
+    assert any("too narrow" in warning for warning in rows.warnings)
+
+
+def test_groups_of_items_widen_the_interval():
+    rng = np.random.default_rng(9)
+    # Items of one author are copies: 10 authors say as much as 10 items, not as 100.
+    authors = np.repeat(np.arange(10), 10)
+    ratings = np.repeat(rng.integers(0, 3, (10, 4)), 10, 0)
+    items, grouped = krippendorff_alpha(ratings), krippendorff_alpha(ratings, groups=authors)
+    assert (grouped.n, grouped.unit) == (10, "group")
+    assert grouped.high - grouped.low > 2 * (items.high - items.low)
+
+
+def test_both_intervals_and_the_seed():
+    rng = np.random.default_rng(10)
+    ratings = rng.integers(0, 3, (40, 4))
+    one = krippendorff_alpha(ratings)
+    other = krippendorff_alpha(ratings, interval="percentile")
+    assert (one.low, one.high) == one.details["bca"] == other.details["bca"]
+    assert (other.low, other.high) == one.details["percentile"]
+    assert krippendorff_alpha(ratings, seed=1).low != one.low
+    assert krippendorff_alpha(ratings, resamples=0).low is None
+
+
+@pytest.mark.parametrize(
+    ("ratings", "options", "where"),
+    [
+        ([1, 2, 3], {}, "ratings"),
+        (np.zeros(3), {}, "ratings"),
+        ([[1, 2], [1]], {}, "ratings"),
+        ([["a", 1]], {}, "ratings"),
+        ("aabb", {}, "ratings"),
+        ([[{}, 1]], {}, "ratings"),
+        ([[1, math.inf], [1, 2]], {}, "label"),
+        ([[1, 2]], {"level": "cardinal"}, "level"),
+        ([[1, 2]], {"confidence": 1.0}, "confidence"),
+        ([[1, 2]], {"resample": "cells"}, "resample"),
+        ([[1, 2]], {"interval": "t"}, "interval"),
+        ([[1, 2]], {"groups": [1, 2]}, "groups"),
+        ([[1, 2]], {"labels": "12"}, "labels"),
+        ([[1, 2]], {"missing": "zero"}, "missing"),
+        (pl.DataFrame({"a": [1]}), {"item": "x", "rater": "a", "label": "a"}, "columns['item']"),
+    ],
+)
+def test_bad_input_names_the_argument(ratings, options, where):
+    with pytest.raises(MeasureError) as caught:
+        krippendorff_alpha(ratings, **options)
+    assert caught.value.where == where

@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaver.agreement.disagreement import Disagreement, scale
+from quaver.core.records import Label, LabelSet
+from quaver.errors import MeasureError
+from quaver.estimation.cell import label_counts
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+
+def alpha_by_pairs(codes, level, values):
+    """Alpha from the coincidence matrix, pair by pair, as the textbook writes it."""
+    size = len(values)
+    coincidence = np.zeros((size, size))
+    for unit in codes:
+        given_ = [code for code in unit if code >= 0]
+        for i, one in enumerate(given_):
+            for j, two in enumerate(given_):
+                if i != j:
+                    coincidence[one, two] += 1 / (len(given_) - 1)
+    totals = coincidence.sum(0)
+    n = totals.sum()
+
+    def delta(v, k):
+        if level == "nominal":
+            return float(v != k)
+        if level == "ordinal":
+            low, high = min(v, k), max(v, k)
+            return (totals[low : high + 1].sum() - (totals[v] + totals[k]) / 2) ** 2
+        if level == "interval":
+            return (values[v] - values[k]) ** 2
+        total = values[v] + values[k]
+        return ((values[v] - values[k]) / total) ** 2 if total else 0.0
+
+    pairs = [(v, k) for v in range(size) for k in range(size)]
+    observed = sum(coincidence[v, k] * delta(v, k) for v, k in pairs)
+    expected = sum(totals[v] * totals[k] * delta(v, k) for v, k in pairs)
+    return 1 - (n - 1) * observed / expected if expected > 0 else None
+
+
+VALUES = np.array([0.0, 1.0, 2.5, 7.0])
+
+
+def model(codes, level):
+    values = VALUES if level in ("interval", "ratio") else None
+    return Disagreement(label_counts(codes, len(VALUES))[:, None], level, values)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_alpha_is_what_the_coincidences_give(level, data):
+    items, raters = data.draw(st.integers(2, 6)), data.draw(st.integers(2, 5))
+    cells = st.lists(st.integers(-1, 3), min_size=items * raters, max_size=items * raters)
+    codes = np.array(data.draw(cells)).reshape(items, raters)
+    pairable = int(((codes >= 0).sum(1) >= 2).sum())
+    found = model(codes, level).alphas(np.ones((1, items)))[0, 0]
+    expected = alpha_by_pairs(codes, level, VALUES)
+    if expected is None:
+        assert np.isnan(found)
+        assert model(codes, level).reasons()[0] is not None
+    else:
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert (model(codes, level).reasons()[0] is None) == (pairable > 1)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_weights_stand_for_copies_of_items(level):
+    rng = np.random.default_rng(4)
+    codes = rng.integers(-1, 4, (20, 5))
+    weights = rng.integers(0, 3, (6, 20))
+    found = model(codes, level).alphas(weights.astype(float))[:, 0]
+    copied = [alpha_by_pairs(np.repeat(codes, row, 0), level, VALUES) for row in weights]
+    assert found == pytest.approx(copied, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_contributions_add_up_to_the_observed_disagreement(level):
+    codes = np.random.default_rng(5).integers(-1, 4, (30, 4))
+    one = model(codes, level)
+    assert one.per_item.sum(0) == pytest.approx(one.sums(np.ones((1, 30)))[0][0], rel=1e-9)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "ratio"])
+def test_strata_do_not_mix(level):
+    codes = np.random.default_rng(6).integers(-1, 4, (15, 3, 4))
+    values = VALUES if level == "ratio" else None
+    together = Disagreement(label_counts(codes, 4), level, values).alphas(np.ones((1, 15)))[0]
+    alone = [model(codes[:, s], level).alphas(np.ones((1, 15)))[0, 0] for s in range(3)]
+    assert together == pytest.approx(alone, abs=1e-12)
+
+
+def test_interval_alpha_keeps_its_digits_far_from_zero():
+    codes = np.random.default_rng(7).integers(0, 4, (40, 3))
+    counts = label_counts(codes, 4)[:, None]
+    ones = np.ones((1, 40))
+    near = Disagreement(counts, "interval", VALUES).alphas(ones)[0, 0]
+    far = Disagreement(counts, "interval", VALUES + 1e9).alphas(ones)[0, 0]
+    assert far == pytest.approx(near, abs=1e-9)
+
+
+def test_a_scale_needs_numbers_or_an_order():
+    labels = LabelSet((Label("lo", "low"), Label("hi", "high")), "ordinal")
+    assert scale(("lo", "hi"), "interval", labels).tolist() == [0, 1]
+    for level in ("ordinal", "interval", "ratio"):
+        with pytest.raises(MeasureError, match="not a number"):
+            scale(("lo", "hi"), level)
+    with pytest.raises(MeasureError, match="negative"):
+        scale(("-1", "2"), "ratio")
+    with pytest.raises(MeasureError, match="unknown level"):
+        scale(("1",), "cardinal")

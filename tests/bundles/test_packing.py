@@ -1,0 +1,468 @@
+"""A study in one archive: every number comes out anew, every change is found, no text stays that may not."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import re
+import shutil
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from tests.studies import STUDY
+
+import quaver
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
+from quaver.comparison.paired_comparison import compare
+from quaver.core.records import Reading
+from quaver.errors import QuaverError, StoreError
+from quaver.score.evaluators.first_label import FirstLabel
+from quaver.score.parsing.evaluator import Answer
+from quaver.study.imports.label_import import import_annotations
+from quaver.study.sources import archive
+from quaver.study.sources.archive import MANIFEST, extract, pack
+from quaver.study.sources.bundle_source import FORM, open_bundle
+
+TEXTS = [
+    f"The {'mayor' if n % 2 else 'teacher'} of town {n} told us a long story about rivers." for n in range(12)
+]
+ITEMS = "id,party,text,truth\n" + "".join(
+    f"i{n},{'red' if n % 3 else 'blue'},{text},{'positive' if n % 2 else 'negative'}\n"
+    for n, text in enumerate(TEXTS)
+)
+VARIED = (
+    STUDY.replace("  gold: truth\n", "  gold: truth\n  groups: [party]\n")
+    + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\nrepeats: 2\n'
+)
+
+
+def quoting(text: str, prompt: str) -> str:
+    """Answers, and now and then quotes the text that it was asked about."""
+    label = "positive" if "mayor" in text else "negative"
+    return f"{label}, since it says: {text}" if " 5 " in text or " 6 " in text else label
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> quaver.Study:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "items.csv").write_text(ITEMS)
+    (folder / "study.yaml").write_text(VARIED)
+    opened = quaver.Study.open(folder, functions={"fake": quoting})
+    opened.run()
+    return opened
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_every_number_comes_out_anew(study: quaver.Study, tmp_path: Path, texts: bool) -> None:
+    path, digest = bundle(study, tmp_path / "out" / "s.zip", texts=texts)
+    found = verify(path)
+    assert found.holds, found
+    assert found.digest == digest
+    assert found.estimates == len(study.estimates()) > 0
+    assert found.withheld == (0 if texts else 2 * 2 * 2)  # two items, two wordings, two repeats
+    assert found.annotations == 12 * 2 * 2 - found.withheld
+
+
+def test_the_same_study_gives_the_same_bytes(study: quaver.Study, tmp_path: Path) -> None:
+    paths = [bundle(study, tmp_path / f"{name}.zip", texts=False)[0] for name in "ab"]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_it_needs_neither_model_nor_folder(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    shutil.rmtree(study.folder)
+    code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(path)!r}]; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
+    assert done.returncode == 0, done.stderr
+    assert "0 differ" in done.stdout
+
+
+def test_a_bundle_is_a_study(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+    again = quaver.Study.open(path)
+    assert [str(one) for one in again.estimates()] == [str(one) for one in study.estimates()]
+    assert compare(again, study).flips.is_empty()
+    assert again.report().exists()
+    with pytest.raises(StoreError, match="asks nothing"):
+        again.run()
+    with pytest.raises(StoreError, match="a bundle already"):
+        bundle(again, tmp_path / "again.zip", texts=False)
+
+
+def everything(path: Path) -> bytes:
+    """All bytes of all members, and all cells of the store and the frame."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            found.write(archive.read(name))
+            if name.endswith(".parquet"):
+                found.write(pl.read_parquet(io.BytesIO(archive.read(name))).write_json().encode())
+    return found.getvalue()
+
+
+def test_texts_that_are_left_out_are_nowhere(study: quaver.Study, tmp_path: Path) -> None:
+    whole, _ = bundle(study, tmp_path / "whole.zip")
+    bare, _ = bundle(study, tmp_path / "bare.zip", texts=False)
+    assert all(text.encode() in everything(whole) for text in TEXTS)
+    left = everything(bare).decode("utf-8", "replace")
+    for n, text in enumerate(TEXTS):
+        assert text not in left
+        assert f"town {n} told" not in left
+        assert json.dumps(text)[1:-1] not in left
+    assert not re.search(r"story about rivers", left)
+    assert "red" in left  # a group is no text
+
+
+def test_what_the_study_file_quotes_goes_too(study: quaver.Study, tmp_path: Path) -> None:
+    file = study.folder / "study.yaml"
+    file.write_text(file.read_text().replace('"Positive?"', f'"Positive, unlike: {TEXTS[3]}?"'))
+    again = quaver.Study.open(study.folder, functions={"fake": quoting})
+    again.run()
+    path, _ = bundle(again, tmp_path / "s.zip", texts=False)
+    assert TEXTS[3].encode() not in everything(path)
+    with zipfile.ZipFile(path) as archive:
+        assert "study.yaml" not in archive.namelist()
+    assert verify(path).holds
+
+
+def test_a_text_where_none_may_be_is_an_error(study: quaver.Study, tmp_path: Path) -> None:
+    rows = ITEMS.replace("i4,", "the teacher of town 4 told us a long story,")
+    (study.folder / "items.csv").write_text(rows)
+    again = quaver.Study.open(study.folder, functions={"fake": quoting})
+    again.run()
+    with pytest.raises(QuaverError, match="would still stand"):
+        bundle(again, tmp_path / "s.zip", texts=False)
+    assert not (tmp_path / "s.zip").exists()
+
+
+def content(path: Path, name: str) -> bytes | None:
+    """What a member of an archive holds; nothing, if it cannot be read."""
+    with zipfile.ZipFile(path) as archive:
+        try:
+            return archive.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+            return None
+
+
+def test_any_changed_byte_is_found(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip", texts=False)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        spans = {
+            one.filename: (one.header_offset + 30 + len(one.filename), one.compress_size)
+            for one in archive.infolist()
+        }
+        directory = archive.start_dir
+    changed = tmp_path / "changed.zip"
+    last = range(len(whole) - 100, len(whole), 2)  # the archive's own checksum, and how long it is
+    for at in [*range(0, len(whole), max(1, len(whole) // 80)), *last, len(whole) - 72]:
+        changed.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            found = verify(changed)
+        except StoreError:
+            continue  # not even an archive any more
+        assert found.changed, at
+        inside = [n for n, (start, size) in spans.items() if start + 40 <= at < start + size - 8]
+        # A byte may say the same otherwise: deflate can name another place where the same bytes stand.
+        if inside and inside[0] != MANIFEST and content(changed, inside[0]) != content(path, inside[0]):
+            assert inside[0] in found.changed, (at, found.changed)
+        # Bytes that hold none of a file's content are named, too, with the file whose they are.
+        of = [name for name, (start, _) in spans.items() if start - 30 - len(name) <= at < directory]
+        told = " ".join(found.changed)
+        assert (of[-1] if of else "") in told or "checksum" in told, (at, told)
+    changed.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(StoreError, match="not as it was packed"):
+        open_bundle(changed)
+
+
+def repacked(path: Path, change: Callable[[Path], None]) -> Path:
+    """The same bundle with other files and right checksums."""
+    folder = path.parent / "opened"
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).unlink()
+    change(folder)
+    about = {name: value for name, value in manifest.items() if name != "files"}
+    target = path.with_name("repacked.zip")
+    pack(target, {file.name: file for file in folder.iterdir()}, about)
+    return target
+
+
+@pytest.mark.parametrize("checksum", ["", ", checksum = NULL"])
+def test_an_answer_that_was_changed_by_hand_is_found(
+    checksum: str, study: quaver.Study, tmp_path: Path
+) -> None:
+    def change(folder: Path) -> None:
+        with sqlite3.connect(folder / "responses.db") as db:
+            last = "(SELECT max(id) FROM responses)"
+            db.execute(f"UPDATE responses SET text = 'positive'{checksum} WHERE id = {last}")
+
+    path = repacked(bundle(study, tmp_path / "s.zip")[0], change)
+    if not checksum:
+        with pytest.raises(StoreError, match="not as it was stored"):
+            verify(path)
+        return
+    found = verify(path)
+    assert not found.holds
+    assert not found.changed
+    assert len(found.differing) == 1
+    assert "positive (valid) is read" in found.differing[0]
+
+
+def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(
+    study: quaver.Study, tmp_path: Path
+) -> None:
+    path, other = bundle(study, tmp_path / "s.zip")[0], tmp_path / "other.zip"
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(other, "w") as copy:
+        for one in archive.infolist():
+            content = archive.read(one)
+            is_replaced = one.filename == "estimates.json"
+            copy.writestr(one, content.replace(b" ", b"\n", 1) if is_replaced else content)
+    assert "estimates.json" in verify(other).changed
+
+
+def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_path: Path) -> None:
+    def change(folder: Path) -> None:
+        file = folder / "estimates.json"
+        estimates = json.loads(file.read_text())
+        estimates[0]["value"] = 0.123
+        file.write_text(json.dumps(estimates))
+
+    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    assert [line.split(" ")[0] for line in found.differing] == [study.estimates()[0].measure]
+
+
+def test_imported_annotations(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
+    (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
+    study, _ = import_annotations(tmp_path / "codes.csv")
+    for texts in (True, False):
+        path, _ = bundle(study, tmp_path / f"{texts}.zip", texts=texts)
+        assert verify(path).holds
+        assert (TEXTS[1].encode() in everything(path)) is texts
+        assert quaver.Study.open(path).measure("accuracy")[0].value == study.measure("accuracy")[0].value
+        opened = quaver.Study.open(path)
+        assert opened.report().exists()
+        assert opened.standing() == study.standing()
+        with pytest.raises(StoreError, match="asks nothing"):
+            opened.noise()
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b", "..", "C:\\evil", "a\\b", "a\nb"])
+def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, "{}")
+        archive.writestr(name, "x")
+    with pytest.raises(StoreError, match="refused"):
+        verify(path)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, tmp_path: Path) -> None:
+    for target in (study.folder / "study.yaml", study.folder):
+        with pytest.raises(StoreError, match="no bundle stands here"):
+            bundle(study, target)
+    assert bundle(study, tmp_path / "a.zip") == bundle(study, tmp_path / "a.zip")
+
+
+def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
+    for file in study.own_files():
+        if file.suffix == ".csv":
+            file.rename(file.with_name("Wähler (neu), 2.csv"))
+    text = (study.folder / "study.yaml").read_text().replace("items.csv", '"Wähler (neu), 2.csv"')
+    (study.folder / "study.yaml").write_text(text, encoding="utf-8")
+    named = quaver.Study.open(study.folder, functions={"fake": quoting})
+    path, _ = bundle(named, tmp_path / "named")  # nor need its own name end in .zip
+    assert verify(path).holds
+    opened = quaver.Study.open(path)
+    assert "Wähler (neu), 2.csv" in zipfile.ZipFile(path).namelist()
+    assert opened.report() == tmp_path / "named.report" / "report.html"
+    with pytest.raises(StoreError, match=r"^.*named: a bundle asks nothing"):
+        opened.run()
+    with pytest.raises(StoreError, match="cannot be packed"):
+        pack(tmp_path / "x.zip", {"a:b": path}, {})
+
+
+def test_links_and_doubles_are_refused(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    path = tmp_path / "link.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, "{}")
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(StoreError, match="refused"):
+        verify(path)
+    path = tmp_path / "doubles.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, "{}")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr(MANIFEST, "{}")
+    with pytest.raises(StoreError, match="no bundle"):
+        verify(path)
+
+
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "_ANYWAY", 2**20)
+    zeros, path = bytes(2**22), tmp_path / "bomb.zip"
+    digest = hashlib.sha256(zeros).hexdigest()
+    manifest = {"form": FORM, "files": {"bomb": digest}, "bytes": {"bomb": len(zeros)}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(MANIFEST, json.dumps(manifest))
+        bomb.writestr("bomb", zeros)
+    with pytest.raises(StoreError, match="grows to 4,194"):
+        verify(path)
+    # One that says of itself that it is small is written no further than that.
+    whole = path.read_bytes()
+    size = struct.pack("<I", len(zeros))
+    assert whole.count(size) == 2
+    path.write_bytes(whole.replace(size, struct.pack("<I", 1000)))
+    assert extract(path, tmp_path / "lying", FORM).changed == ("bomb",)
+    manifest["bytes"] = {"bomb": 1000}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(MANIFEST, json.dumps(manifest))
+        bomb.writestr("bomb", zeros[: 2**19])
+        bomb.writestr("beside", zeros[: 2**18])
+    opened = extract(path, tmp_path / "beside", FORM)
+    assert opened.changed == ("beside (not in the manifest)", "bomb")
+    written = [*(tmp_path / "lying").iterdir(), *(tmp_path / "beside").iterdir()]
+    assert sum(file.stat().st_size for file in written) <= 2000
+
+
+def test_what_has_no_room_is_not_begun(
+    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(StoreError, match="no room"):
+        verify(path)
+
+
+@pytest.mark.parametrize("anyway", [2**30, 2**16])
+def test_long_answers_that_repeat_themselves_are_packed(
+    anyway: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "_ANYWAY", anyway)  # what grows further is packed without compression
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    long = "positive, as I said before. " * 70_000
+    study = quaver.Study.open(tmp_path, functions={"fake": lambda text, prompt: long})
+    study.run()
+    path, digest = bundle(study, tmp_path / "s.zip")
+    store = (tmp_path / "responses.db").stat().st_size
+    assert store > 12 * len(long)
+    assert (path.stat().st_size > store) is (anyway < 2**20)
+    found = verify(path)
+    assert found.holds
+    assert found.digest == digest
+
+
+def test_what_does_not_verify_is_not_kept(
+    study: quaver.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    before = path.read_bytes()
+    calls = itertools.count()
+
+    def moody(*_: object) -> Callable[[Answer], Reading]:
+        label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two wordings
+        return lambda _: Reading(label, "valid")
+
+    monkeypatch.setattr(FirstLabel, "reader", moody)
+    with pytest.raises(StoreError, match="not kept"):
+        bundle(study, path)
+    assert path.read_bytes() == before  # the bundle that was there stays
+    with pytest.raises(StoreError, match="not kept"):
+        bundle(study, tmp_path / "other.zip")
+    assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["s.zip"]
+
+
+def test_a_bundle_of_the_first_release_is_opened(study: quaver.Study, tmp_path: Path) -> None:
+    path, _ = bundle(study, tmp_path / "s.zip")
+    with zipfile.ZipFile(path) as whole:
+        members = {name: whole.read(name) for name in whole.namelist()}
+    manifest = json.loads(members[MANIFEST])
+    assert manifest["bytes"] == {name: len(members[name]) for name in manifest["files"]}
+    del manifest["bytes"]
+    with zipfile.ZipFile(path, "w") as first:
+        for name, content in members.items():
+            first.writestr(name, json.dumps(manifest) if name == MANIFEST else content)
+    assert [one for one in verify(path).changed if "between its files" not in one] == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}"],
+)
+def test_what_is_no_bundle_is_one_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.zip"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="no bundle"):
+        verify(path)
+    with pytest.raises(StoreError, match="no such bundle"):
+        verify(tmp_path / "nothing.zip")
+
+
+def test_another_archive_is_no_bundle(tmp_path: Path) -> None:
+    path = tmp_path / "s.zip"
+    for manifest in ("[]", "{}", '{"files": {}}', "{", '{"form": "quaver bundle 1", "files": 3}'):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(MANIFEST, manifest)
+        with pytest.raises(StoreError, match="no bundle"):
+            verify(path)
+
+
+def test_a_name_with_a_point_stays_whole(study: quaver.Study) -> None:
+    folder = study.folder.rename(study.folder.with_name("votes.small"))
+    path, _ = quaver.bundle(quaver.Study.open(folder, functions={"fake": quoting}))
+    assert path == folder.resolve().with_name("votes.small.quaver.zip")
+
+
+def test_one_measure_may_be_named_alone(study: quaver.Study) -> None:
+    assert list(study.estimates("inter_pss")) == list(study.estimates(["inter_pss"]))
+
+
+def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path: Path) -> None:
+    folder = tmp_path / "options"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,text,one,two\na,Is ice cold?,Yes.,No.\nb,Is fire cold?,Yes.,No.\n")
+    asked = STUDY.replace("labels: [positive, negative]", "labels: [A, B]\n  options: [one, two]")
+    asked = asked.replace("  gold: truth\n", "").replace('"{{ text }}"', '"{{ text }}\\n{{ options }}"')
+    (folder / "study.yaml").write_text(asked)
+    opened = quaver.Study.open(folder, functions={"fake": lambda text, prompt: "A"})
+    opened.run()
+    path, _ = bundle(opened, tmp_path / "s.zip")
+    assert quaver.Study.open(path).experiment.labels == opened.experiment.labels
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_what_counts_the_answers_themselves(tmp_path: Path, texts: bool) -> None:
+    """Four answers quote their item: without the texts they are withheld, and nothing is counted by guess."""
+    (tmp_path / "items.csv").write_text(ITEMS)
+    (tmp_path / "study.yaml").write_text(VARIED + "measures: [distinct_annotations, accuracy]\n")
+    study = quaver.Study.open(tmp_path, functions={"fake": quoting})
+    study.run()
+    answers = study.raw_answers([item.id for item in study.experiment.items])["output"].n_unique()
+    assert answers == 4
+    assert {one.value for one in study.measure("distinct_annotations", by=[])} == {answers}
+    path, _ = bundle(study, tmp_path / "s.zip", texts=texts)
+    found = verify(path)
+    assert found.holds
+    (now, *_) = quaver.Study.open(path).estimates("distinct_annotations")
+    assert (now.value is None) is not texts
+    assert texts or "left out of this bundle" in str(now.reason)

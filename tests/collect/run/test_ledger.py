@@ -1,0 +1,114 @@
+"""The ledger: what was spent, what failed, and which configurations answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.collect.fakes import fake, opened, request, run
+
+from quaver.collect.run.budget import Price, Spent
+from quaver.collect.run.ledger import (
+    changed,
+    configurations,
+    cut_in_thought,
+    empty_answers,
+    errors_by_kind,
+    ledger,
+    pace,
+    spent,
+)
+from quaver.collect.store.receipt import receipt
+from quaver.core.records import Call, Request, Response
+
+
+def served(asked: Request, call: Call) -> Response:
+    if call.item == 4:
+        return Response("", finish="error", error=f"HTTP 503: upstream {call.repeat}")
+    return Response(
+        "yes",
+        prompt_tokens=10,
+        cached_tokens=4,
+        completion_tokens=3,
+        thinking_tokens=2,
+        served_model="m-1",
+        fingerprint="fp_a" if call.item < 2 else "fp_b",
+    )
+
+
+def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=5)
+    run(store, fake(served), map(request, range(5)))
+    store.place("other", [], [], [request(0).calls[0]])
+    entries = ledger(store)
+    assert sum(one.calls for one in entries) == 5
+    assert sum(one.thinking_tokens for one in entries) == 8
+    dollar = Price(input=1e6, output=1e6, cached=0)
+    assert spent(entries, {"m": dollar}) == Spent(1, 4 * 13, 4 * 9)
+    assert spent(entries, {"m": None}) == Spent(1, 52, 0)
+
+
+def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=2)
+    run(store, fake(served), [request(0)])
+    taken = store.register("m", "fake", {}, reused="other")
+    store.write([receipt((request(1), [served(request(1), request(1).calls[0])]), taken)])
+    dollar = Price(input=1e6, output=1e6, cached=0)
+    assert spent(ledger(store), {"m": dollar}) == Spent(1, 13, 9)
+
+
+def test_a_changed_configuration_is_told(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=5)
+    run(store, fake(served), map(request, range(2)))
+    assert changed(configurations(ledger(store))) == []
+    run(store, fake(served), map(request, range(2, 5)))
+    found = configurations(ledger(store))
+    assert [(one.fingerprint, one.calls) for one in found] == [("fp_a", 2), ("fp_b", 2)]
+    (told,) = changed(found)
+    assert told.startswith("m answered from 2 configurations: m-1 fp_a (2 answers from 20")
+
+
+def test_errors_by_kind(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=5, repeats=3)
+    run(store, fake(served), [request(4, (0, 1, 2))])
+    assert errors_by_kind(store) == {"HTTP 503": 3}
+
+
+def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
+    said = ["", " ", "<think>so", "<think>so</think>A", "A"]
+    store = opened(tmp_path, items=5)
+    run(store, fake(lambda asked, call: Response(said[call.item], finish="length")), map(request, range(5)))
+    (told,) = cut_in_thought(ledger(store))
+    assert told.startswith("3 answers of m ended before they began")
+    assert "`max_tokens`" in told
+
+
+def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
+    said = ["", " \n", "<think>so", "<think>so</think>A", "A"]
+    store = opened(tmp_path, items=6)
+    run(store, fake(lambda asked, call: Response(said[call.item])), map(request, range(5)))
+    run(store, fake(lambda asked, call: Response("", finish="error", error="x")), [request(5)])
+    (told,) = empty_answers(ledger(store))
+    assert told.startswith("3 of 6 answers of m are empty")
+
+
+def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=30)
+    assert pace(store) == 0
+    run(store, fake(), map(request, range(30)))
+    (last,) = store.rows("SELECT max(received) FROM responses")[0]
+    assert pace(store, last + 10) == pytest.approx(3, rel=0.01)
+    assert pace(store, last + 100) == 0
+
+
+def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
+    def together(asked: Request, call: Call) -> Response:
+        raw = {"completion_tokens_of_request": 10, "answers_of_request": 4}
+        return Response("yes", prompt_tokens=5, raw=raw)
+
+    store = opened(tmp_path, items=2, repeats=4)
+    outcome = run(store, fake(together), [request(item, (0, 1, 2, 3)) for item in range(2)], tokens=1000)
+    assert outcome.tokens == 2 * (4 * 5 + 10)
+    assert spent(ledger(store), {}).tokens == outcome.tokens
+    assert store.usage()["m"]["completion_tokens"] == 20
+    assert store.usage()["m"]["counted"] == 8

@@ -1,0 +1,138 @@
+"""What is taken from a model: each request ends in a response a call, or the model ends with one error."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pytest
+from tests.collect.fakes import Fake, echo, fake, request
+
+from quaver.collect.run.model_answers import taken
+from quaver.core.model import Answered
+from quaver.core.records import Request, Response
+from quaver.errors import ModelError, Unavailable
+
+
+class Odd(Fake):
+    """Answers requests as a function of all of them says."""
+
+    def __init__(self, answer: Callable[[Iterable[Request]], Iterator[Any]]) -> None:
+        super().__init__(echo)
+        self._answers = answer
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        yield from self._answers(requests)
+
+
+def told(model: Fake, requests: Sequence[Request]) -> dict[int, list[str | None]]:
+    """By item: the text of each response, or its error."""
+    found = [(asked, responses) for asked, responses in taken(model, requests)]
+    assert sorted(id(asked) for asked, _ in found) == sorted(id(one) for one in requests), "as it was asked"
+    assert all(type(one) is Response for _, responses in found for one in responses)
+    return {
+        asked.calls[0].item: [one.error if one.finish == "error" else one.text for one in responses]
+        for asked, responses in found
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ([], "the model gave 0 responses to 2 calls"),
+        ([Response("a")] * 3, "the model gave 3 responses to 2 calls"),
+        (None, "the model gave None to 2 calls"),
+        ("abc", "the model gave abc to 2 calls"),
+        ({"a": 1, "b": 2}, "the model gave {'a': 1, 'b': 2} to 2 calls"),
+        (["a", 1], "the model gave a str, not a Response"),
+    ],
+)
+def test_odd_responses_are_errors_of_their_request_alone(given: Any, error: str) -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        for asked in requests:
+            yield asked, (given if asked.calls[0].item == 1 else [Response("good")] * len(asked.calls))
+
+    found = told(Odd(answer), [request(item, (0, 1)) for item in range(3)])
+    assert found[0] == found[2] == ["good", "good"]
+    assert found[1][0] == error
+
+
+def test_a_request_may_come_back_as_a_copy_from_another_process() -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        for asked in list(requests)[::-1]:
+            yield pickle.loads(pickle.dumps((asked, [Response("good")])))
+
+    assert told(Odd(answer), [request(item) for item in range(3)]) == {n: ["good"] for n in range(3)}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda requests: iter([None]),
+        lambda requests: iter([(next(requests),)]),
+        lambda requests: iter([(request(99), [Response("x")])]),
+        lambda requests: iter([(one := next(requests), [Response("x")]), (one, [Response("x")])]),
+        lambda requests: iter([("x", [Response("x")])]),
+    ],
+)
+def test_an_answer_to_nothing_that_was_asked_ends_the_work_with_the_model(answer: Any) -> None:
+    with pytest.raises(ModelError, match="does not keep to what a model is to do"):
+        list(taken(Odd(answer), [request(0), request(1)]))
+
+
+def test_a_model_that_ends_early_owes_an_answer() -> None:
+    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+        for asked in requests:
+            if asked.calls[0].item != 1:
+                yield asked, [Response("good")]
+
+    assert told(Odd(answer), [request(item) for item in range(3)]) == {
+        0: ["good"],
+        1: ["the model ended without an answer to this"],
+        2: ["good"],
+    }
+
+
+def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so_all_the_time() -> None:
+    def breaks(asked: Request, call: Any) -> Response:
+        if call.item % 20:
+            raise ZeroDivisionError
+        return echo(asked, call)
+
+    found = told(fake(breaks), [request(item) for item in range(40)])
+    assert [item for item, (text,) in found.items() if text != "ZeroDivisionError"] == [0, 20]
+
+    def always(asked: Request, call: Any) -> Response:
+        raise ZeroDivisionError
+
+    model = fake(always)
+    answers = taken(model, [request(item) for item in range(99)])
+    assert [responses[0].error for _, responses in islice(answers, 20)] == ["ZeroDivisionError"] * 20
+    with pytest.raises(ModelError, match="failed 20 times in a row") as caught:
+        next(answers)
+    assert len(model.asked) == 20
+    assert caught.value.found == "ZeroDivisionError"
+
+
+def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on() -> None:
+    def gone(requests: Iterable[Request]) -> Iterator[Any]:
+        raise Unavailable("gone")
+
+    def broken(requests: Iterable[Request]) -> Iterator[Any]:
+        raise OSError("no such library")
+
+    def drawing() -> Iterator[Request]:
+        yield request(0)
+        raise LookupError("the plan is at fault")
+
+    with pytest.raises(Unavailable):
+        list(taken(Odd(gone), [request(0)]))
+    with pytest.raises(ModelError, match="failed before it was asked") as caught:
+        list(taken(Odd(broken), [request(0)]))
+    assert caught.value.found == "OSError: no such library"
+    with pytest.raises(LookupError):
+        list(taken(fake(), drawing()))
+    with pytest.raises(KeyboardInterrupt):
+        list(taken(fake(lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)), [request(0)]))

@@ -1,0 +1,312 @@
+"""The runner: what is asked, in which groups it is stored, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from asyncio import CancelledError
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.collect.fakes import answers, echo, fake, opened, request, run
+from tests.collect.store.test_response_store import disk_full
+
+from quaver.collect.run.runner import Progress, collect
+from quaver.collect.store.response_store import Store
+from quaver.core.records import Call, Request, Response
+from quaver.errors import ModelError, StoreError
+
+
+def test_everything_is_asked_once_and_stored(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=1200, repeats=2), fake()
+    seen: list[int] = []
+    outcome = run(
+        store,
+        model,
+        (request(item, (0, 1)) for item in range(1200)),
+        total=2400,
+        watch=lambda progress: seen.append(progress.done),
+    )
+    assert (outcome.ended, outcome.done, outcome.missing, outcome.errors) == ("finished", 2400, 0, 0)
+    assert len(model.asked) == len(set(model.asked)) == 2400
+    assert {place: response.text for place, response in answers(store).items()} == {
+        (0, item, repeat): f"{item}.{repeat}" for item in range(1200) for repeat in (0, 1)
+    }
+    assert seen == sorted(seen)
+    assert seen[-1] == 2400
+
+
+def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    write = Store.write
+
+    def counted(self: Store, receipts: Any) -> Any:
+        sizes.append(sum(len(one.rows) for one in receipts))
+        return write(self, receipts)
+
+    monkeypatch.setattr(Store, "write", counted)
+    store = opened(tmp_path, items=3000)
+    run(store, fake(), map(request, range(3000)), total=3000)
+    assert sum(sizes) == 3000
+    assert max(sizes) < 500 + 64 * 2, "a group is at most 500 and what came in together with the last"
+    assert len(sizes) <= 20
+
+
+def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=2)
+    second = threading.Event()
+
+    def slow(asked: Request, call: Call) -> Response:
+        if call.item == 1:
+            assert second.wait(30)
+        return echo(asked, call)
+
+    def seen(progress: Progress) -> None:
+        if progress.done == 1:
+            second.set()
+
+    outcome = run(store, fake(slow), map(request, range(2)), total=2, watch=seen)
+    assert outcome.done == 2
+    assert second.is_set()
+
+
+def test_errors_are_counted_and_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+
+    def broken(asked: Request, call: Call) -> Response:
+        return Response("", finish="error", error="too long") if call.item == 1 else echo(asked, call)
+
+    outcome = run(store, fake(broken), map(request, range(3)), total=3)
+    assert (outcome.done, outcome.errors) == (3, 1)
+    assert answers(store)[0, 1, 0].error == "too long"
+
+
+@pytest.mark.parametrize(("calls", "asked"), [(0, 0), (1, 0), (2, 2), (5, 4), (6, 6), (7, 6)])
+def test_a_budget_of_calls_is_kept(tmp_path: Path, calls: int, asked: int) -> None:
+    store, model = opened(tmp_path, repeats=2), fake()
+    outcome = run(store, model, (request(item, (0, 1)) for item in range(3)), total=6, calls=calls)
+    assert len(model.asked) == outcome.done == asked
+    assert outcome.ended == ("finished" if asked == 6 else "calls")
+    assert outcome.missing == 6 - asked
+
+
+def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
+    def endless() -> Iterator[Request]:
+        item = 0
+        while True:
+            yield request(item)
+            item += 1
+
+    store, model = opened(tmp_path), fake()
+    outcome = run(store, model, endless(), total=10**9, seconds=0.05)
+    assert outcome.ended == "seconds"
+    with Store(tmp_path / "responses.db")._db as db:
+        assert db.execute("SELECT count(*) FROM responses").fetchone()[0] == len(model.asked) == outcome.done
+
+
+def test_several_models_work_side_by_side(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    meeting = threading.Barrier(2, timeout=30)
+
+    def meets(asked: Request, call: Call) -> Response:
+        meeting.wait()
+        return echo(asked, call)
+
+    requests = {name: iter([request(item, condition=item)]) for item, name in enumerate("ab")}
+    models = {name: fake(meets) for name in "ab"}
+    outcome = collect(requests, models, store, Progress(2, 0))
+    assert outcome.done == 2
+
+
+def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=60)
+
+    def breaks(asked: Request, call: Call) -> Response:
+        if call.item == 10:
+            raise ModelError("the server is gone")
+        return echo(asked, call)
+
+    requests = {"bad": map(request, range(20)), "good": map(request, range(20, 60))}
+    models = {"bad": fake(breaks), "good": fake()}
+    with pytest.raises(ModelError, match="the server is gone"):
+        collect(requests, models, store, Progress(60, 0))
+    assert {item for _, item, _ in answers(store)} == {*range(10), *range(20, 60)}
+
+
+def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=30)
+
+    def breaks(asked: Request, call: Call) -> Response:
+        raise ModelError("the server is gone", fix="start it")
+
+    requests = {name: map(request, range(at, at + 10)) for name, at in (("a", 0), ("good", 10), ("b", 20))}
+    models = {"a": fake(breaks), "good": fake(), "b": fake(breaks)}
+    with pytest.raises(ModelError) as caught:
+        collect(requests, models, store, Progress(30, 0))
+    assert {item for _, item, _ in answers(store)} == {*range(10, 20)}
+    told = "start it; given up: {}; 10 of 30 calls are stored"
+    assert caught.value.fix in (told.format("a, b"), told.format("b, a"))
+
+
+@pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError, CancelledError])
+def test_whatever_a_model_raises_is_the_response_of_that_call(
+    tmp_path: Path, raised: type[BaseException]
+) -> None:
+    store = opened(tmp_path, items=20)
+
+    def raises(asked: Request, call: Call) -> Response:
+        if call.item in (10, 11):
+            raise raised("odd")
+        return echo(asked, call)
+
+    outcome = run(store, fake(raises), map(request, range(20)), total=20)
+    assert (outcome.ended, outcome.done, outcome.errors) == ("finished", 20, 2)
+    found = answers(store)
+    assert [item for (_, item, _), one in found.items() if one.finish == "error"] == [10, 11]
+    assert found[0, 10, 0].error == f"{raised.__name__}: odd"
+
+
+def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where something gets past the check of what a model hands over."""
+    monkeypatch.setattr("quaver.collect.run.model_answers.sound", lambda response: response)
+    odd: list[dict[str, Any]] = [
+        {"served_model": {"a": 1}}, {"fingerprint": ["x"]}, {"prompt_tokens": 10**30}, {"text": None},
+        {"thinking": "\ud83d"}, {"raw": {(1, 2): 3}}, {"error": 5}, {"latency": object()}, {"text": 5},
+    ]  # fmt: skip
+    store = opened(tmp_path, items=300, repeats=2)
+
+    def answer(asked: Request, call: Call) -> Response:
+        good = echo(asked, call)
+        at = call.item - 100
+        return replace(good, **odd[at]) if 0 <= at < len(odd) and call.repeat else good
+
+    requests = [request(item, (0, 1)) for item in range(300)]
+    outcome = run(store, fake(answer), requests, total=600)
+    found = answers(store)
+    assert (outcome.done, len(found)) == (600, 600)
+    wrong = {place: one.error for place, one in found.items() if one.finish == "error"}
+    assert outcome.errors == len(wrong) == len(odd) - 1, "half a character is written as its escape"
+    assert all(
+        repeat == 1 and (error or "").startswith("the answer cannot be")
+        for (_, _, repeat), error in wrong.items()
+    )
+    for place, one in found.items():
+        assert place in wrong or one.text == f"{place[1]}.{place[2]}"
+
+
+def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=100, repeats=3)
+
+    def interrupted(asked: Request, call: Call) -> Response:
+        if (call.item, call.repeat) == (5, 0):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert stopped.wait(30)
+        return echo(asked, call)
+
+    stopped = threading.Event()
+    handler = signal.getsignal(signal.SIGINT)
+    model = fake(interrupted)
+
+    def requests() -> Iterator[Request]:
+        for item in range(100):
+            yield request(item, (0, 1, 2))
+
+    def seen(progress: Progress) -> None:
+        stopped.set()  # called by the main thread after the signal at the latest twice a second
+
+    outcome = run(store, model, requests(), total=300, watch=seen)
+    assert outcome.ended == "interrupted"
+    assert signal.getsignal(signal.SIGINT) == handler
+    assert len(answers(store)) == outcome.done == len(model.asked)
+    assert outcome.done % 3 == 0
+    assert 18 <= outcome.done < 300
+
+
+def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=100)
+    never = threading.Event()
+
+    def stuck(asked: Request, call: Call) -> Response:
+        if call.item == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            never.wait(1)
+            os.kill(os.getpid(), signal.SIGINT)
+            never.wait(30)
+        return echo(asked, call)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(store, fake(stuck), map(request, range(100)), total=100)
+    never.set()
+    assert {item for _, item, _ in answers(store)} >= set(range(5))
+
+
+def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    with disk_full(store, times=1), pytest.raises(StoreError, match="the disk is full"):
+        run(store, model, map(request, range(2000)), total=2000)
+    assert len(answers(store)) == len(model.asked)
+
+
+def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    with disk_full(store, times=2), pytest.raises(StoreError) as caught:
+        run(store, model, map(request, range(2000)), total=2000)
+    assert "full" in str(caught.value)
+    assert "free some space and run again" in str(caught.value)
+    assert len(answers(store)) == len(model.asked) < 2000
+
+
+def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    run(store, model, map(request, range(100)), total=2000)
+    with disk_full(store, times=99), pytest.raises(StoreError):
+        run(store, fake(), map(request, range(100, 2000)), total=2000)
+    assert {item for _, item, _ in answers(store)} == set(range(100))
+    outcome = run(store, fake(), map(request, range(100, 2000)), total=2000)
+    assert outcome.done == 1900
+
+
+def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
+    before = threading.active_count()
+    run(opened(tmp_path), fake(), map(request, range(3)), total=3)
+    for thread in threading.enumerate():
+        if thread.name.startswith("quaver-"):
+            thread.join(30)
+    assert threading.active_count() == before
+
+
+def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
+    store, model = opened(tmp_path, items=2000), fake()
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 60}")
+    with pytest.raises(StoreError) as caught:
+        run(store, model, map(request, range(2000)), total=2000)
+    assert caught.value.found == "database or disk is full"
+    kept = answers(store)
+    store._db.execute("PRAGMA max_page_count = 4294967294")
+    done = {(0, item, 0) for item in range(2000)} - set(kept)
+    run(store, fake(), (request(item) for _, item, _ in sorted(done)), total=2000)
+    assert len(answers(store)) == 2000
+    assert kept.items() <= answers(store).items()
+
+
+def test_what_waits_to_be_written_is_little(tmp_path: Path) -> None:
+    """When the disk is full, all that was answered must fit into what was set aside."""
+    store, written = opened(tmp_path, items=5000, repeats=3), threading.Event()
+    model = fake()
+    waiting: list[int] = []
+
+    def seen(progress: Progress) -> None:
+        if progress.done and not written.is_set():
+            written.wait(0.5)  # the writer stands still; the worker goes on until it may not
+            written.set()
+            waiting.append(len(model.asked) - progress.done)
+
+    run(store, model, (request(item, (0, 1, 2)) for item in range(5000)), total=15000, watch=seen)
+    assert 0 < waiting[0] < 1000

@@ -1,0 +1,109 @@
+"""A byte that was flipped inside a stored row is noticed, and what was stored is never taken for damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.collect.fakes import answers, opened, request
+from tests.collect.store.test_response_store import FIRST_TABLES, WHOLE
+
+from quaver.collect.store.checksum import add_checksums, checksum
+from quaver.collect.store.copies import copy_store, copy_store_without
+from quaver.collect.store.receipt import receipt
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.response_tables import SUMMED
+from quaver.core.records import Response
+from quaver.errors import StoreError
+
+DAMAGED = f"""SELECT (SELECT count(*) FROM responses WHERE checksum IS NOT checksum({SUMMED})),
+    (SELECT count(*) FROM prompts WHERE checksum IS NOT checksum_of_prompt(messages))"""
+
+
+def damaged(path: Path) -> tuple[int, int]:
+    """Responses and prompts whose checksum is not that of what they hold."""
+    with closing(sqlite3.connect(path)) as db:
+        add_checksums(db)
+        found: tuple[int, int] = db.execute(DAMAGED).fetchone()
+    return found
+
+
+def stored(folder: Path, *responses: Response) -> Path:
+    store = opened(folder, items=len(responses))
+    source = store.register("m", "fake", {})
+    made = [receipt((request(item), [one]), source) for item, one in enumerate(responses)]
+    store.write(made)
+    store.close()
+    return folder / "responses.db"
+
+
+NUMBERS = st.none() | st.integers(0, 2**40) | st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(text=st.text(), latency=NUMBERS, tokens=NUMBERS, thinking=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_what_was_stored_is_not_damaged(
+    tmp_path_factory: pytest.TempPathFactory, text: str, latency: float, tokens: int, thinking: bool
+) -> None:
+    odd = replace(WHOLE, text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking)
+    path = stored(tmp_path_factory.mktemp("store"), odd)
+    assert damaged(path) == (0, 0)
+    store = Store(path)
+    assert [one for rows in store.read() for one in rows]
+    store.close()
+
+
+@pytest.mark.parametrize("column", [name for name in SUMMED.split(", ") if name not in ("error", "raw")])
+def test_a_changed_value_is_one_error_when_it_is_read(tmp_path: Path, column: str) -> None:
+    path = stored(tmp_path, WHOLE, WHOLE)
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE responses SET {column} = {column} || '1' WHERE id = 2")
+    assert damaged(path) == (1, 0)
+    with pytest.raises(StoreError, match="not as it was stored") as caught:
+        answers(Store(path))
+    assert caught.value.found == "row 2 of responses has another"
+    assert "quaver repair" in str(caught.value.fix)
+
+
+def test_a_flipped_byte_in_the_file_is_noticed(tmp_path: Path) -> None:
+    path = stored(tmp_path, Response("a long answer that says yes"), Response("another"))
+    content = path.read_bytes()
+    assert content.count(b"that says yes") == 1
+    path.write_bytes(content.replace(b"that says yes", b"that says yet"))
+    with pytest.raises(StoreError, match="not as it was stored"):
+        answers(Store(path))
+
+
+def test_an_answer_that_takes_an_errors_place_brings_its_checksum(tmp_path: Path) -> None:
+    path = stored(tmp_path, Response("", finish="error", error="503"))
+    stored(tmp_path, Response("yes"))
+    assert damaged(path) == (0, 0)
+    assert answers(Store(path)) == {(0, 0, 0): Response("yes")}
+
+
+def test_an_older_store_gets_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "responses.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(FIRST_TABLES)
+        row = (1, b"k" * 16, 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 1, 0.0, None)
+        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
+        db.commit()
+    Store(path).close()
+    assert damaged(path) == (0, 0)
+
+
+def test_copies_have_checksums_of_what_they_hold(tmp_path: Path) -> None:
+    path = stored(tmp_path, WHOLE, Response("text 1"))
+    copy_store(path, tmp_path / "whole.db")
+    copy_store_without(path, tmp_path / "stripped.db", {"text 1"})
+    assert damaged(tmp_path / "whole.db") == damaged(tmp_path / "stripped.db") == (0, 0)
+    assert answers(Store(tmp_path / "stripped.db"))[0, 1, 0].text == ""
+
+
+def test_a_checksum_is_a_number_that_sqlite_keeps(tmp_path: Path) -> None:
+    assert 0 <= checksum(*[None] * 15) < 2**32

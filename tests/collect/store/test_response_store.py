@@ -1,0 +1,343 @@
+"""The store: all or none, errors give way to answers alone, and no text is too odd."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.collect.fakes import answers, key, opened, request
+
+from quaver.collect.store.receipt import receipt
+from quaver.collect.store.response_store import Counts, Store
+from quaver.core.records import Condition, Message, Prompt, Response, Token
+from quaver.errors import StoreError
+
+FULL = "database or disk is full"
+
+
+def stored_by(store: Store, item: int, response: Response) -> None:
+    source = store.register("m", "fake", {})
+    store.write([receipt((request(item), [response]), source)])
+
+
+WHOLE = Response(
+    text="zwölf 🙂\x00\n",
+    finish="length",
+    error=None,
+    thinking="hm",
+    tokens=(Token("z", -0.1, (("z", -0.1), ("y", -2.5))), Token("wölf", -1e-9, ())),
+    prompt_tokens=12,
+    cached_tokens=3,
+    completion_tokens=2,
+    latency=0.25,
+    raw={"id": "x", "nested": {"a": [1, None]}},
+    thinking_tokens=1,
+    served_model="m-2026-01-01",
+    fingerprint="fp_1",
+)
+
+
+def test_a_response_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 1, WHOLE)
+    assert answers(store) == {(0, 1, 0): WHOLE}
+    store.close()
+    assert answers(Store(tmp_path / "responses.db")) == {(0, 1, 0): WHOLE}
+
+
+@given(text=st.text(), logprob=st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=50)
+def test_any_text_and_number_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, text: str, logprob: float
+) -> None:
+    store = opened(tmp_path_factory.mktemp("store"))
+    response = Response(text, tokens=(Token(text, logprob, ((text, logprob),)),))
+    stored_by(store, 0, response)
+    assert answers(store)[0, 0, 0] == response
+    store.close()
+
+
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 0, Response("a\ud800b", error="\udfff", thinking="\ud800"))
+    assert answers(store)[0, 0, 0] == Response("a\\ud800b", error="\\udfff", thinking="\\ud800")
+
+
+def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    first, second = Response("", finish="error", error="1"), Response("", finish="error", error="2")
+    stored_by(store, 0, first)
+    stored_by(store, 0, second)
+    assert answers(store)[0, 0, 0] == first
+    stored_by(store, 0, Response("yes"))
+    assert answers(store)[0, 0, 0] == Response("yes")
+    stored_by(store, 0, Response("no"))
+    stored_by(store, 0, first)
+    assert answers(store)[0, 0, 0] == Response("yes")
+    assert store.counts() == Counts(answered=1, errors=0, unplaced=0)
+
+
+def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 0, Response("yes"))
+    stored_by(store, 1, Response("", finish="error", error="x"))
+    asked = [key(item) for item in range(1200)]
+    assert set(store.answered(asked)) == {key(0), key(1)}
+    assert set(store.answered(asked, errors=False)) == {key(0)}
+    assert store.counts() == Counts(answered=2, errors=1, unplaced=0)
+
+
+def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=3, repeats=2)
+    source = store.register("m", "fake", {})
+    good = (request(0, (0, 1)), [Response("a"), Response("b")])
+    short = (request(1, (0, 1)), [Response("c")])
+    with pytest.raises(ValueError, match="1 responses to 2 calls"):
+        store.write([receipt(one, source) for one in (good, short)])
+    assert answers(store) == {}
+    other = receipt((request(1, (0, 1)), [Response("c"), Response("d")]), source)
+    errors = store.write([receipt(good, source), other._replace(rows=[({},) * 13, other.rows[1]])])
+    (error,) = errors.values()
+    assert error.error is not None
+    assert error.error.startswith("the answer cannot be stored: ")
+    found = answers(store)
+    assert {place: one.text for place, one in found.items()} == {
+        (0, 0, 0): "a", (0, 0, 1): "b", (0, 1, 0): "", (0, 1, 1): "d",
+    }  # fmt: skip
+    assert found[0, 1, 0] == error
+
+
+def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    with sqlite3.connect(tmp_path / "responses.db") as other:
+        other.execute("DROP TABLE calls")  # which is written behind the responses
+    with pytest.raises(StoreError, match="no such table"):
+        store.write([receipt((request(0), [Response("a")]), source)])
+    assert store.rows("SELECT count(*) FROM responses") == [(0,)]
+
+
+def test_a_write_has_reached_the_disk_when_it_returns(tmp_path: Path) -> None:
+    full = 2
+    assert opened(tmp_path).rows("PRAGMA synchronous") == [(full,)]
+
+
+def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
+    store = opened(tmp_path, repeats=5)
+    source = store.register("m", "fake", {})
+    store.write([receipt((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        assert db.execute("SELECT seed FROM responses ORDER BY id").fetchall() == [(102,), (103,)]
+
+
+def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    first = request(0)
+    second = replace(request(1), prompt=first.prompt)
+    store.write([receipt((one, [Response("x")]), source) for one in (first, second, request(2))])
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        messages = db.execute("SELECT messages FROM answers ORDER BY item").fetchall()
+        assert messages == [('[["user", "text 0"]]',), ('[["user", "text 0"]]',), ('[["user", "text 2"]]',)]
+        assert db.execute("SELECT count(*) FROM prompts").fetchone() == (2,)
+
+
+def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    source = store.register("m", "fake", {})
+    odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
+    store.write([receipt((odd, [Response("x")]), source)])
+    assert len(answers(store)) == 1
+
+
+def test_everything_can_be_read_without_quaver(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    stored_by(store, 1, Response("yes"))
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        names = "model, variant, decoding, item, repeat, text, finish, messages, key"
+        assert db.execute(f"SELECT {names} FROM answers").fetchall() == [
+            ("m", "v", "greedy", "1", 0, "yes", "stop", '[["user", "text 1"]]', key(1).hex().upper())
+        ]
+
+
+def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path) -> None:
+    store = opened(tmp_path, items=4)
+    for item in range(3):
+        stored_by(store, item, Response(str(item)))
+    moved = [request(2).calls[0]._replace(item=0), request(0).calls[0]._replace(item=1)]
+    store.place("new", [Condition("m", "w", "greedy", 1)], ["c", "a", "new"], moved)
+    assert store.placed("new")
+    assert not store.placed("f")
+    assert store.counts() == Counts(answered=2, errors=0, unplaced=1)
+    assert {place: response.text for place, response in answers(store).items()} == {
+        (0, 0, 0): "2",
+        (0, 1, 0): "0",
+    }
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        assert set(db.execute("SELECT item, variant, text FROM answers")) == {
+            ("c", "w", "2"),
+            ("a", "w", "0"),
+        }
+
+
+def test_a_source_is_noted_once(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    one = store.register("m", "i", {"version": "1"})
+    assert store.register("m", "i", {"version": "1"}) == one
+    other = store.register("m", "i", {"version": "2"})
+    assert other != one
+    store.write([receipt((request(0), [Response("x")]), one)])
+    assert [(s["version"], s["responses"]) for s in store.sources()] == [("1", 1), ("2", 0)]
+
+
+def test_usage_adds_up(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    one = Response("x", prompt_tokens=10, cached_tokens=4, completion_tokens=1, latency=0.5)
+    stored_by(store, 0, one)
+    stored_by(store, 1, one)
+    assert store.usage() == {
+        "m": {
+            "calls": 2,
+            "counted": 2,
+            "prompt_tokens": 20,
+            "new_prompt_tokens": 12,
+            "cached_tokens": 8,
+            "completion_tokens": 2,
+            "prompt_squares": 200,
+            "completion_squares": 2,
+            "seconds": 1.0,
+        }
+    }
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "responses.db"
+    path.write_text("This is a diary, and none of your business. " * 100)
+    with pytest.raises(StoreError) as caught:
+        Store(path)
+    assert caught.value.where == str(path)
+    assert "move the file away" in str(caught.value)
+    assert path.read_text().startswith("This is a diary")
+
+
+def test_a_database_of_a_newer_quaver(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        db.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreError, match="a newer version") as caught:
+        Store(tmp_path / "responses.db")
+    assert caught.value.found == "format 99"
+
+
+def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
+    (tmp_path / "responses.db").mkdir()
+    with pytest.raises(StoreError, match="cannot be read or written"):
+        Store(tmp_path / "responses.db")
+
+
+# ------------------------------------------------------------------------- a full disk
+
+
+class Failing:
+    """A database connection whose next inserts of responses fail."""
+
+    def __init__(self, db: Any, times: int) -> None:
+        self._db, self.times = db, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        if "INTO responses" in sql and self.times:
+            self.times -= 1
+            raise sqlite3.OperationalError(FULL)
+        return self._db.execute(sql, *values)
+
+
+@contextmanager
+def disk_full(store: Store, times: int) -> Iterator[None]:
+    db = store._db
+    store._db = Failing(db, times)  # type: ignore[assignment]
+    yield
+    store._db = db
+
+
+def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    assert (tmp_path / "responses.reserve").stat().st_size > 2**20
+    with disk_full(store, times=1):
+        stored_by(store, 0, Response("x"))
+    assert answers(store) == {(0, 0, 0): Response("x")}
+    assert isinstance(store.full, StoreError)
+    assert "all that were answered are stored" in str(store.full)
+    assert not (tmp_path / "responses.reserve").exists()
+
+
+def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    stored_by(store, 0, Response("x"))
+    with disk_full(store, times=2), pytest.raises(StoreError, match="cannot be read or written") as caught:
+        stored_by(store, 1, Response("y"))
+    assert caught.value.fix == "free some space and run again"
+    assert answers(store) == {(0, 0, 0): Response("x")}
+    stored_by(store, 1, Response("y"))
+    assert len(answers(store)) == 2
+
+
+def test_the_reserve_is_gone_when_the_store_is_closed_and_not_by_who_looks(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.reserve()
+    Store(tmp_path / "responses.db").close()
+    assert (tmp_path / "responses.reserve").exists()
+    store.close()
+    assert not (tmp_path / "responses.reserve").exists()
+
+
+FIRST_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE sources (id INTEGER PRIMARY KEY, model TEXT, identity TEXT, provenance TEXT, started REAL);
+CREATE TABLE prompts (id INTEGER PRIMARY KEY, messages TEXT);
+CREATE TABLE responses (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, prompt INTEGER, source INTEGER, seed INTEGER,
+    text TEXT NOT NULL, finish TEXT NOT NULL, error TEXT, thinking TEXT, tokens TEXT,
+    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
+    latency REAL, received REAL, raw TEXT);
+CREATE INDEX errors ON responses (id) WHERE finish = 'error';
+CREATE TABLE calls (response INTEGER PRIMARY KEY, condition INTEGER, item INTEGER, repeat INTEGER);
+CREATE TABLE conditions (
+    position INTEGER PRIMARY KEY, model TEXT, variant TEXT, decoding TEXT, repeats INTEGER);
+CREATE TABLE items (position INTEGER PRIMARY KEY, id TEXT);
+CREATE VIEW answers AS SELECT r.text FROM calls a JOIN responses r ON r.id = a.response;
+INSERT INTO meta VALUES ('study', 'f');
+INSERT INTO sources VALUES (1, 'm', 'fake', '{}', 0.0);
+INSERT INTO prompts VALUES (1, '[["user", "text 1"]]');
+INSERT INTO conditions VALUES (0, 'm', 'v', 'greedy', 1);
+INSERT INTO items VALUES (1, '1');
+INSERT INTO calls VALUES (1, 0, 1, 0);
+PRAGMA user_version = 1;
+"""
+
+
+def test_an_older_store_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        db.executescript(FIRST_TABLES)
+        row = (1, key(1), 1, 1, 7, "yes", "stop", None, None, None, 12, 3, 1, 0.5, 0.0, None)
+        db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
+    expected = Response("yes", prompt_tokens=12, cached_tokens=3, completion_tokens=1, latency=0.5)
+    for _ in range(2):
+        store = Store(tmp_path / "responses.db")
+        assert answers(store) == {(0, 1, 0): expected}
+        store.close()
+    stored_by(Store(tmp_path / "responses.db"), 2, WHOLE)
+    with sqlite3.connect(tmp_path / "responses.db") as db:
+        shown = db.execute("SELECT text, fingerprint, reused_from FROM answers ORDER BY item").fetchall()
+    assert shown == [("yes", None, None)]

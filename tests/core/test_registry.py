@@ -1,0 +1,135 @@
+"""Plug-ins come in by entry points: a third party's, two of one name, and broken ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.studies import written
+
+from quaver.core import registry
+from quaver.errors import QuaverError, UnknownName
+from quaver.study.session import Study
+
+PLUGIN = Path(__file__).parents[1] / "plugin"
+
+STUDY = """\
+task: {labels: [kind, unkind]}
+items: {source: greetings, options: {many: 3}, text: "{{ greeting }}", id: n}
+prompt: {instruction: Is this kind?}
+variants:
+  - {use: shouting, marks: 3}
+models:
+  - {name: parrot, use: echo, times: 2}
+"""
+
+ENTRIES = """\
+[quaver.models]
+echo = shouting:Echo
+[quaver.variants]
+shouting = shouting:Shouting
+[quaver.items]
+greetings = shouting:greetings
+"""
+
+Install = Callable[[str, str], None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Installs a package of this name with these entry points, until the test ends."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(PLUGIN))
+    monkeypatch.syspath_prepend(str(folder))
+
+    def add(name: str, entries: str) -> None:
+        info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(entries)
+        registry._entries.cache_clear()
+
+    yield add
+    registry._entries.cache_clear()
+    sys.modules.pop("shouting", None)
+
+
+def test_a_third_partys_package_of_one_file_takes_part(install: Install, tmp_path: Path) -> None:
+    install("quaver-shouting", ENTRIES)
+    assert "echo" in registry.names("models")
+    assert "shouting" not in sys.modules, "nothing is loaded before it is asked for"
+    study = Study.open(written(tmp_path / "study", STUDY))
+    assert study.run().done == 6
+    frame = study.annotations()
+    assert set(frame["loudness"]) == {"original", "loud"}
+    assert frame["label"].to_list() == ["kind"] * 6
+    (loud,) = [variant for variant in study.experiment.variants if variant.factors["loudness"] == "loud"]
+    assert loud.instruction == "IS THIS KIND?!!!"
+    assert study.plan().models[0].counted
+
+
+def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Path) -> None:
+    install("quaver-shouting", ENTRIES)
+    path = written(tmp_path / "study", STUDY.replace("marks: 3", "marcs: 3"))
+    with pytest.raises(QuaverError) as caught:
+        Study.open(path).plan()
+    assert str(caught.value).startswith("study.yaml:5: variants[0].marcs: unknown key 'marcs'")
+    assert "did you mean 'marks'?" in str(caught.value)
+
+
+def test_two_packages_of_one_name_are_named(install: Install) -> None:
+    install("one-package", "[quaver.evaluators]\nshouting = shouting:Shouting\n")
+    install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
+    with pytest.raises(QuaverError, match="two packages register 'shouting' among the evaluators") as caught:
+        registry.load("evaluators", "shouting")
+    assert set(str(caught.value.found).split(" and ")) == {"one-package", "other-package"}
+    assert registry.names("models"), "the other kinds are not touched"
+
+
+def test_nobody_takes_the_name_of_quavers_own(install: Install) -> None:
+    install("impostor", "[quaver.models]\nllamacpp = shouting:Echo\n")
+    with pytest.raises(QuaverError, match="two packages register 'llamacpp'") as caught:
+        registry.load("models", "llamacpp")
+    assert "impostor" in str(caught.value.found)
+
+
+def test_the_same_package_found_twice_is_one(install: Install) -> None:
+    install("quaver-shouting", ENTRIES)
+    install("quaver_shouting_again", ENTRIES)
+    assert registry.load("models", "echo").__name__ == "Echo"
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("no_such_module:Thing", "No module named 'no_such_module'"),
+        ("shouting:Thing", "has no attribute 'Thing'"),
+        ("broken:Thing", "RuntimeError: not today"),
+        ("unwritten:Thing", "SyntaxError"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_imported(install: Install, tmp_path: Path, target: str, found: str) -> None:
+    (tmp_path / "site-packages" / "broken.py").write_text("raise RuntimeError('not today')\n")
+    (tmp_path / "site-packages" / "unwritten.py").write_text("def (\n")
+    install("half-done", f"[quaver.measures]\nhalf = {target}\n")
+    with pytest.raises(QuaverError, match="the measure 'half' of half-done cannot be loaded") as caught:
+        registry.load("measures", "half", where="study.yaml:3: measures[0]")
+    assert found in str(caught.value.found)
+    assert str(caught.value).startswith("study.yaml:3: measures[0]: ")
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName) as caught:
+        registry.load("models", "llamacp", where="study.yaml:9: models[0]")
+    assert str(caught.value).startswith("study.yaml:9: models[0]: unknown model 'llamacp'")
+    assert "did you mean 'llamacpp'?" in str(caught.value)
+
+
+def test_everything_that_quaver_registers_can_be_loaded() -> None:
+    kinds: list[registry.Kind] = ["items", "variants", "paraphrasers", "models", "evaluators", "measures"]
+    for kind in kinds:
+        for name in registry.names(kind):
+            assert callable(registry.load(kind, name)), (kind, name)

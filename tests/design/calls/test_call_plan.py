@@ -1,0 +1,413 @@
+"""The order of work, the keys, the seeds, and what is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaver.core.records import Call, Condition, Decoding, Item, Label, LabelSet, Request, Response, Variant
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import fingerprint
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+TEXT_FIRST = "{{ text }}\n\n{{ instruction }}\n{{ postfix }}"
+INSTRUCTION_FIRST = "{{ instruction }}\n{{ postfix }}\n\n{{ text }}"
+GREEDY = Decoding("greedy")
+
+
+def variant(name: str, **parts: Any) -> Variant:
+    asked = {
+        "system": "",
+        "layout": TEXT_FIRST,
+        "text": "{{ text }}",
+        "instruction": "Is it positive or negative?",
+        "postfix": "One word.",
+        "answers": {"pos": "positive", "neg": "negative"},
+    }
+    return Variant(name, {"v": name}, **(asked | parts))
+
+
+def experiment(
+    texts: Sequence[str],
+    variants: Sequence[Variant],
+    decodings: Sequence[Decoding] = (GREEDY,),
+    repeats: int = 1,
+    models: Sequence[str] = ("m",),
+    **fields: Sequence[str],
+) -> Experiment:
+    items = [
+        Item(str(number), {"text": text} | {name: column[number] for name, column in fields.items()})
+        for number, text in enumerate(texts)
+    ]
+    conditions = [
+        Condition(model, one.id, decoding.name, repeats)
+        for model in models
+        for one in variants
+        for decoding in decodings
+    ]
+    return Experiment(LABELS, items, variants, {d.name: d for d in decodings}, conditions)
+
+
+def plan(asked: Experiment, identity: str = "weights") -> Plan:
+    return Plan(asked, {condition.model: identity for condition in asked.conditions})
+
+
+def calls(asked: Experiment, identity: str = "weights", model: str = "m") -> list[Call]:
+    return [call for request in plan(asked, identity).requests(model) for call in request.calls]
+
+
+def keys(asked: Experiment, identity: str = "weights") -> set[bytes]:
+    found = [call.key for call in calls(asked, identity)]
+    assert len(set(found)) == len(found), "every call has a key of its own"
+    return set(found)
+
+
+# ----------------------------------------------------------------------------- order
+
+
+def prompts_in_order(made: Plan) -> Iterator[str]:
+    for _, _, prompt in made.prompts():
+        yield "\x1e".join(content for _, content in prompt.messages)
+
+
+def fewest(prompts: Sequence[str]) -> int:
+    """Nodes of the tree of all prompts: no order leaves fewer characters to read."""
+    tree: dict[str, Any] = {}
+    nodes = 0
+    for prompt in prompts:
+        node = tree
+        for character in prompt:
+            if character not in node:
+                node[character] = {}
+                nodes += 1
+            node = node[character]
+    return nodes
+
+
+def read(prompts: Sequence[str]) -> int:
+    """Characters left where what a prompt shares with the one before it is not read again."""
+    total, before = 0, ""
+    for prompt in prompts:
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(before, prompt, strict=False)) if a != b),
+            min(len(before), len(prompt)),
+        )
+        total += len(prompt) - shared
+        before = prompt
+    return total
+
+
+VOTERS = [
+    f"I am {age} years old, live in {place}, and {party}."
+    for age, place, party in product(
+        (34, 51, 67), ("the countryside", "a town", "a big city"), ("vote often", "vote seldom")
+    )
+]
+WORDINGS = [
+    variant(f"{w}{f}{layout[:5]}", layout=layout, instruction=wording, postfix=postfix)
+    for layout in (TEXT_FIRST, INSTRUCTION_FIRST)
+    for w, wording in enumerate(
+        ("Who will this person vote for?", "Who gets their vote?", "Whom do they choose?")
+    )
+    for f, postfix in enumerate(("Answer 0 or 1.", "Answer with a name.", "Answer A or B."))
+]
+TEXT_FIRST_WORDINGS = [v for v in WORDINGS if v.layout == TEXT_FIRST]
+INSTRUCTION_FIRST_WORDINGS = [v for v in WORDINGS if v.layout == INSTRUCTION_FIRST]
+SHORT_AND_LONG = [
+    replace(v, id=f"{v.id}{name}", text=text)
+    for v in TEXT_FIRST_WORDINGS
+    for name, text in (("short", "{{ text }}"), ("long", "{{ text }} I am a {{ party }}."))
+]
+ESSAYS = [f"{number} tells a story. " * 40 for number in range(12, 30)]
+UNLIKE = [
+    replace(v, id=f"{v.id}{name}", text=text)
+    for v in TEXT_FIRST_WORDINGS
+    for name, text in (("one", "{{ text }}"), ("other", "Party: {{ party }}. {{ text }}"))
+]
+SYSTEMS = [
+    replace(v, id=f"{v.id}{system}", system=system)
+    for v in TEXT_FIRST_WORDINGS
+    for system in ("", "You are a careful coder.", "You are a careful reader of texts.")
+]
+
+ORDERS = {
+    "text first": (VOTERS, TEXT_FIRST_WORDINGS),
+    "instruction first": (VOTERS, INSTRUCTION_FIRST_WORDINGS),
+    "both": (VOTERS, WORDINGS),
+    "one text the beginning of the other": (VOTERS, SHORT_AND_LONG),
+    "one long text the beginning of the other": (ESSAYS, SHORT_AND_LONG[:2]),
+    "two texts that begin unlike each other": (VOTERS, UNLIKE),
+    "system messages": (VOTERS, SYSTEMS),
+    "first and last item alike": ([*VOTERS, VOTERS[0]], WORDINGS),
+    "first item the beginning of the last": (["A", *VOTERS, "A\n\nWho"], WORDINGS),
+    "one item": (VOTERS[:1], SHORT_AND_LONG),
+    "items of one letter": (list("abcdefgh"), WORDINGS),
+}
+
+
+@pytest.mark.parametrize(("texts", "variants"), ORDERS.values(), ids=ORDERS)
+def test_the_order_of_work_shares_what_can_be_shared(texts: list[str], variants: list[Variant]) -> None:
+    party = ["Democrat", "Republican", "Independent"] * len(texts)
+    made = plan(experiment(texts, variants, party=party))
+    prompts = list(prompts_in_order(made))
+    assert len(prompts) == len(texts) * len(variants)
+    assert read(prompts) == made.survey.new_characters
+    assert made.survey.characters == sum(map(len, prompts))
+    assert made.survey.longest == max(map(len, prompts))
+    assert read(prompts) <= 1.1 * fewest(prompts)
+
+
+def test_the_trie_of_the_test_itself() -> None:
+    assert fewest(["abc", "abd", "x"]) == read(["abc", "abd", "x"]) == 5
+    assert read(["abc", "x", "abd"]) == 7
+
+
+def test_an_instruction_that_holds_the_item_is_written_for_each_item() -> None:
+    asked = experiment(
+        VOTERS[:4],
+        [variant("a", instruction="Is {{ item.name }} for it?"), variant("b", instruction="Is it so?")],
+        name=["Ann", "Bob", "Eve", "Kim"],
+    )
+    written = list(prompts_in_order(plan(asked)))
+    assert sum("Is Bob for it?" in prompt for prompt in written) == 1
+    assert all(
+        ("Is Ann" in prompt) == (VOTERS[0] in prompt and "Is it so" not in prompt) for prompt in written
+    )
+
+
+# ------------------------------------------------------------------------------ keys
+
+BASE = experiment(["one", "two"], [variant("a"), variant("b", instruction="Good or bad?")], repeats=2)
+DRAWN = Decoding("drawn", temperature=1.0, seed=1)
+
+
+def with_decoding(decoding: Decoding) -> Experiment:
+    return experiment(["one", "two"], BASE.variants, [decoding], 2)
+
+
+DECIDE = {
+    "temperature": replace(GREEDY, temperature=0.5),
+    "top_p": replace(GREEDY, top_p=0.9),
+    "top_k": replace(GREEDY, top_k=40),
+    "min_p": replace(GREEDY, min_p=0.1),
+    "repeat_penalty": replace(GREEDY, repeat_penalty=1.1),
+    "max_tokens": replace(GREEDY, max_tokens=9),
+    "stop": replace(GREEDY, stop=("\n",)),
+    "constraint": replace(GREEDY, constraint="labels"),
+    "logprobs": replace(GREEDY, logprobs=5),
+}
+
+
+@pytest.mark.parametrize("decoding", DECIDE.values(), ids=DECIDE)
+def test_every_setting_of_a_decoding_decides(decoding: Decoding) -> None:
+    assert not keys(BASE) & keys(with_decoding(decoding))
+
+
+def test_the_identity_of_the_model_decides_and_its_name_does_not() -> None:
+    assert not keys(BASE, "weights") & keys(BASE, "other weights")
+    renamed = experiment(["one", "two"], BASE.variants, repeats=2, models=["n"])
+    assert {call.key for call in calls(renamed, model="n")} == keys(BASE)
+
+
+def test_the_seed_decides_where_something_is_drawn() -> None:
+    assert not keys(with_decoding(DRAWN)) & keys(with_decoding(replace(DRAWN, seed=2)))
+    assert keys(BASE) == keys(with_decoding(replace(GREEDY, seed=2)))
+
+
+def test_what_does_not_reach_the_model_does_not_decide() -> None:
+    renamed = experiment(
+        ["one", "two"],
+        [replace(v, id=v.id.upper(), factors={}, origin={"x": 1}, explains=True) for v in BASE.variants],
+        [replace(GREEDY, name="other")],
+        2,
+        note=["x", "y"],
+    )
+    assert keys(renamed) == keys(BASE)
+
+
+def test_answers_decide_where_they_constrain() -> None:
+    def asked(constraint: Any, answer: str) -> set[bytes]:
+        one = variant("a", answers={"pos": answer, "neg": "n"})
+        return keys(experiment(["one"], [one], [replace(GREEDY, constraint=constraint)]))
+
+    assert asked("none", "p") == asked("none", "q")
+    assert not asked("labels", "p") & asked("labels", "q")
+
+
+def test_messages_decide_and_their_borders_count() -> None:
+    one = experiment(["x"], [variant("a", system="s")])
+    other = experiment(["x"], [variant("a", system="s\x1e")])
+    assert not keys(one) & keys(other)
+
+
+def test_more_items_variants_decodings_and_repeats_keep_the_keys() -> None:
+    wider = experiment(
+        ["zero", "two", "one"],
+        [variant("c", postfix="Say it."), *BASE.variants[::-1]],
+        [DRAWN, GREEDY],
+        repeats=3,
+    )
+    assert keys(BASE) < keys(wider)
+
+
+# ----------------------------------------------------------------------------- twins
+
+
+def test_variants_that_render_alike_are_asked_apart() -> None:
+    asked = experiment(["one", "two"], [variant("a"), variant("b")])
+    assert len(keys(asked)) == 4
+
+
+def test_items_of_the_same_text_are_asked_apart() -> None:
+    asked = experiment(["same", "other", "same", "same"], [variant("a"), variant("b")], repeats=2)
+    assert len(keys(asked)) == 16
+
+
+def test_decodings_that_differ_in_name_alone_are_asked_apart() -> None:
+    asked = experiment(["one"], [variant("a")], [GREEDY, replace(GREEDY, name="again", seed=7)], 2)
+    assert len(keys(asked)) == 4
+
+
+def test_models_that_serve_the_same_are_asked_apart() -> None:
+    asked = experiment(["one"], [variant("a")], models=["m", "n"])
+    assert {call.key for call in calls(asked, model="m")}.isdisjoint(
+        call.key for call in calls(asked, model="n")
+    )
+
+
+def test_twins_stay_who_they_are_when_the_study_is_opened_again() -> None:
+    def places() -> dict[bytes, Call]:
+        asked = experiment(
+            ["same", "other", "same"], [variant("a"), variant("b")], [GREEDY, replace(GREEDY, name="g")], 2
+        )
+        return {call.key: call for call in calls(asked)}
+
+    assert places() == places()
+    assert len(places()) == 24
+
+
+@given(
+    texts=st.lists(
+        st.sampled_from(["a", "b", "ab", "a\n\nb", "", "é"]).map(lambda t: t + "."), min_size=1, max_size=6
+    ),
+    wordings=st.lists(st.sampled_from(["Q?", "Q", "R?"]), min_size=1, max_size=4),
+    layouts=st.sampled_from([TEXT_FIRST, INSTRUCTION_FIRST]),
+    repeats=st.integers(1, 3),
+)
+@settings(max_examples=60)
+def test_every_call_once_with_a_key_of_its_own(
+    texts: list[str], wordings: list[str], layouts: str, repeats: int
+) -> None:
+    variants = [
+        variant(str(index), instruction=wording, layout=layouts) for index, wording in enumerate(wordings)
+    ]
+    asked = experiment(texts, variants, [GREEDY, DRAWN], repeats)
+    found = calls(asked)
+    assert len({call.key for call in found}) == len(found) == asked.calls
+    places = Counter((call.condition, call.item, call.repeat) for call in found)
+    assert set(places.values()) == {1}
+    assert found == calls(asked)
+
+
+# ------------------------------------------------------------------- what is left out
+
+
+def test_requests_hold_all_repeats_of_a_prompt() -> None:
+    requests = list(plan(BASE).requests("m"))
+    assert [len(request.calls) for request in requests] == [2] * 4
+    assert all([call.repeat for call in request.calls] == [0, 1] for request in requests)
+
+
+def test_what_is_stored_is_left_out_and_nothing_else() -> None:
+    asked = experiment(["one", "two"], [variant("a")], [DRAWN], repeats=6)
+    every = {request.calls[0].item: request for request in plan(asked).requests("m")}
+    stored = {call.key for call in every[0].calls if call.repeat in (0, 3)} | {
+        call.key for call in every[1].calls
+    }
+    left = list(plan(asked).requests("m", lambda given: stored.intersection(given)))
+    assert [[call.repeat for call in request.calls] for request in left] == [[1, 2], [4, 5]]
+    assert [request.seed - every[0].seed for request in left] == [1, 4]
+    assert [call for request in left for call in request.calls] == [
+        call for call in every[0].calls if call.key not in stored
+    ]
+
+
+@given(st.sets(st.integers(0, 7)))
+def test_every_call_keeps_its_seed_however_its_group_is_split(done: set[int]) -> None:
+    asked = experiment(["one"], [variant("a")], [DRAWN], repeats=8)
+
+    def seeds(requests: Iterator[Request]) -> dict[int, int]:
+        return {
+            call.repeat: request.seed + place
+            for request in requests
+            for place, call in enumerate(request.calls)
+        }
+
+    whole = seeds(plan(asked).requests("m"))
+    stored = {call.key for call in calls(asked) if call.repeat in done}
+    left = seeds(plan(asked).requests("m", lambda _: stored))
+    assert left == {repeat: seed for repeat, seed in whole.items() if repeat not in done}
+
+
+def test_seeds_differ_between_prompts_and_fit_an_engine() -> None:
+    asked = experiment([str(number) for number in range(200)], [variant("a")], [DRAWN], repeats=3)
+    seeds = [request.seed for request in plan(asked).requests("m")]
+    assert len(set(seeds)) == 200
+    assert all(0 <= seed < 2**31 - 3 for seed in seeds)
+
+
+def test_requests_are_drawn_as_they_are_wanted() -> None:
+    asked = experiment([str(number) for number in range(2000)], [variant("a")])
+    looked_up: list[int] = []
+    requests = plan(asked).requests("m", lambda given: looked_up.append(len(given)) or ())
+    next(requests)
+    assert sum(looked_up) < 2000
+
+
+# ----------------------------------------------------------------------- fingerprint
+
+
+def test_the_fingerprint_changes_with_what_a_study_asks() -> None:
+    prints = {
+        fingerprint(asked, {"m": identity})
+        for asked, identity in [
+            (BASE, "w"),
+            (BASE, "v"),
+            (with_decoding(DRAWN), "w"),
+            (experiment(["one", "three"], BASE.variants, repeats=2), "w"),
+            (experiment(["one", "two"], BASE.variants, repeats=3), "w"),
+            (experiment(["one", "two"], BASE.variants[:1], repeats=2), "w"),
+        ]
+    }
+    assert len(prints) == 6
+    assert fingerprint(BASE, {"m": "w"}) in prints
+
+
+@given(
+    done=st.sets(st.integers(0, 5), max_size=5),
+    schema=st.sampled_from(["", '{"type": "object"}']),
+    constraint=st.sampled_from(["none", "labels"]),
+    frame=st.sampled_from(["chat", "plain"]),
+    temperature=st.sampled_from([0.0, 0.7]),
+)
+@settings(max_examples=60)
+def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], **parts: Any) -> None:
+    drawn = Decoding(
+        "d", constraint=parts.pop("constraint"), temperature=parts.pop("temperature"), logprobs=2
+    )
+    asked = experiment(["one"], [variant("a", **parts)], [drawn], repeats=6)
+    (whole,) = plan(asked).requests("m")
+    stored = {call.key: Response("x") for call in whole.calls if call.repeat in done}
+    rest = list(plan(asked).requests("m", lambda _: stored))
+    assert [call for one in rest for call in one.calls] == [c for c in whole.calls if c.repeat not in done]
+    for one in rest:
+        assert replace(one, calls=whole.calls, seed=whole.seed) == whole
+        assert one.seed == whole.seed + one.calls[0].repeat

@@ -1,0 +1,199 @@
+"""Grids of decodings, nesting, samples: what of all combinations is asked, and how it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import STUDY, resolved, written
+
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.errors import SpecError, UnknownName
+
+FAMILIES: list[dict[str, Any]] = [
+    {"use": "wordings", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
+    {
+        "use": "formats",
+        "formats": {"digits": {"postfix": "0 or 1.", "answers": {"positive": "1", "negative": "0"}}},
+    },
+]
+FAMILIES[1]["original"] = True
+
+
+def study(folder: Path, **parts: Any) -> Experiment:
+    written(folder)
+    asked: dict[str, Any] = {
+        "task": {"labels": ["positive", "negative"]},
+        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is this positive or negative?"},
+        "models": [{"name": "fake", "use": "function"}],
+        "variants": FAMILIES,
+    }
+    return resolved(asked | parts)
+
+
+def wordings_and(only: dict[str, Any]) -> list[dict[str, Any]]:
+    return [FAMILIES[0] | {"only": only}, FAMILIES[1]]
+
+
+def ids(made: Experiment) -> list[str]:
+    return [variant.id for variant in made.variants]
+
+
+# ----------------------------------------------------------------------------- grids
+
+
+def test_a_grid_is_every_combination_of_its_values(tmp_path: Path) -> None:
+    decoding = {
+        "greedy": {"temperature": 0},
+        "hot": {"temperature": [0.5, 1], "top_p": [0.9, 1.0], "repeat_penalty": [1.1], "max_tokens": 4},
+    }
+    made = study(tmp_path, decoding=decoding)
+    assert list(made.decodings) == [
+        "greedy",
+        "hot,temperature=0.5,top_p=0.9,repeat_penalty=1.1",
+        "hot,temperature=0.5,top_p=1,repeat_penalty=1.1",
+        "hot,temperature=1,top_p=0.9,repeat_penalty=1.1",
+        "hot,temperature=1,top_p=1,repeat_penalty=1.1",
+    ]
+    last = made.decodings["hot,temperature=1,top_p=1,repeat_penalty=1.1"]
+    assert (last.temperature, last.top_p, last.repeat_penalty, last.max_tokens) == (1, 1, 1.1, 4)
+    assert last.grid == ("temperature", "top_p", "repeat_penalty")
+    assert made.decodings["greedy"].grid == ()
+    assert len(made.conditions) == 6 * 5
+
+
+def test_a_value_more_leaves_names_and_keys_of_the_others(tmp_path: Path) -> None:
+    def keys(temperatures: list[float]) -> dict[bytes, str]:
+        made = study(tmp_path, decoding={"hot": {"temperature": temperatures, "repeats": 2}})
+        requests = Plan(made, {"fake": "weights"}).requests("fake")
+        return {call.key: made.conditions[call.condition].decoding for r in requests for call in r.calls}
+
+    few, more = keys([0.5, 1]), keys([0.2, 0.5, 1])
+    assert few.items() <= more.items()
+    assert len(few) == 6 * 3 * 2 * 2
+
+
+def test_a_grid_of_one_asks_what_the_setting_alone_asks(tmp_path: Path) -> None:
+    def keys(temperature: Any) -> set[bytes]:
+        made = study(tmp_path, decoding={"hot": {"temperature": temperature, "seed": 3}})
+        return {call.key for r in Plan(made, {"fake": "w"}).requests("fake") for call in r.calls}
+
+    assert keys(0.5) == keys([0.5])
+
+
+WRONG_GRIDS = {
+    "[]": ("study.yaml:13: decoding.hot.temperature: no value is given", ""),
+    "[0.5, -1]": (
+        "study.yaml:13: decoding.hot.temperature[1]: this value does not fit\n  expected: 0 or more",
+        "found: -1",
+    ),
+    "[1, 1.0]": ("study.yaml:13: decoding.hot.temperature[1]: 1.0 is given twice", ""),
+    "[1], top_p: 2": ("study.yaml:13: decoding.hot.top_p: this value does not fit", "found: 2"),
+    "[1], grid: 2": ("study.yaml:13: decoding.hot.grid: unknown key 'grid'", ""),
+    "[warm]": ("study.yaml:13: decoding.hot.temperature[0]: this value does not fit", "found: 'warm'"),
+}
+
+
+@pytest.mark.parametrize("values", WRONG_GRIDS)
+def test_a_wrong_grid_says_where(tmp_path: Path, values: str) -> None:
+    place, found = WRONG_GRIDS[values]
+    with pytest.raises(SpecError) as caught:
+        resolved(written(tmp_path, STUDY + f"decoding:\n  hot: {{temperature: {values}}}\n"))
+    assert place in str(caught.value)
+    assert found in str(caught.value)
+
+
+def test_a_grid_s_column_may_not_be_there_already(tmp_path: Path) -> None:
+    families = [FAMILIES[0] | {"factor": "temperature"}]
+    with pytest.raises(SpecError, match="setting 'temperature' would be a column that exists already"):
+        study(tmp_path, variants=families, decoding={"hot": {"temperature": [0, 1]}})
+
+
+# --------------------------------------------------------------------------- nesting
+
+
+def test_a_nested_family_varies_where_it_may(tmp_path: Path) -> None:
+    made = study(tmp_path, variants=wordings_and({"format": "digits"}))
+    assert ids(made) == [
+        "wording=original,format=original",
+        "wording=original,format=digits",
+        "wording=curt,format=digits",
+        "wording=long,format=digits",
+    ]
+    assert made.notes == ["wording varies only where format is digits: 4 of 6 combinations are asked."]
+
+
+def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Path) -> None:
+    models = [
+        {"name": "cheap", "use": "function"},
+        {"name": "dear", "use": "function", "only": {"wording": ["original", "curt"]}},
+    ]
+    decoding = {"greedy": {}, "hot": {"temperature": 1, "repeats": 3, "only": {"format": "original"}}}
+    made = study(tmp_path, models=models, decoding=decoding)
+    # cheap: 6 variants greedy, 3 hot; dear: 4 greedy, 2 hot
+    assert len(made.conditions) == 6 + 3 + 4 + 2
+    assert made.calls == 3 * (6 + 3 * 3 + 4 + 2 * 3)
+    plan = Plan(made, {"cheap": "w", "dear": "w"})
+    assert (
+        sum(len(request.calls) for name in ("cheap", "dear") for request in plan.requests(name)) == made.calls
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        ({"variants": wordings_and({"formt": "digits"})}, UnknownName, "unknown factor 'formt'"),
+        ({"variants": wordings_and({"format": "digit"})}, UnknownName, "unknown level 'digit'"),
+        (
+            {"variants": wordings_and({"format": "digits", "wording": "original"})},
+            SpecError,
+            "these levels would never occur",
+        ),
+        (
+            {
+                "variants": wordings_and({"format": "digits"}),
+                "decoding": {"hot": {"only": {"wording": "curt", "format": "original"}}},
+            },
+            SpecError,
+            "the decoding 'hot' would never be used",
+        ),
+    ],
+)
+def test_what_can_never_be_asked_is_refused(
+    tmp_path: Path, parts: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        study(tmp_path, **parts)
+
+
+# ---------------------------------------------------------------------------- sample
+
+
+def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path: Path) -> None:
+    full = ids(study(tmp_path))
+    made = study(tmp_path, sample={"variants": 4})
+    assert len(made.variants) == 4
+    assert ids(made)[0] == full[0]
+    assert ids(made) == [name for name in full if name in ids(made)]
+    assert ids(study(tmp_path, sample={"variants": 4})) == ids(made)
+    drawn = {tuple(ids(study(tmp_path, sample={"variants": 4, "seed": seed}))) for seed in range(20)}
+    assert len(drawn) > 5
+    (note,) = made.notes
+    assert note.startswith("4 of 6 variants are asked: the first and 3 others drawn")
+
+
+def test_a_sample_of_all_is_all(tmp_path: Path) -> None:
+    made = study(tmp_path, sample={"variants": 6})
+    assert (len(made.variants), made.notes) == (6, [])
+
+
+def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path: Path) -> None:
+    factors = [{"use": "factors", "factors": {"output": ["label", "score"]}}]
+    decoding: dict[str, Any] = {"free": {}, "held": {"constraint": "labels"}}
+    with pytest.raises(SpecError, match="a score is asked for where nothing but a label can be written"):
+        study(tmp_path, variants=factors, decoding=decoding)
+    decoding["held"]["only"] = {"output": "label"}
+    assert len(study(tmp_path, variants=factors, decoding=decoding).conditions) == 3

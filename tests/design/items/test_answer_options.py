@@ -1,0 +1,182 @@
+"""Items that bring their own options: from columns, lists and objects, in any order, mapped back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.studies import resolved
+
+from quaver.core.records import Response
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+from quaver.score.annotation import read
+from quaver.score.evaluators.first_character import FirstCharacter
+
+COLUMNS = ["a0", "a1", "a2"]
+ROWS: list[dict[str, Any]] = [
+    {"id": "x", "q": "Which is a fruit?", "a0": "chair", "a1": "apple", "a2": "car", "gold": 1},
+    {"id": "y", "q": "Which is a colour?", "a0": "red", "a1": "dog", "a2": "two", "gold": 0},
+]
+LETTERS = [{"code": str(n), "name": name} for n, name in enumerate("ABC")]
+
+
+def study(path: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "task": {"labels": LETTERS, "options": more.pop("options", COLUMNS)},
+        "items": {
+            "source": str(path),
+            "id": "id",
+            "gold": "gold",
+            "text": "{{ q }}\n{{ options }}",
+        }
+        | more.pop("items", {}),
+        "prompt": {
+            "instruction": "Which one?",
+            "layout": "{{ text }}\n{{ question }}",
+            **more.pop("prompt", {}),
+        },
+        "models": [{"name": "f", "use": "function"}],
+        **more,
+    }
+
+
+def jsonl(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    path = folder / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def texts(made: Experiment) -> list[str]:
+    return [PromptWriter(variant, made.labels).text(made.items[0]) for variant in made.variants]
+
+
+SHOWN = "Which is a fruit?\nA) chair\nB) apple\nC) car"
+
+
+def test_options_from_columns(tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    pl.DataFrame(ROWS).write_csv(path)
+    made = resolved(study(path))
+    assert texts(made) == [SHOWN]
+    assert [item.gold for item in made.items] == ["1", "0"]
+
+
+def of_list(row: dict[str, Any]) -> list[str]:
+    return [row[column] for column in COLUMNS]
+
+
+@pytest.mark.parametrize(
+    "made_of",
+    [
+        of_list,
+        lambda row: dict(zip("ABC", of_list(row), strict=True)),
+        lambda row: [{"label": "?", "text": text} for text in of_list(row)],
+        lambda row: {"text": of_list(row), "label": ["A", "B", "C"]},
+        lambda row: json.dumps(of_list(row)),
+    ],
+    ids=["list", "mapping", "objects", "columns", "JSON in a cell"],
+)
+def test_options_from_a_list(tmp_path: Path, made_of: Any) -> None:
+    rows = [{"id": row["id"], "q": row["q"], "options": made_of(row), "gold": row["gold"]} for row in ROWS]
+    assert texts(resolved(study(jsonl(tmp_path, rows), options="options"))) == [SHOWN]
+
+
+def test_options_from_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    rows = [{"id": row["id"], "q": row["q"], "choices": of_list(row), "gold": row["gold"]} for row in ROWS]
+    pl.DataFrame(rows).write_parquet(path)
+    assert texts(resolved(study(path, options="choices"))) == [SHOWN]
+
+
+def test_the_option_itself_may_be_the_gold_label(tmp_path: Path) -> None:
+    rows = [row | {"gold": of_list(row)[row["gold"]]} for row in ROWS]
+    made = resolved(study(jsonl(tmp_path, rows)))
+    assert [item.gold for item in made.items] == ["1", "0"]
+    with pytest.raises(ItemError, match="a gold label outside the label set"):
+        resolved(study(jsonl(tmp_path, [ROWS[0] | {"gold": "pear"}])))
+
+
+def test_options_can_stand_anywhere_and_one_by_one(tmp_path: Path) -> None:
+    one_by_one = (
+        "{% for option in options %}[{{ option.answer }}={{ option.text }}/{{ option.code }}]{% endfor %}"
+    )
+    made = resolved(
+        study(
+            jsonl(tmp_path, ROWS),
+            items={"text": "{{ q }}"},
+            prompt={"postfix": one_by_one},
+            variants=[{"use": "option_order"}],
+        )
+    )
+    writers = [PromptWriter(variant, made.labels) for variant in made.variants]
+    found = [
+        writer.write(made.items[0], writer.text(made.items[0])).messages[-1].content for writer in writers
+    ]
+    assert found == [
+        "Which is a fruit?\nWhich one?\n[A=chair/0][B=apple/1][C=car/2]",
+        "Which is a fruit?\nWhich one?\n[A=car/2][B=apple/1][C=chair/0]",
+    ]
+
+
+def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
+    made = resolved(study(jsonl(tmp_path, ROWS), variants=[{"use": "option_order", "orders": "rotations"}]))
+    assert texts(made)[1] == "Which is a fruit?\nA) apple\nB) car\nC) chair"
+    labels = [read(Response("A"), FirstCharacter(), made.labels, variant).label for variant in made.variants]
+    assert labels == ["0", "1", "2"], "A is another option in every order"
+    prompts = {(variant, item): prompt.text for variant, item, prompt in Plan(made, {"f": "x"}).prompts()}
+    assert len(set(prompts.values())) == len(prompts) == 6
+    assert prompts[1, 0] == texts(made)[1]
+
+
+def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
+    example = {"q": "Which is a tool?", "a0": "saw", "a1": "sea", "a2": "sky", "label": "0"}
+    made = resolved(
+        study(
+            jsonl(tmp_path, ROWS),
+            variants=[
+                {"use": "label_names", "names": ["number"]},
+                {"use": "option_order"},
+                {"use": "shots", "k": 1, "examples": [example]},
+            ],
+        )
+    )
+    last = made.variants[-1]
+    writer = PromptWriter(last, made.labels)
+    turns = writer.write(made.items[0], writer.text(made.items[0])).messages
+    assert turns[0].content.startswith("Which is a tool?\n1) sky\n2) sea\n3) saw\n")
+    assert turns[1].content == "3"
+    assert turns[2].content.startswith("Which is a fruit?\n1) car\n2) apple\n3) chair\n")
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "error", "problem"),
+    [
+        ({"a1": ""}, COLUMNS, ItemError, "item y lacks the option of the label '1'"),
+        ({"a1": None}, COLUMNS, ItemError, "items.jsonl:2: a1: item y lacks the option"),
+        ({}, ["a0", "a1", "a9"], UnknownName, "unknown column 'a9'"),
+        ({}, COLUMNS[:2], SpecError, "there are 2 columns of options and 3 labels"),
+        ({"o": ["one", "two"]}, "o", ItemError, "item y has 2 options"),
+        ({"o": ["one", "", "three"]}, "o", ItemError, "item y lacks the option of the label '1'"),
+        ({"o": "one, two, three"}, "o", ItemError, "item y has no list of options"),
+        ({"o": None}, "o", ItemError, "item y has no list of options"),
+    ],
+)
+def test_options_that_are_not_there(
+    tmp_path: Path, row: dict[str, Any], options: Any, error: type[QuaverError], problem: str
+) -> None:
+    rows = [ROWS[0] | {"o": ["x", "y", "z"]}, ROWS[1] | row]
+    with pytest.raises(error, match=problem):
+        resolved(study(jsonl(tmp_path, rows), options=options))
+
+
+def test_a_template_of_options_needs_options(tmp_path: Path) -> None:
+    asked = study(jsonl(tmp_path, ROWS))
+    del asked["task"]["options"]
+    with pytest.raises(UnknownName, match="unknown template field 'options'"):
+        resolved(asked)

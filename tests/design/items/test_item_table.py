@@ -1,0 +1,168 @@
+"""Items: what is read from each kind of file, samples, ids, groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.studies import STUDY, resolved, written
+
+from quaver.core.records import Item
+from quaver.design.items.item_table import load_items
+from quaver.design.items.table_files import read_rows
+from quaver.design.spec import StudySpec
+from quaver.design.spec.study_file import Source
+from quaver.errors import ItemError
+
+ROWS = [
+    {"id": "007", "text": "a, b", "truth": "positive"},
+    {"id": "8", "text": 'say "x"\nand y', "truth": "negative"},
+    {"id": "=1+1", "text": "\t café 🙂", "truth": ""},
+]
+
+
+def as_text(separator: str) -> str:
+    def cell(value: str) -> str:
+        return '"' + value.replace('"', '""') + '"'
+
+    lines = [list(ROWS[0]), *[list(row.values()) for row in ROWS]]
+    return "".join(separator.join(map(cell, line)) + "\r\n" for line in lines)
+
+
+def write(path: Path) -> Path:
+    match path.suffix:
+        case ".csv":
+            path.write_text(as_text(","), encoding="utf-8", newline="")
+        case ".tsv":
+            path.write_text(as_text("\t"), encoding="utf-8-sig", newline="")
+        case ".jsonl":
+            path.write_text("\n\n".join(json.dumps(row) for row in ROWS), encoding="utf-8")
+        case ".parquet":
+            pl.DataFrame(ROWS).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.parquet", "X.CSV"])
+def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name.lower()).rename(tmp_path / name)
+    assert read_rows(path) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "start"),
+    [
+        ("x.jsonl", '{"a": 1}\n{"a": }\n', "x.jsonl:2: this line is not JSON"),
+        ("x.jsonl", '{"a": 1}\n\n[1]\n', "x.jsonl:3: this line is not an object"),
+        ("x.jsonl", '{"a": ' + "9" * 5000 + "}", "x.jsonl:1: this line is not JSON"),
+        ("x.jsonl", "[" * 100_000, "x.jsonl:1: this line is not JSON"),
+        ("x.parquet", "not a table", "this is not a Parquet file"),
+        ("x.xlsx", "PK", "files that end in '.xlsx' are not read"),
+        ("x.csv", "a,b\n1,2,3\n", "x.csv:2: a row is of another length"),
+    ],
+)
+def test_a_damaged_file_is_an_error_that_names_the_line(
+    tmp_path: Path, name: str, content: str, start: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ItemError) as caught:
+        read_rows(tmp_path / name)
+    assert start in str(caught.value)
+
+
+def test_another_separator_is_named_and_never_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('id;text\n1;"a;b, c"\n')
+    with pytest.raises(ItemError, match="the header is a single cell") as caught:
+        read_rows(path)
+    assert caught.value.where == "x.csv:1"
+    assert 'separator: ";"' in str(caught.value.fix)
+    assert read_rows(path, separator=";") == [{"id": "1", "text": "a;b, c"}]
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
+            lambda text: text not in ("\ufeff",)
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+@settings(max_examples=100)
+def test_any_text_survives_csv_and_jsonl(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    import csv
+
+    folder = tmp_path_factory.mktemp("texts")
+    with (folder / "x.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["text"], *([text] for text in texts)])
+    (folder / "x.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
+    expected = [{"text": text} for text in texts]
+    assert read_rows(folder / "x.csv") == expected
+    assert read_rows(folder / "x.jsonl") == expected
+
+
+def test_ids_that_are_numbers_and_cells_that_are_missing(tmp_path: Path) -> None:
+    study = STUDY.replace("items.csv", "items.jsonl").replace(
+        "  gold: truth", "  gold: truth\n  groups: [author]"
+    )
+    items = (
+        '{"id": 0, "text": "x", "truth": null}\n'
+        '{"id": 1, "text": "y", "author": null}\n'
+        '{"id": 2, "text": "z", "truth": "positive", "author": 7}\n'
+    )
+    found = resolved(written(tmp_path, study, items, "items.jsonl")).items
+    assert [item.id for item in found] == ["0", "1", "2"]
+    assert [item.gold for item in found] == [None, None, "positive"]
+    assert [item.groups for item in found] == [{"author": ""}, {"author": ""}, {"author": "7"}]
+    assert found[0].fields["author"] is None
+
+
+def test_rows_are_numbered_where_no_column_is_the_id(tmp_path: Path) -> None:
+    found = resolved(written(tmp_path, STUDY.replace("  id: id\n", ""))).items
+    assert [item.id for item in found] == ["1", "2", "3"]
+
+
+def sample(size: int, seed: int, own_seed: int | None = None) -> list[Item]:
+    spec = StudySpec.model_validate(
+        {
+            "seed": seed,
+            "task": {"labels": ["a", "b"]},
+            "items": {"source": "anes96", "text": "{{ place }}", "sample": size, "seed": own_seed},
+            "prompt": {"instruction": "Which?"},
+            "models": [{"name": "m", "use": "function"}],
+        }
+    )
+    return load_items(spec, Source(None, {}))[0]
+
+
+def test_a_sample_follows_from_the_seed_alone() -> None:
+    chosen = [item.id for item in sample(20, 1)]
+    assert chosen == [item.id for item in sample(20, 1)]
+    assert chosen == sorted(chosen, key=int)
+    assert len(set(chosen)) == 20
+    assert chosen != [item.id for item in sample(20, 2)]
+    assert [i.id for i in sample(20, 1, own_seed=5)] == [i.id for i in sample(20, 2, own_seed=5)]
+    assert len(sample(10_000, 1)) == 944
+
+
+def test_a_sample_is_known_by_its_seed() -> None:
+    # Drawn once and written down: another Python or machine must draw the same.
+    assert [item.id for item in sample(5, 0)] == ["98", "413", "624", "840", "894"]
+
+
+def test_a_mapping_looks_for_files_where_it_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = resolved(
+        {
+            "task": {"labels": ["positive", "negative"]},
+            "items": {"source": "items.csv", "text": "{{ text }}"},
+            "prompt": {"instruction": "Which?"},
+            "models": [{"name": "m", "use": "function"}],
+        }
+    )
+    assert len(found.items) == 3

@@ -1,0 +1,187 @@
+"""The paraphrasing loop on the real embedded model, and its counting on a model that says what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.llm_paraphraser import Llm
+from quaver.design.paraphrase.paraphrase_draft import Draft
+from quaver.design.paraphrase.reply_cleaning import cleaned
+from quaver.errors import ModelError, SpecError
+from quaver.models.llamacpp import LlamaCpp
+
+LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+ORIGINAL = "Is {{ item.name }}'s opinion positive or negative?"
+
+
+def ground(instruction: str = ORIGINAL) -> Ground:
+    prompt = Variant(
+        "",
+        {},
+        "",
+        "{{ text }}\n{{ question }}",
+        "{{ text }}",
+        instruction,
+        "",
+        {"pos": "positive", "neg": "negative"},
+    )
+    return Ground(prompt, LABELS, 3)
+
+
+class Work:
+    """Hands every asking to a model, and keeps count."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.asked: list[tuple[float, int, int]] = []
+
+    def begin(self, what: str) -> None:
+        pass
+
+    def ask(
+        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
+    ) -> list[Response]:
+        self.asked.append((decoding.temperature, seed, count))
+        calls = tuple(Call(str(n).encode(), 0, 0, n) for n in range(count))
+        self._model.prepare(count)
+        request = Request("any", prompt, decoding, (), seed, calls)
+        return [one for _, responses in self._model.answer([request]) for one in responses]
+
+
+class Says:
+    """A model that says the given things in turn, and then the last one again and again."""
+
+    def __init__(self, *texts: str, finish: Any = "stop") -> None:
+        self._texts, self._at, self._finish = texts, 0, finish
+
+    def prepare(self, repeats: int) -> None:
+        pass
+
+    def answer(self, requests: Any) -> Iterator[tuple[Request, list[Response]]]:
+        for request in requests:
+            told = []
+            for _ in request.calls:
+                told.append(Response(self._texts[min(self._at, len(self._texts) - 1)], self._finish))
+                self._at += 1
+            yield request, told
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> Iterator[LlamaCpp]:
+    model = LlamaCpp(model="smollm2-135m-instruct", context=512)
+    yield model
+    model.close()
+
+
+def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> None:
+    draft = Draft("Is this opinion positive or negative?")
+    engine = Llm(model="any", temperatures=[0.7, 1.2], k=2, max_tokens=40)
+    found = engine.reword(ground(draft.original), draft, Work(smollm2))
+    assert [one.name for one in found] == ["t0.7-1", "t0.7-2", "t1.2-1", "t1.2-2"]
+    assert len({one.text for one in found} | {draft.original}) == 5
+    assert all(one.text and "\n" not in one.text for one in found)
+    assert draft.asked["0.7"] >= 2
+
+
+def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: LlamaCpp) -> None:
+    draft = Draft("Is this opinion positive or negative?")
+    engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
+    with pytest.raises(ModelError, match=r"[0-5] of 6 wordings came at temperature 0.01") as raised:
+        engine.reword(ground(draft.original), draft, Work(smollm2))
+    assert "6 answers, of which" in str(raised.value)
+    assert len(draft.wordings) < 6  # and they are kept
+
+
+def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
+    model = Says(
+        ORIGINAL,
+        "is {{ item.name }}'s opinion  positive, or negative",  # an echo but for case and commas
+        "",
+        "Does {{ item.name }} like it: positive or negative?",
+        "“Does {{ item.name }} like it, positive or negative?”",  # the one before
+        "Positive or negative, {{ item.name }}?",
+    )
+    draft, work = Draft(ORIGINAL), Work(model)
+    found = Llm(model="any", k=2, temperatures=[0.5]).reword(ground(), draft, work)
+    assert [one.text for one in found] == [
+        "Does {{ item.name }} like it: positive or negative?",
+        "Positive or negative, {{ item.name }}?",
+    ]
+    assert draft.dropped == {"0.5": {"echo": 2, "empty": 1, "duplicate": 1}}
+    assert draft.asked == {"0.5": 6}
+    seeds = [seed for _, seed, _ in work.asked]
+    assert [count for *_, count in work.asked] == [2, 2, 1, 1]
+    assert [seed - seeds[0] for seed in seeds] == [0, 2, 4, 5]  # no seed is used twice
+
+
+def test_an_answer_cut_off_is_no_wording() -> None:
+    draft = Draft(ORIGINAL)
+    with pytest.raises(ModelError, match="0 of 1 wordings") as raised:
+        Llm(model="any", k=1, tries=2).reword(ground(), draft, Work(Says("Is it", finish="length")))
+    assert "2 cut off" in str(raised.value)
+
+
+def test_more_wordings_later_cost_only_those() -> None:
+    model, draft = Says("One?", "Two?", "Three?"), Draft(ORIGINAL)
+    first = Llm(model="any", k=2).reword(ground(), draft, Work(model))
+    work = Work(model)
+    later = Llm(model="any", k=3).reword(ground(), draft, work)
+    assert later[:2] == first
+    assert [count for *_, count in work.asked] == [1]
+
+
+def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders() -> None:
+    draft = Draft(ORIGINAL)
+    said = "{% for a in range(9) %}Is {{ item.name }} {{ item.secret }}?{% endfor %}"
+    (one,) = Llm(model="any", k=1).reword(ground(), draft, Work(Says(said)))
+    from quaver.design.prompts.templates import render
+
+    text = render(one.text, {"item": {"name": "Ann", "secret": "no"}}, where="here")
+    assert text == "{% for a in range(9) %}Is Ann {{ item.secret }}?{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("said", "wording"),
+    [
+        ("Is it good?", "Is it good?"),
+        ('"Is it good?"', "Is it good?"),
+        ("1. Is it good?\n2. Is it fine?", "Is it good?"),
+        ("- **Is it good?**", "Is it good?"),
+        ("New instruction: Is it good?", "Is it good?"),
+        ("Sure! Here is a reworded version:\n\n“Is it good?”", "Is it good?"),
+        ("<think>Good or\nbad.</think>\nIs it good?", "Is it good?"),
+        ('Say "good" or "bad"', 'Say "good" or "bad"'),
+        ("Here are two options: good or bad?", "Here are two options: good or bad?"),
+    ],
+)
+def test_what_models_put_around_a_wording_is_taken_away(said: str, wording: str) -> None:
+    assert cleaned(said, "Good or bad?") == wording
+
+
+def test_a_wording_of_several_lines_keeps_them() -> None:
+    assert cleaned("\nIs it good?\n\nOr bad?\n", "Good?\nBad?") == "Is it good?\n\nOr bad?"
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"k": 0}, "k"),
+        ({"k": 5000}, "k"),
+        ({"tries": 0}, "tries"),
+        ({"temperatures": []}, "temperatures"),
+        ({"temperatures": [9.0]}, "temperatures"),
+        ({"temperatures": [float("nan")]}, "temperatures"),
+        ({"temperatures": [0.5, 0.5]}, "temperatures"),
+        ({"temperatures": [0.0]}, "temperatures"),
+        ({"request": "Reword it."}, "request"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_one_error(options: dict[str, Any], where: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        Llm(model="any", **options)
+    assert raised.value.where == where

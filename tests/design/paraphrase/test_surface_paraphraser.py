@@ -1,0 +1,112 @@
+"""Surface edits: what they change, and what they never do."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaver.core.records import Label, LabelSet, Variant
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.paraphrase.paraphrase_draft import Draft
+from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.design.paraphrase.protected_words import escaped, label_names, lost, placeholders
+from quaver.design.paraphrase.surface_edits import EDITS
+from quaver.design.paraphrase.surface_paraphraser import Surface
+
+LABELS = LabelSet((Label("pos", "very positive"), Label("neg", "negative", synonyms=("bad",))))
+ANSWERS = {"pos": "A", "neg": "B"}
+TEXT = (
+    "Do not guess: is the opinion of {{ item.name }} in these 3 texts very positive or negative? "
+    "It is one of the 2, A or B."
+)
+
+
+def made(text: str, seed: int = 1, **options: object) -> list[str]:
+    prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", text, "", ANSWERS)
+    engine = Surface(**options)  # type: ignore[arg-type]
+    return [
+        one.text for one in engine.reword(Ground(prompt, LABELS, seed), Draft(text, exact=True), NoWork())
+    ]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 0.3, 1.0]))
+def test_placeholders_labels_and_numbers_are_never_touched(seed: int, strength: float) -> None:
+    names = label_names(LABELS, ANSWERS)
+    for text in made(TEXT, seed, strengths=[strength], k=3):
+        assert lost(TEXT, text, names) == {}
+        assert placeholders(text) == placeholders(TEXT)
+        assert re.findall(r"\d+", text) == ["3", "2"]
+        assert "very positive" in text
+
+
+def test_the_words_that_explain_a_code_are_never_touched() -> None:
+    codes = {"0": "0", "1": "1"}
+    labels = LabelSet(tuple(Label(code, code) for code in codes))
+    asked, postfix = "Is this text left-wing or right-wing?", "Respond 0 for left-wing, or 1 for right-wing."
+    prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", asked, postfix, codes)
+    engine = Surface(strengths=[1.0], k=1, kinds=["casing"])
+    (one,) = engine.reword(Ground(prompt, labels, 1), Draft(asked, exact=True), NoWork())
+    assert one.text != asked
+    assert all(word in one.text for word in ("left-wing", "right-wing"))
+
+
+def test_the_same_on_every_machine() -> None:
+    assert made(TEXT, 7, strengths=[0.2], k=2, kinds=["contractions"]) == [
+        "Don't guess: is the opinion of {{ item.name }} in these 3 texts very positive or negative? "
+        "It is one of the 2, A or B.",
+        "Do not guess: is the opinion of {{ item.name }} in these 3 texts very positive or negative? "
+        "It's one of the 2, A or B.",
+    ]
+
+
+def test_strength_is_the_share_of_places_changed() -> None:
+    text = " ".join(["wonderful"] * 100)
+    (weak,) = made(text, strengths=[0.1], k=1, kinds=["casing"])
+    (strong,) = made(text, strengths=[0.9], k=1, kinds=["casing"])
+    changed = [sum(word != "wonderful" for word in one.split()) for one in (weak, strong)]
+    assert 2 <= changed[0] <= 22
+    assert 78 <= changed[1] <= 100
+
+
+CASES = {
+    "articles": ("the cat saw an owl", {"", "a ", "the "}),
+    "contractions": ("It is what they don't do", {"It's", "do not"}),
+    "punctuation": ("Good, or bad?", {"", ";", "??", "."}),
+    "casing": ("good", {"GOOD", "Good"}),
+    "spacing": ("a b?", {"  ", "\n", " "}),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_what_a_kind_may_write(kind: str) -> None:
+    text, allowed = CASES[kind]
+    edits = list(EDITS[kind](text, [(0, len(text))]))
+    assert edits
+    assert {instead for edit in edits for instead in edit.instead} == allowed
+
+
+def test_typing_errors_keep_first_and_last_letters() -> None:
+    (edit,) = EDITS["typos"]("guess an", [(0, 8)])
+    assert {"gess", "gguess", "guuess", "geuss", "gyess", "giess"} & set(edit.instead)
+    assert all(one[0] == "g" and one[-1] == "s" for one in edit.instead)
+
+
+def test_politeness_comes_and_goes() -> None:
+    text = "Please, say yes."
+    (gone,) = EDITS["politeness"](text, [(0, len(text))])
+    assert text[: gone.start] + gone.instead[0] + text[gone.end :] == "say yes."
+    start, end = EDITS["politeness"]("Say yes.", [(0, 8)])
+    assert start.instead == ("Please: say", "Could you tell me: say")
+    assert end.instead[0] == " Thank you."
+
+
+def test_short_names_are_names_in_their_own_case_only() -> None:
+    assert lost("A or B, a dog", "a or b, A dog", ["A", "B"]) == {"labels": ["B"]}
+
+
+def test_text_of_a_model_is_escaped_but_for_the_placeholders_it_was_given() -> None:
+    assert escaped("{{ x }}{# y #}", "Is {{ x }}?") == "{{ x }}{{ '{#' }} y #}"

@@ -1,0 +1,112 @@
+"""Orders of labels and of options: which there are, and what is answered for what."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from tests.design.variants.prompts import LABELS, prompt_of, variants_of
+
+from quaver.core.records import Label, LabelSet
+from quaver.design.variants.answer_orders import orders_of
+from quaver.errors import SpecError, UnknownName
+
+
+def orders(asked: Any, n: int | None = None, size: int = 3, seed: int = 1) -> dict[str, str]:
+    labels = LabelSet(tuple(Label(code, code) for code in "abcdefgh"[:size]))
+    return {name: "".join(order) for name, order in orders_of(labels, asked, n, seed).items()}
+
+
+def test_orders() -> None:
+    assert orders("reversed") == {"original": "abc", "reversed": "cba"}
+    assert orders("rotations", size=4) == {
+        "original": "abcd",
+        "rotated 1": "bcda",
+        "rotated 2": "cdab",
+        "rotated 3": "dabc",
+    }
+    assert orders({"mine": ["b", "a", "c"]}) == {"original": "abc", "mine": "bac"}
+    assert orders("all") == {
+        "original": "abc",
+        "1-3-2": "acb",
+        "2-1-3": "bac",
+        "2-3-1": "bca",
+        "3-1-2": "cab",
+        "3-2-1": "cba",
+    }
+    assert len(orders("all", size=6)) == 720
+
+
+@pytest.mark.parametrize(("size", "n"), [(3, 5), (3, 1), (8, 20)])
+def test_sampled_orders_are_distinct_and_follow_the_seed(size: int, n: int) -> None:
+    found = orders("sampled", n, size)
+    assert len(set(found.values())) == len(found) == n + 1
+    assert found == orders("sampled", n, size)
+    assert next(iter(found)) == "original"
+    assert set(found.values()) <= {"".join(order) for order in permutations("abcdefgh"[:size])}
+
+
+def test_another_seed_samples_others() -> None:
+    assert orders("sampled", 5, 8) != orders("sampled", 5, 8, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "size", "problem"),
+    [
+        ("reversed", None, 1, "one label has no other order"),
+        ("sampled", None, 3, "no number of orders to sample"),
+        ("sampled", 6, 3, "6 other orders"),
+        ("all", None, 8, "40,319 other orders"),
+        ("all", 3, 3, "n is for sampled orders"),
+        ({"x": ["a"]}, None, 3, "an order has every label once"),
+        ({"x": ["a", "b", "b"]}, None, 3, "an order has every label once"),
+    ],
+)
+def test_orders_that_there_are_not(asked: Any, n: int | None, size: int, problem: str) -> None:
+    with pytest.raises(SpecError, match=problem):
+        orders(asked, n, size)
+
+
+def test_an_order_of_an_unknown_label() -> None:
+    with pytest.raises(UnknownName, match="unknown label 'd'"):
+        orders({"x": ["a", "b", "d"]})
+
+
+def test_labels_take_their_answers_along() -> None:
+    answers = {"answers": {"pos": "A", "neg": "B"}}
+    _, reversed_ = variants_of({"use": "label_order"}, **answers)
+    assert list(reversed_.answers.items()) == [("neg", "B"), ("pos", "A")]
+    assert prompt_of(reversed_, **answers).endswith("Answer with one of: B, A.")
+
+
+def test_letters_stay_while_options_move() -> None:
+    legend = "{% for label in labels %}{{ label.answer }}) {{ label.name }} {% endfor %}"
+    options = {"answers": {"pos": "A", "neg": "B"}, "postfix": legend}
+    first, second = variants_of({"use": "option_order"}, **options)
+    assert prompt_of(first, **options).endswith("A) positive B) negative ")
+    assert prompt_of(second, **options).endswith("A) negative B) positive ")
+    assert second.answers == {"neg": "A", "pos": "B"}
+
+
+def test_orders_follow_the_names_in_either_order_of_factors() -> None:
+    names = {"use": "label_names", "names": ["letter"], "original": False}
+    for order, shown in (
+        ("label_order", "B: negative, A: positive"),
+        ("option_order", "A: negative, B: pos"),
+    ):
+        for families in ([names, {"use": order}], [{"use": order}, names]):
+            prompts = [prompt_of(variant) for variant in variants_of(*families)]
+            assert shown in prompts[1], (order, families)
+
+
+def test_a_label_cannot_be_called_by_the_name_of_another() -> None:
+    with pytest.raises(
+        SpecError, match="'positive' is a label's name and cannot stand for another"
+    ) as caught:
+        variants_of({"use": "option_order"})
+    assert "letters" in str(caught.value.fix)
+
+
+def test_the_labels_are_those_of_the_tests() -> None:
+    assert LABELS == ["pos", "neg"]

@@ -1,0 +1,328 @@
+"""Prompts built from parts: which there are, what they say, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import written as written_study
+
+from quaver.core.records import Item, Label, LabelSet, Variant
+from quaver.design.factors.factor_level import cross
+from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec.study_file import Source, bind
+from quaver.design.variants.prompt_factors import Factors
+from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.study.session import Study
+
+LABELS = LabelSet(
+    (
+        Label("pos", "positive", definition="The writer praises it."),
+        Label("neg", "negative", definition="The writer blames it."),
+    )
+)
+PROMPT = Variant(
+    id="",
+    factors={},
+    system="",
+    layout="{{ text }}\n\n{{ question }}",
+    text="{{ text }}",
+    instruction="Is this review positive or negative?",
+    postfix="Answer with one of: {{ answers | join(', ') }}.",
+    answers={"pos": "positive", "neg": "negative"},
+)
+SHORT = {"task": {"concise": "Positive or negative?"}}
+TWO = {"definition": ["no", "yes"], "output": ["label", "score"]}
+
+
+def made(labels: LabelSet = LABELS, prompt: Variant = PROMPT, **options: Any) -> list[Variant]:
+    family = Factors(**bind(Factors, options, Source(None, {}), ("variants", 0)))
+    return cross(prompt, {family.factor: family.levels(Ground(prompt, labels, 1))})
+
+
+def written(variant: Variant) -> str:
+    item = Item("1", {"text": "It is good."})
+    return PromptWriter(variant, LABELS).write(item, "It is good.").messages[-1].content
+
+
+def test_two_by_two_by_two_by_two_prompts_each_with_its_levels() -> None:
+    variants = made(parts=SHORT)
+    assert len(variants) == 16
+    assert len({written(variant) for variant in variants}) == 16
+    columns = ("definition", "output", "explanation", "length")
+    assert all(tuple(variant.factors) == columns for variant in variants)
+    assert Counter(level for variant in variants for level in variant.factors.items()) == {
+        ("definition", "no"): 8,
+        ("definition", "yes"): 8,
+        ("output", "label"): 8,
+        ("output", "score"): 8,
+        ("explanation", "no"): 8,
+        ("explanation", "yes"): 8,
+        ("length", "standard"): 8,
+        ("length", "concise"): 8,
+    }
+    assert variants[0].id == "definition=no,output=label,explanation=no,length=standard"
+    assert variants[-1].id == "definition=yes,output=score,explanation=yes,length=concise"
+
+
+def test_what_the_first_and_the_last_of_them_say() -> None:
+    variants = made(parts=SHORT)
+    assert written(variants[0]) == (
+        "It is good.\n\nIs this review positive or negative?\nAnswer with one of: positive, negative."
+    )
+    assert written(variants[-1]) == (
+        "It is good.\n\nPositive or negative?\n"
+        "positive = The writer praises it.; negative = The writer blames it.\n"
+        "A line each for positive, negative: label, colon, probability (0 to 1, sum 1).\n"
+        'Then "Explanation:" and a sentence why.'
+    )
+    assert "- positive: The writer praises it.\n- negative: The writer blames it.\n" in written(variants[8])
+
+
+def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> None:
+    for variant in made(parts=SHORT):
+        levels = variant.factors
+        assert variant.output == levels["output"]
+        assert variant.explains == (levels["explanation"] == "yes")
+        asked = {"label": 16, "score": 64}[levels["output"]] + {"no": 0, "yes": 96}[levels["explanation"]]
+        assert variant.max_tokens == asked
+
+
+def test_the_half_is_eight_prompts_and_says_what_it_confounds() -> None:
+    variants = made(parts=SHORT, fraction="1/2", generators=["D = ABC"])
+    chosen = {
+        "".join(str(int(level in ("yes", "score", "concise"))) for level in v.factors.values())
+        for v in variants
+    }
+    assert chosen == {"0000", "1001", "0101", "1100", "0011", "1010", "0110", "1111"}
+    family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Source(None, {}), ()))
+    _, relation, aliased = family.notes(Ground(PROMPT, LABELS, 1))
+    assert relation == "Defining relation: I = definition × output × explanation × length."
+    assert aliased.startswith("Aliased: definition = output × explanation × length; ")
+    assert aliased.endswith(
+        "definition × output = explanation × length; definition × explanation = "
+        "output × length; definition × length = output × explanation."
+    )
+    assert variants[0].origin["factors"]["fraction"] == family.notes(Ground(PROMPT, LABELS, 1))
+
+
+def test_a_nested_factor_has_levels_where_it_applies_alone() -> None:
+    factors = {
+        "explanation": ["no", "yes"],
+        "place": {"levels": ["before", "after"], "only": {"explanation": "yes"}},
+    }
+    parts = {
+        "explanation": {"when": {"place": "after"}},
+        "first": {
+            "text": "First explain.",
+            "when": {"place": "before"},
+            "explains": True,
+            "place": "instruction",
+        },
+    }
+    variants = made(factors=factors, parts=parts)
+    assert [variant.id for variant in variants] == [
+        "explanation=no",
+        "explanation=yes,place=before",
+        "explanation=yes,place=after",
+    ]
+    assert [variant.explains for variant in variants] == [False, True, True]
+    assert "First explain." in variants[1].instruction
+    assert "Explanation:" in variants[2].postfix
+
+
+def test_parts_come_in_the_order_that_is_asked_for() -> None:
+    parts = {"tone": {"text": "Mind irony.", "place": "instruction"}}
+    order = ["tone", "definitions", "task", "score", "label", "explanation"]
+    variants = made(factors={"definition": ["no", "yes"]}, parts=parts, order=order)
+    assert variants[0].instruction == "Mind irony.\nIs this review positive or negative?"
+    assert variants[1].instruction.index("labels mean") < variants[1].instruction.index("review")
+
+
+def test_task_and_label_follow_what_other_families_make_of_them() -> None:
+    family = Factors(**bind(Factors, {"factors": TWO}, Source(None, {}), ()))
+    levels = family.levels(Ground(PROMPT, LABELS, 1))
+    other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
+    assert levels[0].edit(other).instruction == "Good or bad?"
+    assert levels[0].edit(other).postfix == "One word."
+
+
+def test_a_generated_text_counts_once_it_is_approved() -> None:
+    def short(**more: Any) -> dict[str, Any]:
+        return {"task": {"concise": {"text": "Positive or negative?", "by": "smollm2", **more}}}
+
+    with pytest.raises(
+        SpecError, match="nobody has approved the concise text that smollm2 wrote for the part 'task'"
+    ):
+        made(parts=short())
+    with pytest.raises(SpecError, match="nobody has approved"):
+        made(parts=short(approved=False))
+    variants = made(parts=short(approved=True))
+    assert variants[1].origin["factors"]["parts"]["task"] == "smollm2"
+    assert variants[0].origin["factors"]["parts"]["task"] == "hand"
+
+
+def test_a_text_that_a_model_is_to_write_is_made_once_and_shown_for_approval(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def annotate(text: str, prompt: str) -> str:
+        asked.append(prompt)
+        return "Positive or negative?" if len(asked) == 1 else "Another?"
+
+    study = {
+        "task": {
+            "labels": [
+                {"code": one.code, "name": one.name, "definition": one.definition} for one in LABELS.labels
+            ]
+        },
+        "prompt": {"instruction": PROMPT.instruction},
+        "variants": [{"use": "factors", "parts": {"task": {"concise": {"by": "mine"}}}}],
+        "models": [{"name": "mine", "use": "function"}],
+    }
+    path = written_study(tmp_path)
+    for _ in range(2):
+        opened = Study.open(
+            {**study, "items": {"source": str(path.with_name("items.csv")), "text": "{{ text }}"}},
+            folder=tmp_path / "study",
+            functions={"mine": annotate},
+        )
+        with pytest.raises(SpecError, match="nobody has approved the concise text that mine wrote") as caught:
+            opened.run()
+        assert caught.value.found == "Positive or negative?"
+    assert len(asked) == 1
+
+
+def test_an_incomplete_text_counts_where_a_person_says_so() -> None:
+    with pytest.raises(SpecError, match="the concise text of the part 'task' lacks the label 'negative'"):
+        made(parts={"task": {"concise": "Positive?"}})
+    assert len(made(parts={"task": {"concise": {"text": "Positive?", "approved": True}}})) == 16
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
+    "no factor": ({"factors": {}}, SpecError, "no factor is given"),
+    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "the factor 'tone' has no level"),
+    "a level twice": ({"factors": {"tone": ["a", "a"]}}, SpecError, "the level 'a' is given twice"),
+    "unknown outer factor": (
+        {"factors": {"tone": {"levels": ["a"], "only": {"mood": "b"}}}},
+        UnknownName,
+        "unknown factor 'mood'",
+    ),
+    "outer factor named later": (
+        {"factors": {"tone": {"levels": ["a"], "only": {"mood": "b"}}, "mood": ["b", "c"]}},
+        UnknownName,
+        "name 'mood' first",
+    ),
+    "unknown outer level": (
+        {"factors": {"mood": ["b", "c"], "tone": {"levels": ["a"], "only": {"mood": "d"}}}},
+        UnknownName,
+        "unknown level 'd'",
+    ),
+    "a nested level that never occurs": (
+        {
+            "factors": {
+                "mood": ["b", "c"],
+                "tone": {"levels": ["a"], "only": {"mood": "b"}},
+                "pitch": {"levels": ["x"], "only": {"tone": "a", "mood": "c"}},
+            }
+        },
+        SpecError,
+        "the factor 'pitch' would never have a level",
+    ),
+    "a part of an unknown factor": (
+        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"tone": "a"}}}},
+        UnknownName,
+        "unknown factor 'tone'",
+    ),
+    "a part of an unknown level": (
+        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"output": "labels"}}}},
+        UnknownName,
+        "did you mean 'label'",
+    ),
+    "a part that is never there": (
+        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"explanation": "yes"}}}},
+        SpecError,
+        "the part 'x' would never be there",
+    ),
+    "a part without text": ({"factors": TWO, "parts": {"x": {}}}, SpecError, "the part 'x' has no text"),
+    "two outputs at once": (
+        {"factors": TWO, "parts": {"score": {"when": {}}}},
+        SpecError,
+        "the parts 'label' and 'score' ask for two outputs at once",
+    ),
+    "an order that leaves one out": (
+        {"factors": TWO, "order": ["task"]},
+        SpecError,
+        "does not hold every part",
+    ),
+    "an order with an unknown part": ({"factors": TWO, "order": ["tsk"]}, UnknownName, "did you mean 'task'"),
+    "nothing concise": ({}, SpecError, "the part 'task' has no concise text"),
+    "another text, and nothing concise": (
+        {"parts": {**SHORT, "score": {"text": "Scores, please."}}},
+        SpecError,
+        "the part 'score' has no concise text",
+    ),
+    "a score of nobody": (
+        {"factors": TWO, "parts": {"score": {"text": "How likely is it that it is positive?"}}},
+        SpecError,
+        "the part 'score' does not say whose score it asks for",
+    ),
+    "a score of an unknown label": (
+        {"factors": TWO, "parts": {"score": {"text": "How likely?", "score_of": "ps"}}},
+        UnknownName,
+        "did you mean 'pos'",
+    ),
+    "a score of a part that asks for none": (
+        {"factors": TWO, "parts": {"label": {"score_of": "pos"}}},
+        SpecError,
+        "the part 'label' asks for no score",
+    ),
+    "three levels in a fraction": (
+        {"factors": {"a": ["1", "2", "3"], "b": ["1", "2"]}, "fraction": "1/2"},
+        SpecError,
+        "the factor 'a' of a fraction has 3 levels",
+    ),
+    "generators without a fraction": (
+        {"generators": ["D = ABC"]},
+        SpecError,
+        "generators without a fraction",
+    ),
+    "a generator with an unknown factor": (
+        {"fraction": "1/2", "generators": ["length = tone * output"]},
+        UnknownName,
+        "unknown factor 'tone'",
+    ),
+    "an unknown key": ({"parts": {"task": {"txt": "?"}}}, SpecError, "unknown key 'txt'"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_input_is_one_clear_error(name: str) -> None:
+    options, error, message = WRONG[name]
+    with pytest.raises(error) as caught:
+        made(**options)
+    assert message in str(caught.value)
+    assert caught.value.where
+
+
+def test_a_score_part_says_whose_score_it_asks_for() -> None:
+    asks = {"text": "How likely is it that it is positive?", "score_of": "pos"}
+    found = {v.factors["output"]: (v.output, v.score_of) for v in made(factors=TWO, parts={"score": asks})}
+    assert found == {"label": ("label", ""), "score": ("score", "pos")}
+    for score in ({"score_of": "each", "text": "A number for each."}, {"text": "Of {{ answers }}."}, {}):
+        assert {v.score_of for v in made(factors=TWO, parts={"score": score})} == {""}
+    three = LabelSet((*LABELS.labels, Label("neu", "neutral", definition="The writer does neither.")))
+    prompt = replace(PROMPT, answers={label.code: label.name for label in three.labels})
+    with pytest.raises(SpecError, match="more than two labels"):
+        made(three, prompt, factors=TWO, parts={"score": asks})
+
+
+def test_labels_without_definitions_cannot_be_defined() -> None:
+    bare = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+    with pytest.raises(SpecError, match="no label has a definition"):
+        made(bare, factors=TWO)
+    written_out = {"definitions": "Positive is praise, negative is blame."}
+    assert len(made(bare, factors=TWO, parts=written_out)) == 4

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+
+
+def all_weights(units, resampling):
+    return np.concatenate(list(units.weights(resampling)))
+
+
+def test_weights_draw_every_unit_alike():
+    weights = all_weights(Units(20), Resampling(resamples=4000))
+    assert (weights.sum(1) == 20).all()
+    assert weights.mean(0) == pytest.approx(np.ones(20), abs=0.08)
+    assert weights.var() == pytest.approx(1 - 1 / 20, abs=0.02)  # multinomial
+
+
+def test_weights_follow_from_the_seed_and_the_unit_alone():
+    one = all_weights(Units(9), Resampling(seed=3))
+    assert (one == all_weights(Units(9), Resampling(seed=3))).all()
+    assert (one != all_weights(Units(9), Resampling(seed=4))).any()
+    assert (one != all_weights(Units(9, name="author"), Resampling(seed=3))).any()
+
+
+def test_many_items_come_in_blocks():
+    blocks = list(Units(300_000).weights(Resampling(resamples=20)))
+    assert len(blocks) > 1
+    assert sum(len(block) for block in blocks) == 20
+
+
+def test_what_an_interval_leaves_out_is_shared_by_its_two_sides():
+    assert Resampling(confidence=0.95).tail == pytest.approx(0.025)
+
+
+def test_a_groups_items_are_drawn_together():
+    units = Units(5, np.array([0, 0, 1, 1, 1]), "author")
+    weights = all_weights(units, Resampling(resamples=200))
+    assert units.count == 2
+    assert (weights[:, 0] == weights[:, 1]).all()
+    assert (weights[:, 2:].max(1) == weights[:, 2:].min(1)).all()
+    assert (weights[:, 0] + weights[:, 2] == 2).all()
+    left = np.concatenate(list(units.without_one()))
+    assert left.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 0, 0]]
+
+
+def test_the_mean_has_its_standard_error():
+    x = np.random.default_rng(0).normal(size=200)
+    draws = bootstrap(lambda w: (w @ x / w.sum(1))[:, None], Units(200), Resampling(resamples=4000))
+    assert draws.point[0] == pytest.approx(x.mean())
+    assert draws.values.std() == pytest.approx(x.std() / np.sqrt(200), rel=0.05)
+    assert draws.jackknife.shape == (200, 1)

@@ -1,0 +1,141 @@
+"""p values of several comparisons, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import binomtest
+
+from quaver.estimation.multiple_testing import bootstrap_p, holm, joint_p
+from quaver.measures.correctness.differences import differences
+from quaver.measures.correctness.factor_effects import factor_effects
+from quaver.measures.sensitivity.distribution_shift import distribution_shift
+
+
+def resampled(differences: Sequence[float], draws: int = 1000) -> tuple[float, NDArray[np.float64], int]:
+    """A mean of paired differences, its bootstrap, and of how many."""
+    each, count = np.array(differences, np.float64), len(differences)
+    weights = np.random.default_rng(1).multinomial(count, np.ones(count) / count, draws) / count
+    return float(each.mean()), weights @ each, count
+
+
+@pytest.mark.parametrize(("gained", "lost", "same"), [(12, 0, 0), (11, 1, 0), (14, 2, 14), (9, 0, 40)])
+def test_p_is_about_that_of_the_sign_test(gained: int, lost: int, same: int) -> None:
+    """scipy's binomial test, exact; the tail is its normal approximation, without a correction."""
+    p = bootstrap_p(*resampled([1.0] * gained + [-1.0] * lost + [0.0] * same))
+    exact = binomtest(gained, gained + lost).pvalue
+    assert 0.3 * exact < p < 1.5 * exact
+    assert p == pytest.approx(bootstrap_p(*resampled([-1.0] * gained + [1.0] * lost + [0.0] * same)))
+
+
+def test_many_comparisons_can_be_told_apart_from_chance_with_a_thousand_draws() -> None:
+    """By counting, p could not be under 0.002, and Holm's over 84 comparisons not under 0.16."""
+    p = bootstrap_p(*resampled([1.0] * 60 + [0.0] * 140))
+    assert 84 * p < 1e-6
+
+
+def test_a_difference_of_nothing_is_no_difference() -> None:
+    assert bootstrap_p(0.0, np.zeros(999), 10) == 1.0
+    assert bootstrap_p(0.5, np.array([np.nan, np.nan]), 10) == 1.0
+
+
+@given(st.lists(st.integers(-2, 2), min_size=2, max_size=30))
+def test_p_is_a_probability_and_few_units_are_never_certain(differences: list[int]) -> None:
+    value, draws, units = resampled(differences, 200)
+    assert 2 * ndtr(-np.sqrt(units)) <= bootstrap_p(value, draws, units) <= 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(p: list[float]) -> None:
+    stepped = holm(p)
+    assert all(before <= after <= 1 for before, after in zip(p, stepped, strict=True))
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(np.array(stepped)[order]) >= 0).all()
+
+
+def test_factor_effects_are_adjusted_over_all_that_are_compared() -> None:
+    rng = np.random.default_rng(1)
+    items, levels = 60, ("a", "b", "c")
+    right = {"a": rng.random(items) < 0.9, "b": rng.random(items) < 0.3, "c": rng.random(items) < 0.3}
+    frame = pl.DataFrame(
+        [
+            {"item": item, "variant": level, "factor": level, "gold": "x", "label": "x" if ok else "y"}
+            for level in levels
+            for item, ok in enumerate(right[level])
+        ]
+    )
+    found = factor_effects(frame, factors=["factor"], reference={"factor": "c"})
+    name = "factor_effects_accuracy_difference"
+    differences = {one.cell["level"]: one for one in found if one.measure == name}
+    compared = [one for one in found if "p" in one.details]
+    # Two levels against the third, in compliance, accuracy and F1.
+    assert len(compared) == 6
+    assert {one.details["comparisons"] for one in compared} == {6}
+    gains = right["a"].astype(float) - right["c"]
+    flips = gains.sum() / np.sqrt((gains**2).sum())  # of the sign-flip test, standardised
+    assert -ndtri(differences["a"].details["p"] / 2) == pytest.approx(flips, rel=0.05)
+    assert differences["a"].details["p_holm"] < 0.001
+    assert differences["b"].details["p_holm"] > 0.05
+    assert not any("p" in one.details for one in found if one.measure == "factor_effects_accuracy")
+
+
+def crossed(rng: np.random.Generator, sizes: Sequence[int], items: int = 40) -> pl.DataFrame:
+    """Answers to items under every combination of some factors' levels, right at random in 7 of 10."""
+    names = [f"f{n}" for n in range(len(sizes))]
+    rows = [
+        {
+            **{name: f"{level}" for name, level in zip(names, levels, strict=True)},
+            "variant": str(levels),
+            "item": item,
+            "gold": "ab"[item % 2],
+            "label": "ab"[(item + (rng.random() > 0.7)) % 2],
+        }
+        for levels in np.ndindex(*sizes)
+        for item in range(items)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("reference", [None, {f"f{n}": "0" for n in range(4)}])
+def test_an_interaction_is_one_test_and_so_are_both_sides_of_a_difference(
+    reference: dict[str, str] | None,
+) -> None:
+    """Four factors of two levels: 4 differences and 6 interactions in 3 outcomes (labelled, right, F1)."""
+    found = factor_effects(crossed(np.random.default_rng(2), (2, 2, 2, 2)), reference=reference)
+    tested = [one for one in found if "p" in one.details]
+    assert {one.details["comparisons"] for one in tested} == {30}
+    assert len({one.details["hypothesis"] for one in tested}) == 30
+    values: dict[str, set[float]] = {}
+    for one in tested:
+        values.setdefault(one.details["hypothesis"], set()).add(one.details["p"])
+    assert {len(some) for some in values.values()} == {1}
+
+
+def test_two_models_are_compared_once_whichever_is_told_of() -> None:
+    frame = crossed(np.random.default_rng(3), (2,)).rename({"f0": "model"}).drop("variant")
+    for measure in (differences, distribution_shift):
+        found = measure(frame, between="model")
+        assert {one.details["comparisons"] for one in found} == {1}
+        assert all(one.details["p_holm"] == one.details["p"] for one in found)
+
+
+def test_the_p_of_a_larger_interaction_is_that_of_all_its_contrasts() -> None:
+    """Wald's test is uniform where there is none: under 0.05 in 1 of 20 (here within 3 standard errors)."""
+    rng, rejected, runs = np.random.default_rng(4), 0, 150
+    for _ in range(runs):
+        scores = rng.normal(size=(60, 3, 2))
+        means = scores - scores.mean(1, keepdims=True) - scores.mean(2, keepdims=True)
+        each = (means + scores.mean((1, 2), keepdims=True)).reshape(60, 6)
+        weights = rng.multinomial(60, np.ones(60) / 60, 300) / 60
+        rejected += joint_p(each.mean(0), weights @ each, 60) < 0.05
+    assert rejected / runs < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    shifted = each.copy()
+    shifted[:, 0] += 2.0
+    assert joint_p(shifted.mean(0), weights @ shifted, 60) < 1e-4

@@ -1,0 +1,213 @@
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quaver.errors import MeasureError
+from quaver.estimation.confidences import beside
+from quaver.measures.calibration.calibration_bins import assigned, debiased_ece
+from quaver.measures.calibration.calibration_error import brier, ece, mce, reliability_curve
+
+
+def frame_of(confidence, right, **more):
+    """Answers "a" whose gold label is "a" where they are right and "b" where not."""
+    columns = {
+        "item": [f"i{k:05}" for k in range(len(confidence))],
+        "label": ["a"] * len(confidence),
+        "gold": ["a" if yes else "b" for yes in right],
+        "confidence": confidence,
+    }
+    return pl.DataFrame({**columns, **more}, schema_overrides={"confidence": pl.Float64})
+
+
+def direct(confidence, right, bins):
+    """ECE from its definition, an answer at a time, with exact edges k/bins."""
+    total = 0.0
+    for k in range(bins):
+        inside = [
+            (c, y)
+            for c, y in zip(confidence, right, strict=True)
+            if (k / bins < c <= (k + 1) / bins) or (k == 0 and c == 0)
+        ]
+        total += abs(sum(c - y for c, y in inside))
+    return total / len(confidence)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 97), st.booleans()), min_size=1, max_size=40),
+    st.sampled_from([3, 5, 8]),
+)
+def test_equals_its_definition(answers, bins):
+    confidence, right = [k / 97 for k, _ in answers], [yes for _, yes in answers]
+    found = ece(frame_of(confidence, right), bins=bins, resamples=0)[0]
+    assert found.value == pytest.approx(direct(confidence, right, bins), abs=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.05, 0.2])
+def test_multiples_of_a_tenth_fall_on_their_edge_however_they_were_computed(step):
+    k = np.arange(1, round(1 / step) + 1)
+    for tenths in (k * step, np.cumsum(np.full(k.size, step)), 1 - (k.size - k) * step):
+        assert assigned(np.clip(tenths, 0, 1), k.size).of.tolist() == (k - 1).tolist()
+
+
+def test_the_grid_worked_by_hand():
+    # (0.2, 0.3]: 0.3 twice, one right, gap .4; (0.8, 0.9]: 0.9 three times, two right, gap 2.7 − 2 = .7
+    found = ece(frame_of([0.3, 0.1 * 3, 0.9, 0.9, 0.9], [1, 0, 1, 1, 0]))[0]
+    assert found.value == pytest.approx((0.4 + 0.7) / 5)
+    assert [row["n"] for row in found.details["curve"]] == [2, 3]
+    largest = mce(frame_of([0.3, 0.1 * 3, 0.9, 0.9, 0.9], [1, 0, 1, 1, 0]))[0]
+    assert largest.value == pytest.approx(0.7 / 3)
+
+
+def test_equal_mass_bins_hold_equally_many_and_keep_ties_together():
+    rng = np.random.default_rng(0)
+    bins = assigned(rng.random(500), 10, "mass")
+    assert np.bincount(bins.of).tolist() == [50] * 10
+    tied = assigned(np.repeat([0.5, 0.8, 0.9], [3, 10, 2]), 5, "mass")
+    assert len(set(tied.of[3:13].tolist())) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=40))
+def test_the_parts_of_brier_sum_to_it(answers):
+    frame = frame_of([k / 20 for k, _ in answers], [yes for _, yes in answers])
+    for binning in ("width", "mass"):
+        found = brier(frame, bins=4, binning=binning, resamples=0)[0]
+        d = found.details
+        whole = d["reliability"] - d["resolution"] + d["uncertainty"]
+        whole += d["variance_within_bins"] - d["covariance_within_bins"]
+        assert whole == pytest.approx(found.value, abs=1e-12)
+
+
+def simulated(n, seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    confidence = rng.uniform(0.5, 1, n)
+    return confidence, rng.random(n) < np.clip(confidence - shift, 0, 1)
+
+
+def test_perfect_calibration_shows_its_floor_and_the_debiased_value_is_lower():
+    values, floors, debiased = [], [], []
+    for seed in range(60):
+        found = ece(frame_of(*simulated(100, seed)), resamples=99)[0]
+        values.append(found.value)
+        floors.append(found.details["floor"])
+        debiased.append(found.details["debiased"])
+    assert np.mean(values) == pytest.approx(np.mean(floors), abs=0.01)
+    assert np.mean(values) > 0.05
+    # Of a bin's bias √(2/π)·s it leaves (2 − √2)·√(2/π)·s: 0.586 of it.
+    assert np.mean(debiased) == pytest.approx((2 - math.sqrt(2)) * np.mean(values), rel=0.1)
+
+
+def test_overconfidence_stands_above_the_floor_and_noise_is_flagged():
+    over = ece(frame_of(*simulated(400, 1, shift=0.2)), resamples=199)[0]
+    assert over.details["p"] <= 0.01
+    assert over.details["debiased"] == pytest.approx(0.2, abs=0.06)
+    assert not any("perfect calibration" in text for text in over.warnings)
+    fair = ece(frame_of(*simulated(100, 2)), resamples=199)[0]
+    assert any("perfect calibration" in text for text in fair.warnings)
+
+
+def test_debiasing_is_the_folded_normal():
+    # one bin, d = 0.1, 100 answers half right: s = .05; E|N(.1, .05²)| by numerical integration
+    x = np.linspace(-1, 1, 200_001)
+    density = np.exp(-((x - 0.1) ** 2) / (2 * 0.05**2)) / (0.05 * math.sqrt(2 * math.pi))
+    folded = float((np.abs(x) * density).sum() * (x[1] - x[0]))
+    residual = np.repeat([[0.5], [-0.5]], 50, axis=0)
+    assert debiased_ece(np.array([10.0]), np.array([100.0]), residual) == pytest.approx(
+        0.2 - folded, abs=1e-6
+    )
+
+
+def test_repeats_of_an_item_are_not_more_evidence():
+    confidence, right = simulated(60, 3)
+    one = frame_of(confidence, right)
+    many = pl.concat([one.with_columns(repeat=pl.lit(k)) for k in range(5)])
+    alone, together = ece(one)[0], ece(many)[0]
+    assert together.value == pytest.approx(alone.value)
+    assert together.n == alone.n == 60
+    assert together.details["debiased"] == pytest.approx(alone.details["debiased"])
+    assert together.details["floor_together"] == pytest.approx(alone.details["floor"], rel=0.1)
+    assert together.details["floor"] < 0.7 * alone.details["floor"]
+
+
+def test_what_is_left_out_is_counted():
+    frame = frame_of([0.9, None, 0.4, 0.5], [1, 1, 0, 1]).with_columns(
+        label=pl.Series(["a", "a", None, "a"]), gold=pl.Series(["a", "a", "a", None])
+    )
+    found = ece(frame)[0]
+    assert found.n == 1
+    assert found.excluded == {"item without gold": 1, "unanswered": 1, "without a confidence": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ({"confidence": pl.lit(None, pl.Float64)}, "no confidences"),
+        ({"gold": pl.lit(None, pl.String)}, "no gold labels"),
+        ({"label": pl.lit(None, pl.String)}, "no answers"),
+    ],
+)
+def test_undefined_with_the_reason(column, reason):
+    found = [measure(frame_of([0.9, 0.8], [1, 0]).with_columns(**column))[0] for measure in (ece, mce, brier)]
+    assert [one.value for one in found] == [None] * 3
+    assert [one.reason for one in found] == [reason] * 3
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "where"),
+    [
+        (frame_of([0.9, 1.2], [1, 0]), {}, "annotations['confidence']"),
+        (frame_of([0.9, 80.0], [1, 0]), {}, "annotations['confidence']"),
+        (frame_of([0.9, float("inf")], [1, 0]), {}, "annotations['confidence']"),
+        (frame_of([0.9], [1]).with_columns(confidence=pl.lit("high")), {}, "annotations['confidence']"),
+        (frame_of([0.9], [1]), {"bins": 0}, "bins"),
+        (frame_of([0.9], [1]), {"binning": "equal"}, "binning"),
+        (frame_of([0.9], [1]), {"columns": {"confidence": "sure"}}, "columns['confidence']"),
+    ],
+)
+def test_bad_input_names_the_argument(frame, options, where):
+    with pytest.raises(MeasureError) as caught:
+        ece(frame, **options)
+    assert caught.value.where == where
+
+
+def test_the_curve_of_plain_numbers():
+    curve = reliability_curve([0.0, 0.1, 0.95], [0, 1, 1], bins=10)
+    assert [(row["n"], row["right"]) for row in curve] == [(2, 0.5), (1, 1.0)]
+
+
+def test_two_evaluators_side_by_side():
+    both = pl.DataFrame(
+        {
+            "item": [1, 2, 2, 1],
+            "model": ["m"] * 4,
+            "evaluator": ["said", "said", "logprob", "logprob"],
+            "confidence": [0.9, 0.8, 0.2, 0.1],
+        }
+    )
+    assert beside(both, ("said", "logprob"))["token"].to_list() == [0.1, 0.2]
+    with pytest.raises(MeasureError, match="no annotations of that evaluator"):
+        beside(both, ("said", "logit"))
+
+
+def test_a_bins_interval_counts_items_not_answers() -> None:
+    """Ten answers to each of four items, all alike: known as well as four answers are."""
+    frame = pl.DataFrame(
+        {
+            "item": [n // 10 for n in range(40)],
+            "repeat": [n % 10 for n in range(40)],
+            "label": ["a"] * 40,
+            "gold": ["a" if n < 20 else "b" for n in range(40)],
+            "confidence": [0.75] * 40,
+        }
+    )
+    (row,) = ece(frame, resamples=10)[0].details["curve"]
+    (four,) = reliability_curve([0.75] * 4, [1, 1, 0, 0])
+    assert (row["n"], row["right"]) == (40, 0.5)
+    assert [row[end] for end in ("right_low", "right_high")] == pytest.approx(
+        [four[end] for end in ("right_low", "right_high")]
+    )
+    # Wilson's interval of 2 of 4, as tables have it
+    assert [row["right_low"], row["right_high"]] == pytest.approx([0.150, 0.850], abs=5e-4)

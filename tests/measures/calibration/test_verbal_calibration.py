@@ -1,0 +1,97 @@
+import polars as pl
+import pytest
+
+from quaver.errors import MeasureError
+from quaver.measures.calibration.verbal_calibration import (
+    compare_phrasings,
+    excluded_cells,
+    thresholds,
+    verbal_calibration,
+)
+
+
+def answers(model, stated, token, right, phrasing="percent"):
+    n = len(stated)
+    return pl.DataFrame(
+        {
+            "item": [f"i{k}" for k in range(n)],
+            "model": [model] * n,
+            "phrasing": [phrasing] * n,
+            "label": ["a"] * n,
+            "gold": ["a" if yes else "b" for yes in right],
+            "confidence": stated,
+            "token": token,
+        },
+        schema_overrides={"confidence": pl.Float64, "token": pl.Float64},
+    ).with_columns(gold=pl.lit("a"), label=pl.Series(["a" if yes else "b" for yes in right]))
+
+
+RIGHT = [1, 1, 1, 0, 0]
+
+
+def by_name(found):
+    return {one.measure.removeprefix("verbal_calibration_"): one for one in found}
+
+
+def test_the_four_differences_worked_by_hand():
+    # stated .9 five times, 3 right: ECE |4.5 − 3| / 5 = .3; token .6: ECE 0; verbal − token .3
+    found = by_name(verbal_calibration(answers("m", [0.9] * 5, [0.6] * 5, RIGHT)))
+    assert found["ece"].value == pytest.approx(0.3)
+    assert found["minus_accuracy"].value == pytest.approx(0.3)
+    assert found["ece_gap"].value == pytest.approx(0.3)
+    assert found["minus_token"].value == pytest.approx(0.3)
+
+
+def test_differences_rest_on_the_answers_that_have_both():
+    found = by_name(verbal_calibration(answers("m", [0.9] * 5, [None, 0.5, 0.5, 0.5, 0.5], RIGHT)))
+    assert found["ece"].details["answers"] == 5
+    assert found["ece_gap"].details["answers"] == 4
+    assert found["ece_gap"].value == pytest.approx((3.6 - 2) / 4 - 0)
+    assert found["minus_token"].value == pytest.approx(0.4)
+
+
+def test_below_the_threshold_a_cell_is_undefined_and_listed():
+    frame = pl.concat(
+        [
+            answers("m", [0.9] * 5, [0.6] * 5, RIGHT),
+            answers("n", [0.9, None, None, 0.9, 0.9], [0.6] * 5, RIGHT),
+        ]
+    )
+    found = verbal_calibration(frame.drop("token"), by=["model"])
+    left = excluded_cells(found)
+    assert left == [{"model": "n", "parse_rate": 0.6, "reason": "parse rate 0.600 below 0.80"}]
+    rows = thresholds(found, (0.5, 0.6, 0.8))
+    # n: .9 three times, one right: |2.7 − 1| / 3
+    assert [(row["cells"], row["mean"]) for row in rows] == [
+        (2, pytest.approx((0.3 + 1.7 / 3) / 2)),
+        (2, pytest.approx((0.3 + 1.7 / 3) / 2)),
+        (1, pytest.approx(0.3)),
+    ]
+    assert excluded_cells(verbal_calibration(frame, by=["model"], threshold=0.6)) == []
+
+
+def test_a_parse_rate_at_the_threshold_is_enough():
+    found = verbal_calibration(answers("m", [0.9, 0.9, 0.9, 0.9, None], [0.6] * 5, RIGHT), threshold=0.8)
+    assert found[0].value is not None
+
+
+def test_phrasings_are_compared_by_sign_and_size():
+    frame = pl.concat(
+        [
+            answers("m", [0.9] * 5, [0.6] * 5, RIGHT),
+            answers("m", [0.5] * 5, [0.6] * 5, RIGHT, phrasing="words"),
+        ]
+    )
+    found = verbal_calibration(frame, by=["model", "phrasing"])
+    (compared,) = compare_phrasings(found, kind="minus_token")
+    assert compared["model"] == "m"
+    assert compared["same_sign"] is False
+    assert compared["range"] == pytest.approx(0.4)
+    with pytest.raises(MeasureError, match="nothing to compare"):
+        compare_phrasings(found, phrasing="wording")
+
+
+def test_a_threshold_outside_its_range_is_refused():
+    with pytest.raises(MeasureError) as caught:
+        verbal_calibration(answers("m", [0.9], [0.6], [1]), threshold=80)
+    assert caught.value.where == "threshold"

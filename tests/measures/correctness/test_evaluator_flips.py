@@ -1,0 +1,180 @@
+import polars as pl
+import pytest
+
+from quaver.errors import MeasureError, UnknownName
+from quaver.measures.correctness.evaluator_flips import evaluator_flips
+from quaver.measures.correctness.recovered_share import recovered_share
+
+
+def rows(
+    evaluator: str, labels: str, gold: str = "abab", *, model: str = "m", variant: str = "p"
+) -> pl.DataFrame:
+    """An answer an item; a dot is no label."""
+    return pl.DataFrame(
+        {
+            "model": model,
+            "variant": variant,
+            "item": [f"i{at}" for at in range(len(labels))],
+            "repeat": 0,
+            "evaluator": evaluator,
+            "label": [None if label == "." else label for label in labels],
+            "gold": list(gold),
+        },
+        schema_overrides={"label": pl.String},
+    )
+
+
+FRAME = pl.concat([rows("x", "a.ab"), rows("y", "bba.")])
+
+
+def by_name(frame: pl.DataFrame, **options: object) -> dict[str, object]:
+    found = evaluator_flips(frame, first="x", second="y", **options)  # type: ignore[arg-type]
+    return {one.measure: one for one in found}
+
+
+def test_the_flip_table_by_hand() -> None:
+    # a→b is changed, .→b gained, a→a same, b→. lost.
+    flips, by_x, by_y, gain, harm = evaluator_flips(FRAME, by=["variant"])
+    assert flips.cell == {"variant": "p", "first": "x", "second": "y"}
+    assert (flips.value, flips.n) == (0.75, 4)
+    assert {kind: flips.details[kind] for kind in ("same", "gained", "lost", "changed")} == {
+        "same": 1,
+        "gained": 1,
+        "lost": 1,
+        "changed": 1,
+    }
+    # Right by x: i0, i2, i3; by y: i1, i2.
+    assert (by_x.value, by_y.value, gain.value) == (0.75, 0.5, -0.25)
+    assert harm.value == pytest.approx(2 / 3)
+    assert (harm.details["answers"], harm.details["counted"], harm.n) == (3, 2, 3)
+    assert any("x and y read 75.0%" in warning for warning in flips.warnings)
+
+
+def test_the_gain_is_paired() -> None:
+    # Both are right on the same half of 40 items: each accuracy is uncertain, their difference is not.
+    half = "ab" * 20
+    same = pl.concat([rows("x", "a" * 40, half), rows("y", "a" * 40, half)])
+    flips, by_x, by_y, gain, harm = evaluator_flips(same)
+    assert (flips.value, gain.value, harm.value) == (0, 0, 0)
+    assert gain.low is not None
+    assert gain.high is not None
+    assert gain.low < 0 < gain.high
+    assert by_x.value == by_y.value == 0.5
+
+
+def test_by_variant_and_in_any_order_of_rows() -> None:
+    frame = pl.concat([FRAME, rows("x", "aaaa", variant="q"), rows("y", "aaaa", variant="q")])
+    found = evaluator_flips(frame, by=["variant"])
+    assert [(one.cell["variant"], one.value) for one in found[::5]] == [("p", 0.75), ("q", 0.0)]
+    shuffled = evaluator_flips(frame.sample(fraction=1, shuffle=True, seed=3), by=["variant"])
+    assert [one.value for one in shuffled] == [one.value for one in found]
+    assert [one.low for one in shuffled] == [one.low for one in found]
+    (overall, *_) = evaluator_flips(frame)
+    assert overall.value == 3 / 8
+
+
+def test_turned_round_gained_and_lost_change_places() -> None:
+    there, back = evaluator_flips(FRAME, first="x", second="y"), evaluator_flips(FRAME, first="y", second="x")
+    assert there[0].details["gained"] == back[0].details["lost"]
+    assert there[3].value == -back[3].value  # type: ignore[operator]
+
+
+def test_what_cannot_be_known_says_why() -> None:
+    found = by_name(FRAME.drop("gold"))
+    assert found["evaluator_flips"].value == 0.75  # type: ignore[attr-defined]
+    assert found["evaluator_flips_accuracy_gain"].reason == "no gold labels"  # type: ignore[attr-defined]
+    wrong = pl.concat([rows("x", "...."), rows("y", "abab")])
+    assert by_name(wrong)["evaluator_flips_newly_wrong"].reason == (  # type: ignore[attr-defined]
+        "no answer was right by the first evaluator"
+    )
+
+
+def test_answers_that_one_alone_has_read_are_counted() -> None:
+    (flips, *_) = evaluator_flips(FRAME.head(7), first="x", second="y")
+    assert flips.excluded == {"read by one evaluator alone": 1}
+    assert flips.value == pytest.approx(2 / 3)
+
+
+def test_bad_frames() -> None:
+    with pytest.raises(UnknownName, match="unknown evaluator 'z'"):
+        evaluator_flips(FRAME, first="x", second="z")
+    with pytest.raises(MeasureError, match="compared with itself"):
+        evaluator_flips(FRAME, first="x", second="x")
+    with pytest.raises(MeasureError, match="several annotations"):
+        evaluator_flips(pl.concat([FRAME, FRAME]))
+    with pytest.raises(UnknownName, match="unknown column 'label'"):
+        evaluator_flips(FRAME.drop("label"))
+    with pytest.raises(UnknownName, match="unknown variant 'r'"):
+        recovered_share(FRAME, first="x", second="y", variant="r")
+
+
+def audit() -> pl.DataFrame:
+    gold = "aaaaaaaaaa"
+    return pl.concat(
+        rows(evaluator, "a" * right + "." * (10 - right), gold, model=model, variant=variant)
+        for model, variant, evaluator, right in [
+            ("m", "cot", "x", 2),
+            ("m", "cot", "y", 6),
+            ("m", "plain", "x", 6),
+            ("m", "plain", "y", 6),
+            ("m", "role", "x", 8),
+            ("n", "cot", "x", 1),
+            ("n", "cot", "y", 2),
+            ("n", "plain", "x", 3),
+            ("n", "role", "x", 3),
+            ("o", "cot", "x", 5),
+            ("o", "cot", "y", 5),
+            ("o", "plain", "x", 4),
+            ("o", "role", "x", 4),
+        ]
+    )
+
+
+def test_a_share_of_a_gap_that_may_be_none_has_no_interval() -> None:
+    """v is right in 99 of 200 by x, w in 100: in about half of the resamples there is no gap."""
+    labels = {"v": "a" * 99 + "b" * 101, "w": "b" * 100 + "a" * 100}
+    frame = pl.concat(
+        [rows("x", labels[v], "a" * 200, variant=v) for v in "vw"]
+        + [rows("y", "b" * 170 + "a" * 30, "a" * 200, variant=v) for v in "vw"]
+    )
+    (found,) = recovered_share(frame, first="x", second="y", variant="v", by=["model"])
+    assert found.value == pytest.approx((30 - 99) / (100 - 99))
+    assert (found.low, found.high) == (None, None)
+    assert found.details["undefined_resamples"] > 300
+
+
+def test_the_recovered_share_by_hand() -> None:
+    # m: (.6 − .2)/(.7 − .2) = .8; n: (.2 − .1)/(.3 − .1) = .5; o has no gap.
+    found = recovered_share(audit(), first="x", second="y", variant="cot")
+    values = {(one.measure, one.cell.get("model")): one for one in found}
+    assert values["recovered_share", "m"].value == pytest.approx(0.8)
+    assert values["recovered_share", "n"].value == pytest.approx(0.5)
+    assert values["recovered_share", "o"].reason == "no gap to recover"
+    assert values["recovered_share", "m"].details["others"] == pytest.approx(0.7)
+    # Means: repaired (.6 + .2 + .5)/3, first (.2 + .1 + .5)/3, others (.7 + .3 + .4)/3: .5/.6.
+    assert values["recovered_share_ratio_of_means", None].value == pytest.approx(5 / 6)
+    mean = values["recovered_share_mean_of_ratios", None]
+    assert mean.value == pytest.approx(0.65)
+    assert mean.excluded == {"model without a gap": 1}
+
+
+def test_without_another_variant_there_is_no_gap() -> None:
+    found = recovered_share(FRAME, first="x", second="y", variant="p")
+    assert {one.reason for one in found} == {"no other variant"}
+
+
+def test_each_pair_that_was_not_named_is_compared() -> None:
+    three = pl.concat([FRAME, rows("z", "abab")])
+    found = evaluator_flips(three, resamples=0)
+    assert [(one.cell["first"], one.cell["second"]) for one in found[::5]] == [("x", "y"), ("x", "z")]
+    (only, *_) = evaluator_flips(three, second="x", resamples=0)
+    assert (only.cell["first"], only.cell["second"]) == ("y", "x")
+    assert [one.reason for one in evaluator_flips(FRAME.head(4))] == ["fewer than two evaluators"]
+
+
+def test_every_variant_that_was_not_named_has_its_gap() -> None:
+    found = recovered_share(audit(), resamples=0)
+    assert len(found) == 3 * (3 + 2)
+    by = {(one.measure, one.cell["variant"], one.cell.get("model")): one.value for one in found}
+    alone = recovered_share(audit(), variant="cot", resamples=0)
+    assert [by[one.measure, "cot", one.cell.get("model")] for one in alone] == [one.value for one in alone]

@@ -1,0 +1,71 @@
+"""The mixed model as a measure: the fit's own numbers, and why there are none."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.errors import MeasureError
+from quaver.measures.correctness.mixed_effects import mixed_effects
+from quaver.measures.correctness.mixed_logit import likelihood_ratio, mixed_logit
+
+pytest.importorskip("gpboost")
+
+
+def answers(items: int = 30, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    item, place = np.divmod(np.arange(items * 8), 8)
+    treatment, heat, repeat = place % 2, place // 2 % 2, place // 4
+    eta = 0.4 + 0.9 * treatment - 0.7 * heat + rng.normal(0, 1, items)[item]
+    right = rng.random(item.size) < 1 / (1 + np.exp(-eta))
+    return pl.DataFrame(
+        {
+            "item": item,
+            "variant": [f"T{k}" for k in treatment],
+            "treatment": [f"T{k}" for k in treatment],
+            "decoding": [f"at{k}" for k in heat],
+            "temperature": heat.astype(float),
+            "repeat": repeat,
+            "label": np.where(right, "a", "b"),
+            "gold": "a",
+        }
+    )
+
+
+def test_they_are_the_numbers_of_the_fit() -> None:
+    frame = answers()
+    found = mixed_effects(frame, formula="correct ~ treatment * temperature")
+    whole = mixed_logit(frame, "correct ~ treatment * temperature")
+    plain = mixed_logit(frame, "correct ~ treatment + temperature")
+    told = {one.cell["term"]: one.value for one in found if one.measure == "mixed_effects"}
+    assert told == pytest.approx({name: one.value for name, one in whole.coefficients.items()}, abs=1e-4)
+    last = found[-1]
+    assert last.measure == "mixed_effects_interactions"
+    assert (last.value, last.details["df"]) == pytest.approx(
+        (likelihood_ratio(plain, whole)["chi2"], 1), abs=1e-3
+    )
+
+
+def test_a_level_that_is_always_right_has_no_estimate() -> None:
+    always = pl.when(pl.col("treatment") == "T1").then(pl.lit("a")).otherwise("label").alias("label")
+    found = mixed_effects(answers().with_columns(always), formula="correct ~ treatment")
+    (one,) = [one for one in found if one.cell.get("term") == "treatment[T1]"]
+    assert one.value is None
+    assert "always right or always wrong" in str(one.reason)
+
+
+def test_without_the_extra_the_reason_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gpboost", None)
+    (found,) = mixed_effects(answers(4))
+    assert found.value is None
+    assert "pip install 'quaver[stats]'" in str(found.reason)
+
+
+@pytest.mark.parametrize("formula", ["correct ~ tretment", "label ~ treatment", "correct"])
+def test_a_formula_that_cannot_be_meant_is_an_error(formula: str) -> None:
+    with pytest.raises(MeasureError) as caught:
+        mixed_effects(answers(4), formula=formula)
+    assert caught.value.where == "formula"

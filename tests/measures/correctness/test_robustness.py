@@ -1,0 +1,143 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.noise_floor import permuted_within_items
+from quaver.measures.correctness.robustness import corrected_spread, spread
+
+
+def study(right, model="m"):
+    """A frame from an array of right answers, shape (items, variants)."""
+    right = np.asarray(right)
+    item, variant = np.indices(right.shape)
+    return pl.DataFrame(
+        {
+            "item": [f"i{k:04}" for k in item.ravel()],
+            "variant": [f"v{k:03}" for k in variant.ravel()],
+            "model": model,
+            "label": np.where(right.ravel(), "a", "b"),
+            "gold": "a",
+        }
+    )
+
+
+def simulated(items, variants, effect, seed):
+    rng = np.random.default_rng(seed)
+    ease = rng.normal(0.3, 1.2, (items, 1)) + rng.normal(0, effect, variants)
+    return rng.random((items, variants)) < 1 / (1 + np.exp(-ease))
+
+
+def test_the_highest_less_the_lowest():
+    right = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 1, 0]], bool)
+    found = spread(study(right))[0]
+    assert found.value == pytest.approx(1 - 0.25)
+    d = found.details
+    assert (d["lowest"], d["highest"]) == ("v002", "v000")
+    assert (d["lowest_accuracy"], d["highest_accuracy"]) == (0.25, 1)
+    assert spread(study(right), variants=["v000", "v001"])[0].value == pytest.approx(0.25)
+
+
+def test_a_name_that_is_no_variant_is_refused():
+    with pytest.raises(UnknownName) as caught:
+        spread(study([[1, 0]]), variants=["v000", "v1"])
+    assert isinstance(caught.value, MeasureError)
+    assert caught.value.where == "variants"
+
+
+def test_it_is_averaged_over_models():
+    both = pl.concat([study([[1, 0], [1, 1]]), study([[1, 1], [1, 1]], "n")])
+    assert spread(both)[0].value == pytest.approx(0.25)
+    assert [one.value for one in spread(both, by=["model"])] == [0.5, 0]
+
+
+def test_the_correction_is_the_f_test_of_a_balanced_design():
+    right = simulated(40, 5, 0.5, 0).astype(float)
+    effect = right.mean(0)
+    residual = right - right.mean(1, keepdims=True) - effect + right.mean()
+    f = (40 * effect.var(ddof=1)) / ((residual**2).sum() / (39 * 4))
+    expected = np.ptp(effect) * np.sqrt(1 - 1 / f)
+    assert corrected_spread(right, np.ones((40, 5))).value == pytest.approx(expected)
+
+
+def test_noise_alone_is_the_floor_and_the_correction_takes_most_of_it_away():
+    raw, corrected, floors, zero = [], [], [], 0
+    for seed in range(40):
+        found = spread(study(simulated(60, 8, 0, seed)), resamples=99)[0]
+        raw.append(found.value)
+        corrected.append(found.details["corrected"])
+        floors.append(found.details["floor"])
+        zero += found.details["corrected_interval"][0] == 0
+    assert np.mean(raw) == pytest.approx(np.mean(floors), abs=0.02)
+    assert np.mean(corrected) < np.mean(raw) / 2
+    assert zero >= 36
+
+
+def test_a_true_spread_is_told_from_noise():
+    right = np.random.default_rng(0).random((150, 4)) < np.array([0.9, 0.8, 0.7, 0.5])
+    found = spread(study(right), resamples=199)[0]
+    assert found.details["p"] == pytest.approx(1 / 200)
+    low, high = found.details["corrected_interval"]
+    assert low < 0.4 < high
+    assert found.low < 0.4 < found.high
+    assert not found.warnings
+
+
+def test_no_interval_of_a_spread_ends_above_one():
+    right = np.arange(8)[:, None] < np.array([0, 1, 7, 8])
+    low, high = spread(study(right), resamples=99)[0].details["corrected_interval"]
+    assert 0 < low < high == 1
+
+
+def test_permutations_keep_each_items_answers_and_what_was_not_asked():
+    rng = np.random.default_rng(3)
+    present = rng.random((6, 5)) < 0.7
+    values = np.where(present[:, :, None], rng.random((6, 5, 2)), 0)
+    for moved in permuted_within_items(values, present, 5, 1):
+        assert ((moved[:, :, 0] > 0) == present).all()
+        assert np.allclose(np.sort(moved[:, :, 0], 1), np.sort(values[:, :, 0], 1))
+        pairs = {tuple(pair) for pair in values.reshape(-1, 2)}
+        assert {tuple(pair) for pair in moved.reshape(-1, 2)} == pairs
+
+
+def test_groups_of_items_widen_the_noise():
+    base = simulated(30, 6, 1.0, 5)
+    frame = pl.concat([study(base), study(base).with_columns(item=pl.col("item") + "x")])
+    frame = frame.with_columns(author=pl.col("item").str.strip_suffix("x"))
+    alone, grouped = spread(study(base))[0], spread(frame, group="author")[0]
+    assert grouped.details["corrected"] == pytest.approx(alone.details["corrected"])
+    assert spread(frame)[0].details["corrected"] > grouped.details["corrected"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (study([[1], [0]]), "fewer than two variants"),
+        (study([[1, 0]]).with_columns(gold=pl.lit(None, pl.String)), "no gold labels"),
+        (study([[1, 0]]).clear(), "no annotations"),
+    ],
+)
+def test_undefined_with_the_reason(frame, reason):
+    found = spread(frame)[0]
+    assert (found.value, found.reason) == (None, reason)
+
+
+def test_one_item_has_no_correction_but_zero():
+    found = spread(study([[1, 0]]))[0]
+    assert found.value == 1
+    assert found.details["corrected"] == 0
+    assert found.details["corrected_interval"] == (0, 1)
+
+
+def test_spreads_against_the_models_sizes() -> None:
+    """Spreads of 1, 1/2 and 0 in models of 1, 2 and 3: a rank correlation of -1."""
+    rows = [
+        (model, variant, item, "a" if variant == "v" or item < right else "b", "a")
+        for model, right in (("m", 0), ("n", 2), ("o", 4))
+        for variant in "vw"
+        for item in range(4)
+    ]
+    frame = pl.DataFrame(rows, schema=["model", "variant", "item", "label", "gold"], orient="row")
+    found = spread(frame, by=["model"], sizes={"m": 1, "n": 2, "o": 3})
+    assert [one.value for one in found] == [1.0, 0.5, 0.0, -1.0]
+    assert found[-1].measure == "spread_size_correlation"

@@ -1,0 +1,88 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+
+from quaver.errors import MeasureError
+from quaver.measures.sensitivity.distribution_shift import distribution_shift, jensen_shannon, total_variation
+
+
+def study(codes):
+    """From label codes, shape (items, conditions)."""
+    codes = np.asarray(codes)
+    item, variant = np.indices(codes.shape)
+    return pl.DataFrame(
+        {
+            "item": [f"i{k:04}" for k in item.ravel()],
+            "variant": [f"v{k}" for k in variant.ravel()],
+            "label": np.array(list("abc"))[codes.ravel()],
+        }
+    )
+
+
+shares = st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any)
+
+
+@given(shares, shares)
+def test_the_distances_agree_with_their_definitions(one, two):
+    p, q = np.array(one) / sum(one), np.array(two) / sum(two)
+    assert float(jensen_shannon(p, q)) == pytest.approx(jensenshannon(p, q, 2) ** 2, abs=1e-9)
+    assert float(total_variation(p, q)) == pytest.approx(max(sum(np.maximum(p - q, 0)), 0))
+
+
+def test_against_a_reference_and_against_the_others():
+    codes = [[0, 0, 1], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
+    found = {e.cell["variant"]: e for e in distribution_shift(study(codes), reference="v0")[:2]}
+    assert found["v1"].value == pytest.approx(0.25)
+    assert found["v2"].value == pytest.approx(0.75)
+    assert found["v1"].details["shares"] == {"a": 0.5, "b": 0.5}
+    others = distribution_shift(study(codes))
+    # v0 against v1 and v2 together: 3/4 a against 2/8
+    assert others[0].value == pytest.approx(0.5)
+    assert [e.measure for e in others] == ["distribution_shift_tv"] * 3 + ["distribution_shift_js"] * 3
+
+
+def test_the_permutation_respects_items():
+    # Items that differ much, conditions that shift every tenth item: chance hardly moves anything.
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 2, 200)
+    moved = np.where((np.arange(200) % 10 == 0) & (base == 0), 1, base)
+    found = distribution_shift(study(np.stack([base, moved], 1)), resamples=199)[0]
+    assert found.value < 0.06
+    assert found.details["p"] < 0.03
+
+
+def test_noise_alone_is_the_floor():
+    p = []
+    for seed in range(40):
+        codes = np.random.default_rng(seed).integers(0, 3, (40, 2))
+        p.append(distribution_shift(study(codes), resamples=99)[0].details["p"])
+    assert 0.3 < np.mean(p) < 0.75
+    assert np.mean(np.array(p) <= 0.05) <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (study([[0], [1]]), "fewer than two conditions with labels"),
+        (study([[0, 1]]).with_columns(label=pl.lit(None, pl.String)), "no answer has a label"),
+    ],
+)
+def test_undefined_with_the_reason(frame, reason):
+    assert {e.reason for e in distribution_shift(frame)} == {reason}
+
+
+def test_the_unanswered_may_be_a_category():
+    frame = study([[0, 0], [0, 0]]).with_columns(
+        label=pl.when((pl.col("variant") == "v1") & (pl.col("item") == "i0001")).then(None).otherwise("label")
+    )
+    assert distribution_shift(frame)[0].value == 0
+    assert distribution_shift(frame, missing="category")[0].value == pytest.approx(0.5)
+
+
+def test_an_unknown_reference_is_refused():
+    with pytest.raises(MeasureError) as caught:
+        distribution_shift(study([[0, 1]]), reference="v7")
+    assert caught.value.where == "reference"

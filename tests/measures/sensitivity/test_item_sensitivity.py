@@ -1,0 +1,133 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaver.errors import MeasureError
+from quaver.estimation.entropy import entropy, jackknifed_entropy
+from quaver.measures.sensitivity.consistency import consistency
+from quaver.measures.sensitivity.item_sensitivity import sensitivity
+from quaver.measures.stability.prompt_stability import inter_pss
+
+
+def frame(predictions, gold=None):
+    rows = [
+        (
+            f"i{i:03}",
+            f"v{v}",
+            None if label < 0 else "abcdef"[label],
+            "abcdef"[gold[i]] if gold is not None else "a",
+        )
+        for i, row in enumerate(predictions)
+        for v, label in enumerate(row)
+    ]
+    return pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
+
+
+def test_by_hand():
+    # Three labels; entropies: 0, ln 2, and of (1/2, 1/4, 1/4).
+    data = frame([[0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 2]])
+    (found,) = sensitivity(data)
+    each = np.array([0, np.log(2), 0.5 * np.log(2) + 0.5 * np.log(4)]) / np.log(3)
+    assert found.value == pytest.approx(each.mean())
+    assert found.details["sd"] == pytest.approx(each.std(ddof=1))
+    assert found.details["labels"] == 3
+    assert found.details["predictions"] == (4, 4)
+
+
+def test_the_papers_convention_counts_na_as_a_label():
+    data = frame([[0, 0, -1, -1], [1, 1, 1, 1]])
+    (paper,) = sensitivity(data, convention="paper")
+    (plain,) = sensitivity(data)
+    assert paper.value == pytest.approx(np.log(2) / np.log(3) / 2)
+    assert plain.value == 0
+    assert plain.excluded == {"no label": 2}
+    assert paper.excluded == {}
+    # A label set of C labels is normalised by ln(C + 1) though no answer was missing.
+    full = sensitivity(frame([[0, 0, 1, 1]]), convention="paper")[0]
+    assert full.value == pytest.approx(np.log(2) / np.log(3))
+
+
+def test_within_each_repeat():
+    # Each repeat gives every wording the same label: nothing moves with the wording.
+    rows = [(1, v, r, "ab"[r]) for v in range(3) for r in range(2)]
+    data = pl.DataFrame(rows, schema=["item", "variant", "repeat", "label"], orient="row")
+    assert sensitivity(data)[0].value == 0
+
+
+def test_each_class():
+    data = frame([[0, 0], [0, 1], [1, 1], [1, 0]], gold=[0, 0, 0, 1])
+    overall, a, b = sensitivity(data, classes=True)
+    assert overall.details["by_class"] == pytest.approx({"a": 1 / 3, "b": 1})
+    assert (a.cell, a.value, a.n) == ({"class": "a"}, pytest.approx(1 / 3), 3)
+    assert (b.cell, b.value, b.n) == ({"class": "b"}, 1, 1)
+
+
+def test_unequal_numbers_of_predictions_are_not_to_be_compared():
+    few, many = frame([[0, 1], [1, 1]]), frame([[0, 1, 0], [1, 1, 0]])
+    both = pl.concat([few.with_columns(model=pl.lit("m")), many.with_columns(model=pl.lit("n"))])
+    for found in sensitivity(both, by=["model"]):
+        assert any("unequal numbers" in warning for warning in found.warnings)
+    (gaps,) = sensitivity(frame([[0, 1, -1], [1, 1, 0]]))
+    assert "between 2 and 3 predictions" in gaps.warnings[0]
+
+
+def test_the_correction_takes_most_of_the_bias_away():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(6, 0.4), 400)
+    truth = entropy(shares).mean() / np.log(6)
+    for q in (5, 10, 30):
+        predictions = [rng.choice(6, q, p=p) for p in shares]
+        (found,) = sensitivity(frame(predictions), resamples=100)
+        assert abs(found.details["corrected"] - truth) < 0.4 * abs(found.value - truth)
+        assert found.value < truth
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=5).filter(lambda n: sum(n) >= 2))
+@settings(max_examples=80)
+def test_the_jackknife_is_the_jackknife(counts):
+    counts = np.array(counts, float)
+    q = counts.sum()
+    left = [n * entropy(counts - np.eye(len(counts))[v]) for v, n in enumerate(counts) if n]
+    expected = q * entropy(counts) - (q - 1) / q * sum(left)
+    assert jackknifed_entropy(counts) == pytest.approx(expected, abs=1e-9)
+
+
+def test_undefined():
+    assert sensitivity(frame([[0], [1]]))[0].reason == "fewer than two variants"
+    assert sensitivity(frame([[0, 0], [0, 0]]))[0].reason == "fewer than two labels"
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"convention": "mine"}, "convention"),
+        ({"missing": "wrong"}, "missing"),
+        ({"convention": "paper", "missing": "drop"}, "missing"),
+    ],
+)
+def test_contradictions(options, where):
+    with pytest.raises(MeasureError) as caught:
+        sensitivity(frame([[0, 1]]), **options)
+    assert caught.value.where == where
+
+
+def test_what_is_said_of_unequal_predictions_has_the_jackknifed_value_and_no_key() -> None:
+    frame = pl.DataFrame(
+        {"item": [1, 1, 1, 2, 2, 3, 3], "variant": [1, 2, 3, 1, 2, 1, 2], "label": list("aabbbab")}
+    )
+    (found,) = sensitivity(frame)
+    assert f"it is {found.details['corrected']:.3g}" in found.warnings[0]
+    assert "details" not in " ".join(found.warnings)
+
+
+@pytest.mark.parametrize("measure", [sensitivity, consistency, inter_pss])
+def test_items_that_never_got_a_label_are_counted_where_that_is_agreement(measure) -> None:
+    labels = [*"ab", None, None, *"ab"]
+    frame = pl.DataFrame(
+        {"item": [1, 1, 2, 2, 3, 3], "variant": [1, 2] * 3, "label": labels, "gold": ["a"] * 6}
+    )
+    (found,) = measure(frame, missing="category")
+    assert any(warning.startswith("1 of 3 items never got a label") for warning in found.warnings)
+    assert not any("never got a label" in warning for warning in measure(frame)[0].warnings)

@@ -1,0 +1,94 @@
+"""What moves the labels, by hand-worked numbers."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from quaver import label_movement
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.errors import MeasureError
+from quaver.measures.sensitivity.label_movement import adjusted_tau
+
+LABELS = LabelSet((Label("a", "Alpha"), Label("b", "Beta")))
+FACTORS = {"wording": ("plain", "polite"), "format": ("names", "letters")}
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Estimate]:
+    """Names gives b always, letters a always, and one answer has no label."""
+    rows = [
+        (f"{item}", wording, layout, "b" if layout == "names" else "a", "ab"[item % 2])
+        for item, wording, layout, _ in product(range(8), *FACTORS.values(), range(2))
+    ]
+    rows[0] = ("0", "plain", "names", None, "a")
+    frame = pl.DataFrame(rows, schema=["item", "wording", "format", "label", "gold"], orient="row")
+    return label_movement(frame, FACTORS, labels=LABELS, seed=7)
+
+
+def by_cell(found: list[Estimate], measure: str) -> dict[tuple[str, ...], Estimate]:
+    return {tuple(e.cell.values()): e for e in found if e.measure == measure}
+
+
+def test_shares_by_level(found: list[Estimate]) -> None:
+    # names: 8 items × 2 wordings × 2 repeats = 32 answers, one of them without a label
+    shares = by_cell(found, "level_shares")
+    assert shares["format", "names", "b"].value == pytest.approx(31 / 32)
+    assert shares["format", "names", "no label"].value == pytest.approx(1 / 32)
+    assert shares["format", "letters", "a"].value == 1.0
+    # item 0 (gold a) has 8 answers, one without a label: of gold a's 32 answers 15 are b
+    assert shares["gold", "a", "b"].value == pytest.approx(15 / 32)
+    assert shares["gold", "b", "b"].value == pytest.approx(16 / 32)
+
+
+def test_the_range_is_that_of_the_label_that_moves_most(found: list[Estimate]) -> None:
+    ranges = by_cell(found, "label_range")
+    assert ranges["format", "a"].value == 1.0
+    assert ranges["wording", "b"].value == pytest.approx(1 / 32)
+
+
+def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate]) -> None:
+    for estimate in found:
+        if estimate.low is not None:
+            assert estimate.low <= estimate.value <= estimate.high
+            assert estimate.low < estimate.high
+        elif estimate.measure != "variation":
+            assert estimate.warnings == ("the bootstrap does not vary, so there is no interval",)
+
+
+def test_variation(found: list[Estimate]) -> None:
+    variation = by_cell(found, "variation")
+    assert variation[("format",)].value > 0.9
+    assert abs(variation[("wording",)].value) < 0.05
+    assert variation[("item",)].value < 0.05
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with pytest.raises(MeasureError, match="wording"):
+        label_movement(pl.DataFrame({"item": [1], "label": ["a"]}), FACTORS, labels=LABELS)
+
+
+def test_adjusted_tau_by_hand() -> None:
+    # levels (3, 1) and (1, 3): n = 8, columns 4 and 4; within Σ = 10/4 + 10/4 = 5, alone = 32/8 = 4;
+    # tau = (5 − 4)/(8 − 4) = 1/4; adjusted 1 − 3/4 · 7/6 = 1/8
+    assert adjusted_tau(np.array([[3.0, 1.0], [1.0, 3.0]])) == pytest.approx(0.125)
+    assert adjusted_tau(np.array([[4.0, 0.0], [2.0, 0.0]])) is None  # one label
+    assert adjusted_tau(np.array([[1.0, 0.0], [0.0, 1.0]])) is None  # an answer a level
+    assert adjusted_tau(np.zeros((2, 2))) is None
+
+
+@given(arrays(np.int64, (3, 4), elements=st.integers(0, 30)))
+def test_adjusted_tau_is_at_most_one_and_knows_no_order(counts: Any) -> None:
+    value = adjusted_tau(counts.astype(float))
+    turned = adjusted_tau(counts[::-1, ::-1].astype(float))
+    assert (value is None) == (turned is None)
+    if value is not None:
+        assert value <= 1 + 1e-9
+        assert value == pytest.approx(turned)

@@ -1,0 +1,47 @@
+import polars as pl
+import pytest
+
+from quaver.errors import MeasureError
+from quaver.measures.stability.paraphrase_stability import original_agreement, wording_stability
+from quaver.measures.stability.prompt_stability import intra_pss
+
+FRAME = pl.DataFrame(
+    {
+        "item": [1, 2, 3, 4] * 3,
+        "variant": ["first"] * 4 + ["second"] * 4 + ["third"] * 4,
+        "label": list("aabb" + "aabb" + "abba"),
+        "original": [True] * 4 + [False] * 8,
+    }
+)
+
+
+def test_agreement_with_the_original():
+    second, third = original_agreement(FRAME, original="first")
+    assert (second.cell, second.value) == ({"variant": "second"}, 1.0)
+    # Items 2 and 4 differ: D = 4, N = (4, 4), alpha = 1 − 7·4/32.
+    assert third.value == pytest.approx(0.125)
+    assert third.details["same"] == 0.5
+
+
+def test_the_original_may_be_marked():
+    assert original_agreement(FRAME) == original_agreement(FRAME, original="first")
+    text = FRAME.with_columns(pl.col("original").cast(pl.String))
+    assert original_agreement(text) == original_agreement(FRAME)
+    with pytest.raises(MeasureError, match="several variants are marked"):
+        original_agreement(FRAME.with_columns(original=True))
+
+
+def test_no_original():
+    assert original_agreement(FRAME.drop("original"))[0].reason == "no original wording is named"
+    assert original_agreement(FRAME, original="zeroth")[0].reason == "no answers to 'zeroth'"
+    alone = FRAME.filter(pl.col("variant") == "first")
+    assert original_agreement(alone)[0].reason == "no other wording"
+
+
+def test_each_wordings_own_stability():
+    again = FRAME.with_columns(repeat=1, label=pl.col("label").reverse())
+    frame = pl.concat([FRAME.with_columns(repeat=0), again])
+    found = wording_stability(frame)
+    assert [e.cell["variant"] for e in found] == ["first", "second", "third"]
+    assert {e.measure for e in found} == {"wording_stability"}
+    assert [e.value for e in found] == pytest.approx([e.value for e in intra_pss(frame, by=["variant"])])

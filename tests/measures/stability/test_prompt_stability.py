@@ -1,0 +1,144 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.agreement.alpha import krippendorff_alpha
+from quaver.errors import MeasureError
+from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
+
+FAST = {"resamples": 200}
+
+
+def study(items=20, wordings=4, repeats=3, *, seed=0, models=("m",), shared=0.0):
+    """Answers around a label of each item; with ``shared``, wordings pull whole items their own way."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, items)
+    pull = rng.integers(0, 3, (items, wordings))
+    pulled = rng.random((items, wordings)) < shared
+    rows = []
+    for model in models:
+        for item in range(items):
+            for wording in range(wordings):
+                for repeat in range(repeats):
+                    base = pull[item, wording] if pulled[item, wording] else truth[item]
+                    label = base if rng.random() < 0.8 else rng.integers(3)
+                    rows.append((f"i{item:03}", model, f"w{wording}", repeat, "abc"[label]))
+    return pl.DataFrame(rows, schema=["item", "model", "variant", "repeat", "label"], orient="row")
+
+
+def matrix(frame, raters):
+    return frame.pivot(raters, index="item", values="label").drop("item").rows()
+
+
+def test_intra_is_the_mean_over_conditions_of_alpha_over_repeats():
+    frame = study()
+    alone = [
+        krippendorff_alpha(matrix(part, "repeat"), resamples=0).value
+        for _, part in frame.group_by("variant", maintain_order=True)
+    ]
+    assert intra_pss(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
+    each = intra_pss(frame, by=["variant"], **FAST)
+    assert [e.value for e in each] == pytest.approx(alone)
+    assert [e.cell["variant"] for e in each] == ["w0", "w1", "w2", "w3"]
+
+
+def test_inter_is_the_mean_over_repeats_of_alpha_over_wordings():
+    frame = study()
+    alone = [
+        krippendorff_alpha(matrix(part, "variant"), resamples=0).value
+        for _, part in frame.group_by("repeat", maintain_order=True)
+    ]
+    assert inter_pss(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
+
+
+def test_pooled_takes_every_column_as_a_rater():
+    frame = study()
+    columns = frame.with_columns(column=pl.format("{} {}", "variant", "repeat"))
+    assert pooled_pss(frame, **FAST)[0].value == pytest.approx(
+        krippendorff_alpha(matrix(columns, "column"), resamples=0).value
+    )
+
+
+def test_pooled_lies_between_intra_and_inter():
+    frame = study(items=60, shared=0.4)
+    intra, inter, pooled = (f(frame, **FAST)[0].value for f in (intra_pss, inter_pss, pooled_pss))
+    assert inter < pooled < intra
+
+
+def test_models_as_raters():
+    frame = study(models=("m", "n"))
+    alone = [
+        krippendorff_alpha(matrix(part, "model"), resamples=0).value
+        for _, part in frame.group_by("variant", "repeat", maintain_order=True)
+    ]
+    assert inter_model(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
+    assert inter_model(study(), **FAST)[0].reason == "fewer than two models"
+
+
+def test_another_wording_is_less_certain_than_these():
+    frame = study(items=60, wordings=12, shared=0.3)
+    (found,) = inter_pss(frame, **FAST)
+    (low, high), (wide_low, wide_high) = found.details["wordings_fixed"], found.details["wordings_random"]
+    assert (found.low, found.high, found.unit) == (low, high, "item")
+    assert wide_high - wide_low > high - low
+    (other,) = inter_pss(frame, wordings="random", **FAST)
+    assert (other.low, other.high, other.unit) == (wide_low, wide_high, "item and variant")
+    assert other.value == found.value
+
+
+def test_few_wordings_say_little_about_others():
+    (found,) = inter_pss(study(), wordings="random", **FAST)
+    assert any("4 wordings say little" in warning for warning in found.warnings)
+
+
+def test_conditions_without_variation_are_left_out_and_told():
+    frame = study(wordings=2).with_columns(
+        label=pl.when(pl.col("variant") == "w0").then(pl.lit("a")).otherwise("label")
+    )
+    (found,) = intra_pss(frame, **FAST)
+    (alone,) = intra_pss(frame.filter(pl.col("variant") == "w1"), **FAST)
+    assert found.value == alone.value
+    assert found.excluded == {"condition: no variation": 1}
+    assert "undefined in 1 of 2" in found.warnings[0]
+
+
+def test_wordings_within_a_format():
+    formats = pl.concat([study(seed=s).with_columns(format=pl.lit(f"f{s}")) for s in range(2)])
+    formats = formats.rename({"variant": "wording"})
+    with pytest.raises(MeasureError, match="several annotations in one place"):
+        inter_pss(formats, columns={"variant": "wording"}, **FAST)
+    each = inter_pss(formats, columns={"variant": "wording"}, by=["format"], **FAST)
+    pooled = inter_pss(formats, columns={"variant": ["wording", "format"]}, **FAST)
+    assert len(each) == 2
+    assert pooled[0].details["variants"] == 8
+
+
+def test_an_unknown_choice():
+    with pytest.raises(MeasureError, match="unknown choice"):
+        inter_pss(study(), wordings="loose")
+
+
+def test_views_of_the_annotations():
+    frame = study().with_columns(
+        label=pl.when((pl.col("repeat") == 2) & (pl.col("item") < "i010")).then(None).otherwise("label")
+    )
+    original, filtered, balanced, matched = (
+        inter_pss(frame, view=kind, **FAST)[0] for kind in ("original", "filtered", "balanced", "matched")
+    )
+    assert original.excluded == {"no label": 40}
+    assert filtered.excluded == {}
+    assert filtered.value == original.value
+    assert balanced.cell["view"] == "balanced"
+    assert "matched annotations" in matched.method
+    alone = inter_pss(frame.filter(pl.col("item") >= "i010"), **FAST)[0]
+    assert (matched.value, matched.n) == (alone.value, 10)
+
+
+def test_balanced_across_temperatures():
+    warm = study(seed=1).with_columns(temperature=pl.lit("2"))
+    cold = study(items=12, seed=2).with_columns(temperature=pl.lit("1"))
+    both = inter_pss(
+        pl.concat([warm, cold]), by=["temperature"], view="balanced", across="temperature", **FAST
+    )
+    assert [e.n <= 12 or e.cell["temperature"] == "2" for e in both] == [True, True]
+    assert both[0].value == inter_pss(cold, **FAST)[0].value

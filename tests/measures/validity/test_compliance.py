@@ -1,0 +1,78 @@
+import polars as pl
+import pytest
+
+from quaver.measures.correctness.factor_effects import factor_effects
+from quaver.measures.validity.compliance import MOST_REASONS, compliance
+
+FRAME = pl.DataFrame(
+    {
+        "item": [1, 1, 2, 2, 3, 3],
+        "repeat": [0, 1] * 3,
+        "label": ["a", "b", "a", None, None, None],
+        "status": ["valid", "valid", "valid", "refused", "empty", "empty"],
+    }
+)
+
+
+def test_it_says_what_the_others_were():
+    (found,) = compliance(FRAME)
+    assert found.value == 0.5
+    assert found.details["without a label"] == {"empty": 2, "refused": 1}
+    assert found.details["failures"] == {"empty": 2, "refused": 1}
+    assert [e.value for e in compliance(FRAME, by=["repeat"])] == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_a_rate_of_one_is_not_certain():
+    (found,) = compliance(pl.DataFrame({"item": list(range(100)), "label": ["a"] * 100}))
+    assert (found.value, found.high) == (1, 1)
+    assert found.low == pytest.approx(0.025 ** (1 / 100))
+    assert found.details["failures"] == {}
+
+
+def failing(*reasons: str) -> pl.DataFrame:
+    """An item an answer, none of them with a label."""
+    frame = pl.DataFrame({"item": range(len(reasons)), "reason": reasons})
+    return frame.with_columns(label=pl.lit(None, pl.String), status=pl.lit("no_label"))
+
+
+def test_alike_reasons_are_counted_together():
+    frame = failing('the first character is "T"', 'the first character is "S"', "2 labels found: a, b")
+    (found,) = compliance(frame)
+    assert found.details["failures"] == {
+        "no_label: the first character is …": 2,
+        "no_label: 2 labels found": 1,
+    }
+
+
+def test_reasons_without_end_are_not_all_told():
+    (found,) = compliance(failing(*(f"reason {number}" for number in range(MOST_REASONS + 5))))
+    assert len(found.details["failures"]) == MOST_REASONS + 1
+    assert found.details["failures"]["other reasons"] == 5
+
+
+def test_by_the_level_of_a_factor():
+    frame = pl.DataFrame(
+        {"item": [1, 2] * 2, "definition": ["no", "no", "yes", "yes"], "label": ["a", None, None, None]}
+    )
+    found = compliance(frame, by=["definition"])
+    assert [(e.cell["definition"], e.value) for e in found] == [("no", 0.5), ("yes", 0.0)]
+    assert [e.details["failures"] for e in found] == [{"no label": 1}, {"no label": 2}]
+
+
+def test_a_valid_answer_without_a_label_complies():
+    # Of scores, 0.5 for each of two labels is what was asked for, and prefers none.
+    frame = pl.DataFrame(
+        {
+            "item": [1, 2, 3, 4],
+            "label": ["a", None, None, None],
+            "status": ["valid", "valid", "no_label", None],
+            "reason": [None, "2 labels share the highest score: a, b", "no score", None],
+        }
+    )
+    (found,) = compliance(frame)
+    assert found.value == 0.5
+    assert found.details["failures"] == {"no label": 1, "no_label: no score": 1}
+    assert found.details["without a label"] == {"no label": 1, "no_label": 1, "valid, without a label": 1}
+    by_factor = factor_effects(frame.with_columns(output=pl.Series(["x", "x", "y", "y"])), factors=["output"])
+    levels = {e.cell["level"]: e.value for e in by_factor if e.measure == "factor_effects_compliance"}
+    assert levels == {"x": 1.0, "y": 0.0}

@@ -1,0 +1,277 @@
+"""Conclusions on simulated annotations whose truth is known, and what is wrong with a formula or a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core.records import Label, LabelSet
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.regression import linear, logistic
+from quaver.measures.validity.claims import read_effect
+from quaver.measures.validity.conclusions import conclusion, read_formula
+from quaver.measures.validity.consensus import consensus, dawid_skene, majority
+
+YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
+FAST = {"resamples": 400, "seed": 1}
+
+
+def simulated(accuracies, items=400, seed=0, backwards=()):
+    """Items whose truth rises with ``educ``; variants err at random, some read ``educ`` backwards."""
+    rng = np.random.default_rng(seed)
+    educ = rng.integers(1, 8, items)
+    truth = rng.random(items) < 1 / (1 + np.exp(-0.5 * (educ - 4)))
+    against = rng.random(items) < 1 / (1 + np.exp(0.5 * (educ - 4)))
+    frames = []
+    for number, accuracy in enumerate(accuracies):
+        base = against if number in backwards else truth
+        said = np.where(rng.random(items) < accuracy, base, ~base)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "item": np.arange(items),
+                    "variant": f"v{number}",
+                    "label": np.where(said, "yes", "no"),
+                    "gold": np.where(truth, "yes", "no"),
+                }
+            )
+        )
+    return pl.concat(frames), pl.DataFrame({"item": np.arange(items), "educ": educ})
+
+
+def drawn(frame, items, effect="educ > 0", formula="share(yes) ~ educ", **options):
+    found = conclusion(frame, items=items, formula=formula, effect=effect, labels=YES_NO, **FAST, **options)
+    single = {one.cell["variant"]: one for one in found if one.measure == "conclusion"}
+    return single, {one.measure: one for one in found if one.measure != "conclusion"}
+
+
+@pytest.mark.parametrize("regression", ["linear", "logistic"])
+def test_the_three_verdicts(regression):
+    frame, items = simulated([0.95, 0.9, 0.5, 0.95], backwards=[3])
+    single, others = drawn(frame, items, regression=regression)
+    verdicts = [one.details["verdict"] for one in single.values()]
+    assert verdicts == ["holds", "holds", "not distinguishable", "reverses"]
+    assert others["conclusion_gold"].details["verdict"] == "holds"
+    assert others["conclusion_holds"].value == 0.5
+    assert others["conclusion_holds"].unit == "variant"
+    # Clopper and Pearson's interval of 2 in 4.
+    assert (others["conclusion_holds"].low, others["conclusion_holds"].high) == pytest.approx(
+        (0.0676, 0.9324), abs=1e-4
+    )
+    assert others["conclusion_reverses"].details["count"] == 1
+    assert others["conclusion_undecided"].details["count"] == 1
+    mirrored, _ = drawn(frame, items, effect="educ < 0", regression=regression)
+    assert mirrored["v0"].details["verdict"] == "reverses"
+    assert mirrored["v3"].details["verdict"] == "holds"
+
+
+def test_without_an_effect_few_conclusions_are_drawn():
+    """Labels that know nothing of the items: 95 % intervals miss zero in about one of twenty."""
+    frame, items = simulated([0.5] * 60, items=150, seed=4)
+    single, _ = drawn(frame, items)
+    missed = sum(one.details["verdict"] != "not distinguishable" for one in single.values())
+    assert missed <= 8  # of 60; more happens by chance less than once in a hundred
+
+
+def test_dawid_skene_beats_the_median_prompt():
+    frame, items = simulated([0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9])
+    single, others = drawn(frame, items)
+    right = sorted(one.details["accuracy"] for one in single.values())
+    assert others["conclusion_dawid_skene"].details["accuracy"] > right[3] + 0.1
+    assert (
+        others["conclusion_dawid_skene"].details["accuracy"]
+        > others["conclusion_majority"].details["accuracy"]
+    )
+    truth = others["conclusion_gold"].value
+    middle = np.median([one.value for one in single.values()])
+    assert abs(others["conclusion_dawid_skene"].value - truth) < abs(middle - truth)
+
+
+def test_dawid_skene_is_worse_where_prompts_err_together():
+    """Three of four prompts share their errors: they outvote the one that is right."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 300)
+    same = np.where(rng.random(300) < 0.6, truth, 1 - truth)
+    good = np.where(rng.random(300) < 0.95, truth, 1 - truth)
+    says = np.stack([same, same, same, good], 1)
+    found = dawid_skene(np.eye(2)[says]).posterior.argmax(1)
+    assert np.mean(found == truth) < np.mean(good == truth) - 0.2
+
+
+def test_a_share_by_group_is_a_difference_of_shares():
+    frame = pl.DataFrame({"item": range(10), "label": list("aaabbabbbb"), "party": ["D"] * 5 + ["R"] * 5})
+    found = conclusion(frame, formula="share(a) ~ party", effect="party[D] > party[R]", **FAST)[0]
+    assert found.value == pytest.approx(0.6 - 0.2)
+    share = conclusion(frame, formula="share(a) ~ party", effect="Intercept + party[R] < 0.5", **FAST)[0]
+    assert share.value == pytest.approx(0.2)
+    assert share.details["threshold"] == 0.5
+    whole = conclusion(frame, formula="share(a) ~ 1", effect="Intercept > 0.9", **FAST)[0]
+    assert (whole.value, whole.details["verdict"]) == (pytest.approx(0.4), "reverses")
+
+
+@pytest.mark.parametrize(("few", "formula"), [(1, "g"), (3, "g"), (5, "g + age"), (8, "g")])
+def test_a_small_group_decides_nothing_by_chance(few, formula):
+    # 60 runs without an effect: 7 or more verdicts have a probability of 0.03, were it 5 %.
+    rng = np.random.default_rng(few)
+    wrong = 0
+    for _ in range(60):
+        frame = pl.DataFrame(
+            {
+                "item": np.arange(80),
+                "label": np.where(rng.random(80) < 0.5, "yes", "no"),
+                "g": ["x"] * few + ["y"] * (80 - few),
+                "age": rng.normal(size=80),
+            }
+        )
+        (found,) = conclusion(
+            frame, formula=f"share(yes) ~ {formula}", effect="g[x] > g[y]", labels=YES_NO, resamples=200
+        )
+        assert found.low <= found.value <= found.high
+        assert any("one side of the contrast" in told for told in found.warnings)
+        wrong += found.details["verdict"] != "not distinguishable"
+    assert wrong < 7
+
+
+def test_a_small_group_that_is_clearly_another_is_seen():
+    labels = ["yes"] * 12 + ["no"] * 76
+    frame = pl.DataFrame({"item": range(88), "label": labels, "g": ["x"] * 8 + ["y"] * 80})
+    (found,) = conclusion(frame, formula="share(yes) ~ g", effect="g[x] > g[y]", labels=YES_NO, **FAST)
+    assert found.details["verdict"] == "holds"
+    # 8 of 8: 0.631 at least; 4 of 80: 0.123 at most (Clopper and Pearson).
+    assert found.low == pytest.approx(0.95 - np.hypot(1 - 0.6306, 0.1231 - 0.05), abs=1e-3)
+
+
+def test_numbers_repeats_and_what_is_missing():
+    levels = LabelSet((Label("1", "1", value=1.0), Label("5", "5", value=5.0)), "interval")
+    frame = pl.DataFrame(
+        {
+            "item": ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e"],
+            "repeat": [0, 1] * 5,
+            "label": ["1", "5", "5", "5", "1", "1", None, None, "5", "5"],
+        }
+    )
+    items = pl.DataFrame({"item": list("abcde"), "age": ["30", "40", "20", "50", ""]})
+    found = conclusion(frame, items=items, formula="label ~ age", effect="age > 0", labels=levels, **FAST)[0]
+    assert found.value == pytest.approx(0.2)  # 1 at 20, 3 at 30, 5 at 40
+    assert found.n == 3
+    assert found.excluded == {"no label": 2, "no value of a column": 1}
+    shares = {"formula": "share(5) ~ 1", "effect": "Intercept > 0.5", "labels": levels, **FAST}
+    assert conclusion(frame, items=items, **shares)[0].value == pytest.approx((0.5 + 1 + 0 + 1) / 4)
+    assert conclusion(frame, items=items, missing="category", **shares)[0].value == pytest.approx(0.5)
+
+
+def test_labels_that_never_vary_have_an_interval_or_a_reason():
+    frame = pl.DataFrame({"item": range(20), "label": ["a"] * 20, "age": range(20)})
+    same = {"effect": "age > 0", "labels": LabelSet((Label("a", "a"), Label("b", "b"))), **FAST}
+    flat = conclusion(frame, formula="share(a) ~ age", **same)[0]
+    assert flat.value == pytest.approx(0, abs=1e-12)
+    assert flat.low < 0 < flat.high
+    assert flat.details["verdict"] == "not distinguishable"
+    odds = conclusion(frame, formula="share(a) ~ age", regression="logistic", **same)[0]
+    assert (odds.value, odds.reason, odds.details["verdict"]) == (None, "no variation", "not distinguishable")
+
+
+def test_separated_groups_have_no_log_odds():
+    frame = pl.DataFrame({"item": range(20), "label": ["a"] * 10 + ["b"] * 10, "age": range(20)})
+    told = {"formula": "share(a) ~ age", "effect": "age < 0", **FAST}
+    found = conclusion(frame, regression="logistic", **told)[0]
+    assert found.value is None
+    assert "without error" in found.reason
+    assert conclusion(frame, **told)[0].details["verdict"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"formula": "share(yes) ~ eduk"}, UnknownName, "did you mean 'educ'"),
+        ({"formula": "share(maybe) ~ educ"}, UnknownName, "label 'maybe'"),
+        ({"formula": "yes ~ educ"}, MeasureError, "share(LABEL)"),
+        ({"formula": "label ~ educ"}, MeasureError, "labels that are no numbers"),
+        ({"formula": "share(yes) ~ log(educ)"}, MeasureError, "not a formula"),
+        ({"effect": "eduk > 0"}, UnknownName, "eduk"),
+        ({"effect": "educ"}, MeasureError, "not a claim"),
+        ({"effect": "3 > 2"}, MeasureError, "not a claim"),
+        ({"effect": "educ > 0 > 1"}, MeasureError, "not a claim"),
+        ({"regression": "probit"}, MeasureError, "linear, or logistic"),
+        ({"missing": "wrong"}, MeasureError, "drop or category"),
+    ],
+)
+def test_one_clear_error(change, error, said):
+    frame, items = simulated([0.9])
+    told = {"formula": "share(yes) ~ educ", "effect": "educ > 0", "labels": YES_NO, **FAST} | change
+    with pytest.raises(error, match=r"(?s).*" + said.replace("(", r"\(").replace(")", r"\)")):
+        conclusion(frame, items=items, **told)
+
+
+def test_an_item_with_two_values_is_an_error():
+    frame, items = simulated([0.9], items=3)
+    twice = pl.concat([items, items.with_columns(educ=pl.col("educ") + 1)])
+    with pytest.raises(MeasureError, match="two values"):
+        conclusion(frame, items=twice, formula="share(yes) ~ educ", effect="educ > 0")
+
+
+def test_formulas_and_claims_are_read():
+    assert read_formula("share(not sure) ~ a*factor(b)").columns == ("a", "b")
+    names = ["Intercept", "a", "a:b[x y]", "b[x y]"]
+    found = read_effect("2 * a - b[x y] >= 1 + a:b[x y] - 0.5", names, ["b[u]"])
+    assert found.contrast.tolist() == [0.0, 2.0, -1.0, -1.0]
+    assert (found.threshold, found.above) == (0.5, True)
+    assert read_effect("b[u] > b[x y]", names, ["b[u]"]).contrast.tolist() == [0.0, 0.0, 0.0, -1.0]
+
+
+def test_regressions_agree_with_statsmodels():
+    api = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(3)
+    matrix = np.stack([np.ones(80), rng.normal(50, 20, 80), rng.integers(0, 2, 80)], 1)
+    chance = 1 / (1 + np.exp(-(0.05 * (matrix[:, 1] - 50) + matrix[:, 2] - 0.5)))
+    outcome = (rng.random(80) < chance).astype(float)
+    weights = rng.integers(0, 3, (2, 80)).astype(float)
+    for at, contrast in enumerate(np.eye(3)):
+        for row in weights:
+            ols = api.WLS(outcome, matrix, weights=row).fit().params[at]
+            glm = api.GLM(outcome, matrix, family=api.families.Binomial(), freq_weights=row).fit().params[at]
+            assert linear(matrix, outcome, contrast)(row[None])[0, 0] == pytest.approx(ols)
+            assert logistic(matrix, outcome, contrast)(row[None])[0, 0] == pytest.approx(glm, rel=1e-6)
+
+
+SAYS = ["aab", "aaa", "bab", "bbb", "aba", "bbb", "aaa", "bba", "abb", "aaa", "bab", "baa"]
+
+
+def test_dawid_skene_agrees_with_crowd_kit():
+    """crowd-kit 1.4.2: DawidSkene(n_iter=300, tol=1e-9), its probabilities of ``a`` and its priors."""
+    counts = np.stack([np.eye(2)[["ab".index(label) for label in said]] for said in SAYS])
+    found = dawid_skene(counts, tolerance=0.0, most_steps=300)
+    theirs = [
+        0.03247,
+        0.84092,
+        0.00021,
+        4e-05,
+        0.5167,
+        4e-05,
+        0.84092,
+        0.00674,
+        0.00674,
+        0.84092,
+        0.00021,
+        0.03247,
+    ]
+    assert found.posterior[:, 0] == pytest.approx(theirs, abs=1e-5)
+    assert found.prior == pytest.approx([0.25987, 0.74013], abs=2e-4)
+    assert found.errors[0].ravel() == pytest.approx([0.9873, 0.0127, 0.3289, 0.6711], abs=2e-4)
+
+
+def test_labels_brought_together():
+    frame = pl.DataFrame(
+        {"item": [1, 1, 1, 2, 2, 3], "variant": list("uvwuvu"), "label": ["a", "a", "b", "a", "b", None]}
+    )
+    found = consensus(frame, method="majority")
+    assert found.select("item", "label", "probability").rows() == [
+        ("1", "a", 1.0),
+        ("2", "a", 0.5),
+        ("3", None, None),
+    ]
+    assert consensus(frame)["label"].to_list()[0] == "a"
+    assert majority(np.zeros((0, 2, 2))).shape == (0, 2)
+    with pytest.raises(MeasureError, match="method: this argument does not fit"):
+        consensus(frame, method="vote")

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quaver.models.local.cores import cores, spin_briefly, waiting
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # so that whatever the test sets is taken back
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+def test_threads_spin_for_a_moment(environment: pytest.MonkeyPatch) -> None:
+    spin_briefly()
+    assert waiting() == "GOMP_SPINCOUNT=5000"
+
+
+@pytest.mark.parametrize(("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")])
+def test_what_the_user_says_holds(environment: pytest.MonkeyPatch, name: str, value: str) -> None:
+    environment.setenv(name, value)
+    spin_briefly()
+    assert waiting() == f"{name}={value}"
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux says which cores are allowed")
+def test_only_cores_that_may_be_used_count() -> None:
+    count = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])});"
+    count += "from quaver.models.local.cores import cores; print(cores())"
+    one = str(min(os.sched_getaffinity(0)))
+    done = subprocess.run([sys.executable, "-c", count, one], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+    assert 1 <= (cores() or 0) <= len(os.sched_getaffinity(0))
+
+
+def test_the_engine_is_loaded_after_it_is_said_how_threads_wait() -> None:
+    """The environment counts when libgomp is loaded: nothing of Quaver may load the engine before."""
+    loaded = "import sys, quaver.study.session, quaver.models.llamacpp; print('xllamacpp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    others = [
+        path
+        for path in Path("src/quaver").rglob("*.py")
+        if "import xllamacpp" in path.read_text(encoding="utf-8") and path.name != "llamacpp.py"
+    ]
+    assert others == []

@@ -1,0 +1,239 @@
+"""A Python function as a model: what counts as the same function, and what its failures become."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.models.requests import ask, one, request
+
+from quaver.core.records import Response
+from quaver.errors import ModelError
+from quaver.models.python_function import Function
+
+
+def echo(text: str, prompt: str) -> str:
+    return f"{text}|{prompt}"
+
+
+def model(annotate: Callable[[str, str], Any], **options: Any) -> Function:
+    return Function(annotate=annotate, **options)
+
+
+def test_it_gets_the_text_and_the_question() -> None:
+    response = one(model(echo), request("a text", question="Which?", system="unseen"))
+    assert response.text == "a text|Which?"
+
+
+@pytest.mark.parametrize(("given", "text"), [(None, ""), (1, "1"), (True, "True"), ("", ""), ("x\n", "x\n")])
+def test_what_it_returns_becomes_text(given: object, text: str) -> None:
+    response = one(model(lambda text, prompt: given), request())
+    assert (response.text, response.finish) == (text, "stop")
+
+
+@pytest.mark.parametrize(
+    "annotate", [lambda text: "a", lambda text, messages: "a", lambda text, prompt, more: "a", lambda: "a"]
+)
+def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(annotate: Any) -> None:
+    with pytest.raises(ModelError, match="does not take what it is given") as caught:
+        model(annotate)
+    assert caught.value.expected == "annotate(text, prompt), or annotate(text, prompt, messages)"
+    model(lambda *all_of_it: "a")
+    model(lambda text, prompt, more="": "a")
+
+
+def test_what_it_raises_becomes_an_error_response() -> None:
+    def fails(text: str, prompt: str) -> str:
+        raise ValueError("not " + "very " * 500 + "good")
+
+    response = one(model(fails), request())
+    assert response.finish == "error"
+    assert response.error is not None
+    assert response.error.startswith("ValueError: not very")
+    assert len(response.error) == 500
+
+
+def test_twenty_failures_in_a_row_end_it_and_fewer_do_not() -> None:
+    calls: list[int] = []
+
+    def fails(text: str, prompt: str) -> str:
+        calls.append(1)
+        if len(calls) % 20:
+            raise ValueError("no")
+        return "yes"
+
+    responses = [response for (response,) in ask(model(fails), *(request() for _ in range(40)))]
+    assert sum(response.finish == "error" for response in responses) == 38
+
+    def always(text: str, prompt: str) -> str:
+        raise ValueError("never")
+
+    answers = model(always).answer(request() for _ in range(100))
+    for _ in range(20):
+        next(answers)
+    with pytest.raises(ModelError, match="failed 20 times in a row") as caught:
+        next(answers)
+    assert caught.value.found == "ValueError: never"
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Tone(enum.StrEnum):
+    WARM = "warm"
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), Mute(), MemoryError()],
+)
+def test_whatever_it_raises_beside_a_worker_is_that_calls_error(raised: BaseException) -> None:
+    def fails(text: str, prompt: str) -> str:
+        raise raised
+
+    async def fails_later(text: str, prompt: str) -> str:
+        await asyncio.sleep(0)
+        raise raised
+
+    for annotate in (fails, fails_later, lambda text, prompt: fails_later(text, prompt)):
+        (response,) = in_a_worker(lambda one_of=annotate: ask(model(one_of), request()))[0]
+        assert (response.finish, response.text) == ("error", "")
+        assert (response.error or "").startswith(type(raised).__name__)
+
+
+def in_a_worker(work: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result(30)
+
+
+def test_ctrl_c_in_the_main_thread_still_stops() -> None:
+    def interrupted(text: str, prompt: str) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        one(model(interrupted), request())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [b"yes", ["yes"], {"label": "yes"}, ("yes",), object(), Colour.RED, iter("yes"), (c for c in "yes"), len],
+)
+def test_what_is_no_text_is_an_error_that_says_so(given: object) -> None:
+    response = one(model(lambda text, prompt: given), request())
+    assert response.finish == "error"
+    assert response.error == f"the function returned no text: {type(given).__name__}; return the text alone"
+
+
+def test_a_text_of_a_class_of_its_own_is_its_text() -> None:
+    response = one(model(lambda text, prompt: Tone.WARM), request())
+    assert (response.text, type(response.text)) == ("warm", str)
+
+
+def test_a_function_that_yields_is_refused_before_it_is_asked() -> None:
+    def yields(text: str, prompt: str) -> Any:
+        yield "yes"
+
+    async def yields_later(text: str, prompt: str) -> Any:
+        yield "yes"
+
+    class Yields:
+        def __call__(self, text: str, prompt: str) -> Any:
+            yield "yes"
+
+    for annotate in (yields, yields_later, Yields(), partial(yields)):
+        with pytest.raises(ModelError, match="yields its answer") as caught:
+            model(annotate)
+        assert "return" in (caught.value.fix or "")
+
+
+async def echo_later(text: str, prompt: str) -> str:
+    await asyncio.sleep(0)
+    return f"{text}|{prompt}"
+
+
+class EchoLater:
+    async def __call__(self, text: str, prompt: str) -> str:
+        return await echo_later(text, prompt)
+
+
+@pytest.mark.parametrize(
+    "annotate", [echo_later, EchoLater(), partial(echo_later), lambda text, prompt: echo_later(text, prompt)]
+)
+def test_a_coroutine_is_waited_for(annotate: Any) -> None:
+    asked = [request(f"text {n}", repeats=(0, 1), question="?") for n in range(30)]
+    found = ask(model(annotate), *asked)
+    assert [[one.text for one in responses] for responses in found] == [
+        [f"text {n}|?"] * 2 for n in range(30)
+    ]
+    assert all(one.latency is not None for responses in found for one in responses)
+
+
+def test_coroutines_are_under_way_side_by_side_and_no_more_than_wanted() -> None:
+    now, most = 0, 0
+
+    async def slow(text: str, prompt: str) -> str:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        return "yes"
+
+    asked = [request(str(n)) for n in range(40)]
+    assert len(ask(model(slow, concurrency=4), *asked)) == 40
+    assert most == 4
+
+
+def test_a_client_that_is_made_once_serves_every_run() -> None:
+    """As a connection that is kept open: it belongs to the loop on which it was made."""
+    loops = set()
+
+    async def annotate(text: str, prompt: str) -> str:
+        loops.add(id(asyncio.get_running_loop()))
+        return "yes"
+
+    for _ in range(2):
+        one(model(annotate), request())
+    in_a_worker(lambda: one(model(annotate), request()))
+
+    async def in_a_notebook() -> Response:
+        return one(model(annotate), request())
+
+    assert asyncio.run(in_a_notebook()).text == "yes"
+    assert len(loops) == 1
+
+
+def test_identity_follows_the_source_and_the_version() -> None:
+    def made(mark: str) -> Callable[[str, str], str]:
+        source = f"def annotate(text, prompt):\n    return {mark!r}\n"
+        names: dict[str, Any] = {}
+        exec(source, names)
+        function: Callable[[str, str], str] = names["annotate"]
+        return function
+
+    assert model(echo).identity() == model(echo).identity()
+    assert model(echo).identity() != model(echo, version="2").identity()
+    assert model(echo).identity() != model(lambda text, prompt: "x").identity()
+    assert model(made("a")).identity() == model(made("a")).identity() != model(made("b")).identity()
+    assert model(str.__add__).identity()
+    assert model(partial(made("a"))).identity() != model(partial(made("b"))).identity()
+
+
+def test_a_callable_object_is_known_by_its_class() -> None:
+    class Annotator:
+        def __call__(self, text: str, prompt: str) -> str:
+            return text
+
+    assert "Annotator" in model(Annotator()).identity()
+    assert model(Annotator()).identity() == model(Annotator()).identity()

@@ -1,0 +1,166 @@
+"""The finding of a page: verdicts and effects as values; of its sentences only that they are whole."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+
+from quaver.core.records import Estimate
+from quaver.report.findings.finding import Finding, finding
+from quaver.report.findings.key_results import clear, largest_effects
+
+
+def found(study: Any) -> Finding:
+    return finding(study.results())
+
+
+def kinds(study: Any) -> list[str]:
+    return [one.kind for one in found(study).verdicts]
+
+
+def sways(of: int) -> Any:
+    """Of each four pairs of items so many are a whenever letters are asked for; the rest are right."""
+
+    def answer(item: int, wording: str, layout: str, repeat: int) -> str:
+        if item // 2 % 4 < of:
+            return "a" if layout == "letters" else "b"
+        return "ab"[item % 2]
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("of", "kind"),
+    [(0, "steady"), (1, "follows the item"), (3, "follows the prompt"), (4, "follows the prompt")],
+)
+def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, kind: str) -> None:
+    study = make(items=48, answer=sways(of))
+    (one,) = found(study).verdicts
+    assert one.kind == kind
+    assert one.factor == ("format" if of else "")
+    # Two formats of two wordings each: two pairs in three differ in format, and flip the swayed items.
+    assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
+
+
+def test_gold_changes_no_verdict_on_what_moves_the_labels(make: Any) -> None:
+    assert kinds(make(items=24)) == kinds(make(items=24, gold=False)) == ["follows the prompt"]
+
+
+def test_missing_labels_make_no_headline(make: Any) -> None:
+    """Every label is right, but one format leaves half of the answers without one."""
+
+    def answer(item: int, wording: str, layout: str, repeat: int) -> str | None:
+        return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
+
+    told = found(make(items=40, answer=answer))
+    assert [one.kind for one in told.verdicts] == ["steady"]
+    (issue,) = told.quality.issues
+    assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
+    assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
+
+
+def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: Any) -> None:
+    assert kinds(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["steady and wrong"]
+
+
+def test_models_that_differ_have_a_clause_each(make: Any) -> None:
+    study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
+    told = found(study)
+    assert [(one.model, one.kind) for one in told.verdicts] == [("tiny", "steady"), ("large", "steady")]
+    assert "tiny" not in told.headline  # the same of both
+
+
+def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
+    study = make(models=("tiny", "large"))
+    study.estimates = []
+    for model, verdict in (("tiny", "not met"), ("large", "met")):
+        cell = {"model": model}
+        ready = "ready" if verdict == "met" else "not ready"
+        limit = {"verdict": verdict, "limit": "at least 0.8", "threshold": 0.8}
+        study.estimates += [
+            Estimate("readiness_accuracy", 0.7, 0.6, 0.75, cell=cell, details=limit),
+            Estimate(
+                "readiness",
+                float(verdict == "met"),
+                cell=cell,
+                details={"verdict": ready, "criteria": 1, "met": int(verdict == "met")},
+            ),
+        ]
+    lines = str(found(study)).splitlines()
+    assert "“large” is ready; “tiny” is not ready" in lines[0]
+    assert "not met: accuracy" in lines[1]
+
+
+@pytest.mark.parametrize("gold", [True, False])
+@pytest.mark.parametrize("answer", [sways(0), sways(4), lambda *_: "a", lambda *_: None])
+@pytest.mark.parametrize("items", [1, 3, 20])
+def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
+    make: Any, answer: Any, gold: bool, items: int
+) -> None:
+    told = found(make(items=items, answer=answer, gold=gold))
+    for sentence in (told.headline, *told.sentences):
+        text = sentence.striptags()
+        assert re.fullmatch(r"\S.*\.", text)
+        assert not re.search(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|way of asking|\d\s%", text)
+
+
+def test_names_are_text_and_no_markup(make: Any) -> None:
+    study = make(items=24, label_names=("<b>Alpha</b>", "Beta"), models=("<i>", "large"))
+    whole = Markup("").join((found(study).headline, *found(study).sentences))
+    assert "<b>" not in whole
+    assert "<i>" not in whole
+
+
+# ---------------------------------------------------------------------------- effects
+
+
+def effect(factor: str, level: str, value: float, low: float, high: float, **details: Any) -> Estimate:
+    cell = {"factor": factor, "level": level}
+    return Estimate("factor_effects_accuracy_difference", value, low, high, cell=cell, details=details)
+
+
+DEFINITION = effect("definition", "yes", -0.06, -0.17, 0.0)
+OUTPUT = effect("output", "score", -0.10, -0.21, 0.08)
+LENGTH = effect("length", "concise", -0.15, -0.21, -0.08)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_clear"), [(-0.17, 0.0, False), (0.0, 0.2, False), (0.01, 0.2, True)]
+)
+def test_an_interval_that_touches_zero_is_not_clear_of_it(low: float, high: float, is_clear: bool) -> None:
+    assert clear(effect("f", "l", (low + high) / 2, low, high)) == is_clear
+
+
+def test_the_largest_effect_is_the_largest_and_not_the_clearest() -> None:
+    told = largest_effects([DEFINITION, OUTPUT])
+    assert told is not None
+    assert (told.top, told.clear, told.others) == (OUTPUT, False, ())
+    small = effect("tone", "polite", 0.02, 0.01, 0.03)
+    told = largest_effects([DEFINITION, OUTPUT, small])
+    assert told is not None
+    assert (told.top, told.others) == (OUTPUT, (small,))
+
+
+def test_most_is_said_where_the_next_is_apart() -> None:
+    far = effect("order", "reversed", 0.5, 0.4, 0.6)
+    told = largest_effects([LENGTH, far])
+    assert told is not None
+    assert (told.top, told.clear, told.next, told.separated) == (far, True, LENGTH, True)
+    near = effect("order", "reversed", 0.2, 0.1, 0.3)
+    told = largest_effects([LENGTH, near])
+    assert told is not None
+    assert (told.top, told.separated) == (near, False)
+
+
+def test_the_other_side_of_a_difference_is_not_the_next_largest() -> None:
+    sides = [
+        effect("output", level, value, *sorted((value - 0.1, value + 0.1)), hypothesis="no effect of output")
+        for level, value in (("score", -0.3), ("label", 0.3))
+    ]
+    told = largest_effects(sides)
+    assert told is not None
+    assert told.next is None
+    assert largest_effects([]) is None

@@ -1,0 +1,353 @@
+"""Verdicts on annotators whose truth is known: what is judged, never in which words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.measures.sensitivity.item_sensitivity import sensitivity
+from quaver.measures.stability.flips import label_flips
+from quaver.measures.stability.prompt_stability import inter_pss
+from quaver.measures.validity.answer_quality import answer_quality
+from quaver.report.findings.verdicts import KINDS, Verdict, quality, verdicts
+
+LABELS = LabelSet(tuple(Label(code, code.upper()) for code in "ab"))
+ERROR = "error"
+CUT = "cut off"
+Answer = Callable[[int, int, int], str | None]
+
+
+def chance(*of: object) -> float:
+    """A number from 0 to 1, the same for the same things."""
+    return int(hashlib.sha256(repr(of).encode()).hexdigest()[:8], 16) / 2**32
+
+
+def gold(item: int) -> str:
+    return "ab"[item % 2]
+
+
+def swapper(item: int, prompt: int, _: int) -> str:
+    """A label is a hash of text and paraphrase: half a, half b under every prompt."""
+    return "ab"[chance(item, prompt) < 0.5]
+
+
+def constant(*_: int) -> str:
+    return "a"
+
+
+def nearly_constant(item: int, prompt: int, _: int) -> str:
+    return "b" if chance(item, prompt) < 0.02 else "a"
+
+
+def rare(item: int, *_: int) -> str:
+    """Finds the one item in twenty-five that is b."""
+    return "b" if item % 25 == 3 else "a"
+
+
+def perfect(item: int, *_: int) -> str:
+    return gold(item)
+
+
+def unreadable(item: int, prompt: int, repeat: int) -> str | None:
+    """Nine answers in ten have no label; the others follow the prompt."""
+    return None if chance("bare", item, prompt, repeat) < 0.88 else "ab"[prompt % 2]
+
+
+def biased(item: int, *_: int) -> str:
+    """Every a is an a, and so is half of the b."""
+    return "a" if gold(item) == "a" or chance(item) < 0.5 else "b"
+
+
+def marginal(item: int, prompt: int, _: int) -> str:
+    """A threshold that moves with the prompt, over something that the items have."""
+    return "ab"[chance(item) < (prompt + 0.5) / 5]
+
+
+def noisy(item: int, prompt: int, repeat: int) -> str:
+    """Every answer is drawn anew: repeats flip, and prompts do no more."""
+    return "ab"[chance(item, prompt, repeat) < 0.5]
+
+
+def swayed(item: int, prompt: int, _: int) -> str:
+    """A tenth of the items follows the prompt, the others are right."""
+    return "ab"[prompt % 2] if item % 10 == 3 else gold(item)
+
+
+def slipping(item: int, prompt: int, _: int) -> str:
+    """Right, but for one answer in thirty."""
+    return gold(item) if chance(item, prompt) > 1 / 30 else gold(item + 1)
+
+
+def failing(item: int, prompt: int, repeat: int) -> str:
+    return ERROR if chance("error", item, prompt, repeat) < 0.3 else gold(item)
+
+
+def cut_off(item: int, prompt: int, repeat: int) -> str:
+    return CUT if chance("cut", item, prompt, repeat) < 0.2 else gold(item)
+
+
+def answers(
+    answer: Answer,
+    *,
+    items: int = 60,
+    prompts: int = 5,
+    repeats: int = 1,
+    with_gold: bool = True,
+    model: str = "m",
+) -> pl.DataFrame:
+    rows = []
+    for item in range(items):
+        for prompt in range(prompts):
+            for repeat in range(repeats):
+                said = answer(item, prompt, repeat)
+                status = {None: "no_label", ERROR: "error", CUT: "no_label"}.get(said, "valid")
+                label = said if status == "valid" else None
+                where = (
+                    model,
+                    f"v{prompt}",
+                    "greedy",
+                    f"i{item}",
+                    repeat,
+                    f"w{prompt}",
+                    "no" if prompt % 2 else "yes",
+                )
+                rows.append((*where, label, status, said == CUT, gold(item) if with_gold else None))
+    columns = ("model", "variant", "decoding", "item", "repeat", "wording", "politeness")
+    schema = [*columns, "label", "status", "truncated", "gold"]
+    return pl.DataFrame(
+        rows, schema=schema, orient="row", schema_overrides={"label": pl.String, "gold": pl.String}
+    )
+
+
+FACTORS = ["wording", "politeness"]
+
+
+def estimates(frame: pl.DataFrame) -> list[Estimate]:
+    if frame.is_empty():
+        return []
+    return [*answer_quality(frame, FACTORS), *label_flips(frame, FACTORS, labels=LABELS, seed=3)]
+
+
+def judged(answer: Answer, **how: Any) -> Verdict:
+    (found,) = verdicts(estimates(answers(answer, **how)))
+    return found
+
+
+CASES: dict[str, tuple[Answer, dict[str, Any], str]] = {
+    "swapper": (swapper, {}, "flips without a direction"),
+    "swapper, each prompt three times": (swapper, {"repeats": 3}, "flips without a direction"),
+    "constant": (constant, {}, "one label"),
+    "nearly constant": (nearly_constant, {"items": 100}, "one label"),
+    "rare, and always found": (rare, {"items": 200, "with_gold": False}, "steady"),
+    "perfect": (perfect, {}, "steady"),
+    "perfect, few items": (perfect, {"items": 12}, "follows the item"),
+    "slipping": (slipping, {"items": 200}, "steady"),
+    "unreadable": (unreadable, {}, "unreadable"),
+    "biased": (biased, {}, "steady and wrong"),
+    "marginal": (marginal, {}, "follows the prompt"),
+    "noisy": (noisy, {"repeats": 3}, "flips on repetition"),
+    "noisy, never repeated": (noisy, {}, "flips without a direction"),
+    "swayed": (swayed, {"items": 200}, "steady"),
+    "three items": (perfect, {"items": 3}, "too few items"),
+    "three items that swap": (swapper, {"items": 3}, "too few items"),
+    "no gold": (perfect, {"with_gold": False}, "steady"),
+    "swapper without gold": (swapper, {"with_gold": False}, "flips without a direction"),
+    "one prompt": (perfect, {"prompts": 1}, "one prompt"),
+    "one prompt, noisy": (noisy, {"prompts": 1, "repeats": 4}, "one prompt"),
+    "errors": (failing, {}, "steady"),
+    "cut off": (cut_off, {}, "steady"),
+    "all errors": (lambda *_: ERROR, {}, "failed"),
+    "nothing readable": (lambda *_: None, {}, "unreadable"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict_on_an_annotator_whose_truth_is_known(name: str) -> None:
+    answer, how, kind = CASES[name]
+    assert judged(answer, **how).kind == kind
+    assert kind in KINDS
+
+
+def test_labels_that_are_a_hash_of_text_and_paraphrase_are_judged_by_items_and_not_by_shares() -> None:
+    """Agreement is no better than chance, sensitivity high, and shares are where chance leaves them."""
+    frame = answers(swapper, items=200)
+    (found,) = verdicts(estimates(frame))
+    assert found.kind == "flips without a direction"
+    assert found.factor == ""
+    alpha, (moving,) = inter_pss(frame)[0], sensitivity(frame, labels=LABELS)
+    assert abs(alpha.value or 0.0) < 0.1
+    assert (moving.value or 0.0) > 0.7
+    agreement = found.evidence["flips_agreement"]
+    assert agreement.value == pytest.approx(alpha.value, abs=0.03)
+    assert all(one.details["p_holm"] > 0.05 for one in found.shifts)
+
+
+def test_the_evidence_of_each_verdict() -> None:
+    steady = judged(perfect).evidence
+    assert (steady["flips_prompts"].value, steady["flips_agreement"].value) == (0, 1)
+    assert steady["flips_prompts"].high is not None
+    assert 0 < steady["flips_prompts"].high < 0.1  # no flip among 60 items is no proof of none
+    wrong = judged(biased).evidence["wrong_labels"]
+    share = sum(chance(item) < 0.5 for item in range(1, 60, 2)) / 60
+    assert wrong.value == pytest.approx(share)
+    assert (wrong.details["label"], wrong.details["share"]) == ("a", 1.0)
+    follows = judged(marginal)
+    assert follows.factor == "wording"
+    assert follows.shift is not None
+    assert follows.shift.details["directed"] > 0.5
+    drawn = judged(noisy, repeats=3).evidence
+    assert drawn["flips_repeats"].value == pytest.approx(0.5, abs=0.1)
+    assert drawn["flips_noise"].value == pytest.approx(1.0, abs=0.1)
+    without = judged(perfect, with_gold=False).evidence["wrong_labels"]
+    assert (without.value, without.reason) == (None, "no gold labels")
+
+
+def test_a_factor_with_many_levels_is_not_taken_for_the_one_that_moves_the_labels() -> None:
+    """Twenty wordings range further by chance than two tones do on purpose."""
+
+    def politely(item: int, prompt: int, _: int) -> str:
+        return "ab"[chance(item, prompt) < (0.35 if prompt % 2 else 0.65)]
+
+    found = judged(politely, items=40, prompts=20)
+    by = {one.cell["factor"]: one for one in found.shifts}
+    assert (by["wording"].value or 0.0) > (by["politeness"].value or 0.0)
+    assert found.factor == "politeness"
+
+
+def test_every_model_has_a_verdict_of_its_own() -> None:
+    frame = pl.concat([answers(perfect, model="good"), answers(swapper, model="bad")])
+    found = verdicts(estimates(frame))
+    assert [(one.model, one.kind) for one in found] == [
+        ("good", "steady"),
+        ("bad", "flips without a direction"),
+    ]
+
+
+def test_no_answers() -> None:
+    assert verdicts([]) == (Verdict("no answers"),)
+    assert quality([]).issues == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "issues"),
+    [
+        (perfect, {}),
+        (failing, {"failed_calls": "caution"}),
+        (unreadable, {"unlabelled_answers": "stop"}),
+        (cut_off, {"unlabelled_answers": "caution", "truncated_answers": "caution"}),
+        (lambda *_: ERROR, {"failed_calls": "stop"}),
+        (lambda *at: None if chance("bare", *at) < 0.03 else gold(at[0]), {"unlabelled_answers": "note"}),
+    ],
+)
+def test_the_gate(answer: Answer, issues: dict[str, str]) -> None:
+    frame = answers(answer)
+    found = quality(answer_quality(frame, FACTORS))
+    assert {one.kind: one.severity for one in found.issues} == issues
+    for one in found.issues:
+        details = one.estimate.details
+        assert one.estimate.value == pytest.approx(details["times"] / details["calls"])
+        assert details["calls"] == frame.height
+        assert one.estimate.low is not None
+        assert one.estimate.low <= (one.estimate.value or 0.0) <= (one.estimate.high or 0.0)
+
+
+def test_the_gate_says_where_answers_have_no_label() -> None:
+    def shy(item: int, prompt: int, _: int) -> str | None:
+        return None if prompt % 2 and item % 3 == 0 else gold(item)
+
+    (found,) = [
+        one for one in answer_quality(answers(shy), ["politeness"]) if one.measure == "unlabelled_answers"
+    ]
+    assert found.details["shares"] == {"yes": 0.0, "no": pytest.approx(1 / 3)}
+    assert found.details["statuses"] == {"no_label": 40}
+
+
+def test_answers_that_were_cut_off_say_how_many_lost_their_label() -> None:
+    found = {one.measure: one for one in answer_quality(answers(cut_off))}
+    assert (
+        found["truncated_answers"].details["unlabelled"] == found["unlabelled_answers"].details["times"] > 0
+    )
+
+
+def ruled(**changes: Any) -> str:
+    """The verdict on a model whose labels flip without a direction, but for some of its numbers."""
+    value: dict[str, Any] = {
+        "failed": 0.0, "unlabelled": 0.0, "items": 10, "labels": 2, "in_use": 0.5, "prompts": 0.4,
+        "agreement": (0.1, 0.3), "noise": None, "wrong": None, "p": None, "directed": 0.0,
+    } | changes  # fmt: skip
+    cell = {"model": "m"}
+
+    def one(measure: str, value: float | None, ends: tuple[float, float] | None = None) -> Estimate:
+        low, high = ends or (None, None)
+        return Estimate(measure, value, low, high, cell=cell)
+
+    def spanned(measure: str, ends: tuple[float, float] | None) -> Estimate:
+        return one(measure, None if ends is None else sum(ends) / 2, ends)
+
+    details = {"labels": value["labels"], "label": "a"}
+    estimates = [
+        one("failed_calls", value["failed"]),
+        one("unlabelled_answers", value["unlabelled"]),
+        Estimate("label_in_use", value["in_use"], n=value["items"], cell=cell, details=details),
+        one("flips_prompts", value["prompts"]),
+        one("flips_repeats", None),
+        one("flips_chance", 0.5),
+        spanned("flips_agreement", value["agreement"]),
+        spanned("flips_noise", value["noise"]),
+        spanned("wrong_labels", value["wrong"]),
+    ]
+    if value["p"] is not None:
+        told = {"p_holm": value["p"], "directed": value["directed"]}
+        about = {**cell, "factor": "wording", "label": "a"}
+        estimates.append(Estimate("label_shift", 0.3, cell=about, details=told))
+    (found,) = verdicts(estimates)
+    return found.kind
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "flips without a direction"),
+        ({"failed": 0.5}, "failed"),
+        ({"failed": 0.49}, "flips without a direction"),
+        ({"failed": 0.2, "unlabelled": 0.3}, "unreadable"),
+        ({"failed": 0.2, "unlabelled": 0.29}, "flips without a direction"),
+        ({"items": 9}, "too few items"),
+        ({"labels": 1}, "one label"),
+        ({"in_use": 0.95}, "one label"),
+        ({"in_use": 0.94}, "flips without a direction"),
+        ({"prompts": None}, "one prompt"),
+        ({"agreement": (0.8, 0.95)}, "steady"),
+        ({"agreement": (0.79, 0.99)}, "follows the item"),
+        ({"agreement": (0.8, 0.95), "wrong": (0.1, 0.3)}, "steady"),
+        ({"agreement": (0.8, 0.95), "wrong": (0.11, 0.3)}, "steady and wrong"),
+        ({"agreement": (0.51, 0.7)}, "follows the item"),
+        ({"agreement": (0.5, 0.9)}, "undecided"),
+        ({"agreement": (0.1, 0.5)}, "undecided"),
+        ({"agreement": None}, "undecided"),
+        ({"noise": (0.51, 0.9)}, "flips on repetition"),
+        ({"noise": (0.5, 0.9)}, "flips without a direction"),
+        ({"p": 0.04, "directed": 0.5}, "follows the prompt"),
+        ({"p": 0.05, "directed": 0.9}, "flips without a direction"),
+        ({"p": 0.04, "directed": 0.49}, "flips without a direction"),
+    ],
+)
+def test_each_rule_holds_up_to_its_boundary(changes: dict[str, Any], kind: str) -> None:
+    assert ruled(**changes) == kind
+
+
+def test_a_decoding_explains_no_flip_between_prompts() -> None:
+    """Prompts are compared within a decoding: what moves with it alone flips from no prompt to another."""
+    cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))
+    frame = pl.concat([cold, warm.with_columns(decoding=pl.lit("warm"))])
+    factors = ["wording", "decoding"]
+    found = [*answer_quality(frame, factors), *label_flips(frame, factors, labels=LABELS, seed=3)]
+    (one,) = verdicts(found)
+    assert (one.kind, one.factor) == ("flips without a direction", "")
+    clear = {shift.cell["factor"] for shift in one.shifts if shift.details["p_holm"] < 0.05}
+    assert clear == {"decoding"}

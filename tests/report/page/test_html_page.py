@@ -1,0 +1,317 @@
+"""The report in a real browser, and what its files hold."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate
+from quaver.errors import StoreError
+from quaver.report.charts.figure import Figure
+from quaver.report.charts.figures import figures
+from quaver.report.estimate_index import Results
+from quaver.report.page import html_page as page
+from quaver.report.page.html_page import write_report
+from quaver.report.page_numbers import printed
+from quaver.report.table_rows import Table, estimates_table, remarks
+
+WIDTHS = (390, 1280)
+
+
+class Visit:
+    """A page that was opened, with what it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+
+
+@pytest.fixture(scope="module")
+def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
+
+
+def test_a_figure_is_drawn_once_for_each_width(
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[str, int]] = []
+
+    def counted(results: Results) -> list[Figure]:
+        def of(figure: Figure) -> Figure:
+            def draw(*, width: int, **how: Any) -> Any:
+                drawn.append((figure.name, width))
+                return figure.draw(width=width, **how)
+
+            return replace(figure, draw=draw)
+
+        return [of(figure) for figure in figures(results)]
+
+    monkeypatch.setattr(page, "figures", counted)
+    write_report(tmp_path, **study.inputs())
+    names = [one.name for one in figures(study.results())]
+    assert sorted(drawn) == sorted((name, width) for name in names for width in (344, 720))
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf")
+    }
+
+
+def test_a_table_is_looked_at_once_for_long_texts(
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    wordy = Table.wordy.fget
+    monkeypatch.setattr(Table, "wordy", property(lambda self: (looked.append(id(self)), wordy(self))[1]))
+    path = write_report(tmp_path, **study.inputs())
+    assert len(looked) == path.read_text(encoding="utf-8").count("<table")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int, scheme: str) -> None:
+    with Visit(browser, report, width, scheme) as visit:
+        assert visit.said == []
+        assert visit.asked == [report.as_uri()]
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
+    with Visit(browser, report, width) as visit:
+        figures = visit.page.locator("figure")
+        assert figures.count() == 5  # shares, factors, inter-prompt stability, accuracy, valid answers
+        for figure in figures.all():
+            picture = figure.locator("svg:visible")
+            assert picture.count() == 1
+            assert picture.get_attribute("role") == "img"
+            assert len(picture.get_attribute("aria-label") or "") > 30
+            box = picture.bounding_box()
+            assert box is not None
+            assert box["width"] > 300
+            assert picture.locator("path").count() > 2
+            assert figure.locator("figcaption b").inner_text()
+
+
+def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        assert visit.page.locator("h1").inner_text() == "The labels follow the format, not the items."
+        box = visit.page.locator("#figure-finding svg:visible").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 900
+
+
+def test_the_numbers_open_by_keyboard(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        summary = visit.page.locator("#figure-finding summary")
+        table = visit.page.locator("#figure-finding table")
+        assert not table.is_visible()
+        summary.focus()
+        visit.page.keyboard.press("Enter")
+        assert table.is_visible()
+
+
+def test_text_in_pictures_can_be_read_in_the_dark(browser: Any, report: Path) -> None:
+    colour = "getComputedStyle(document.querySelector('#figure-finding svg:not(.x) text')).fill"
+    with Visit(browser, report, scheme="light") as light, Visit(browser, report, scheme="dark") as dark:
+        assert light.page.evaluate(colour) == "rgb(27, 27, 27)"
+        assert dark.page.evaluate(colour) == "rgb(236, 236, 236)"
+
+
+def test_ids_are_unique(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        ids = visit.page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids))
+
+
+def test_what_was_not_measured_is_said(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        text = visit.page.locator("#unmeasured").inner_text()
+        assert "no variation" in text
+        assert "Intra-prompt stability could not be measured" in visit.page.locator("#stability").inner_text()
+        assert "only 3 of 8 units differ" in visit.page.locator("#figure-accuracy").inner_text()
+
+
+def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
+    with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    known = {float(row[end]) for row in rows for end in ("value", "low", "high") if row[end]} | {0.5}
+    for name in ("worst-items", "worst-variants"):  # these are no estimates, and stand in files of their own
+        frame = pl.read_parquet(report.parent / "tables" / f"{name}.parquet")
+        known |= {value for column in frame.select(pl.col(pl.Float64)) for value in column.to_list()}
+    with Visit(browser, report) as visit:
+        shown = visit.page.evaluate(
+            "[...document.querySelectorAll('data')].map(e => [e.getAttribute('value'), e.textContent])"
+        )
+    assert len(shown) > 100
+    for value, text in shown:
+        assert float(value) in known
+        rounded = {printed(float(value)), printed(float(value), percent=True), f"{100 * float(value):.0f}"}
+        assert text in rounded
+
+
+def test_figures_come_as_svg_png_and_pdf(report: Path) -> None:
+    folder = report.parent / "figures"
+    names = {path.stem for path in folder.iterdir()}
+    assert {"finding", "factors", "accuracy", "inter-pss", "valid-rate"} == names
+    for name in names:
+        assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_an_unknown_measure_gets_a_figure_and_a_table(browser: Any, make: Any, tmp_path: Path) -> None:
+    from quaver.core.records import Estimate
+
+    study = make()
+    study.estimates += [
+        Estimate("wobble/../x", value, value - 1, value + 1, n=3, cell={"wording": wording})
+        for wording, value in (("plain", 12.5), ("polite", 300.25))
+    ]
+    with Visit(browser, write_report(tmp_path, **study.inputs())) as visit:
+        assert visit.page.locator("#more figure svg:visible").count() == 1
+        visit.page.locator("#more summary").click()
+        assert "300.25" in visit.page.locator("#more table").inner_text()
+    assert (tmp_path / "figures" / "wobble-x.svg").is_file()
+
+
+def test_the_same_study_gives_the_same_page(study: Any, report: Path, tmp_path: Path) -> None:
+    again = write_report(tmp_path, **study.inputs())
+    assert again.read_bytes() == report.read_bytes()
+
+
+def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tmp_path: Path) -> None:
+    wordings = [f"paraphrase {n:03d} of the original at temperature {n % 5}.5" for n in range(30)]
+    study = make(wordings=wordings, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
+    path = write_report(tmp_path, **study.inputs())
+    assert path.stat().st_size < 3_000_000
+    for width in WIDTHS:
+        with Visit(browser, path, width) as visit:
+            assert visit.said == []
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            assert visit.page.locator("#factors figure").count() == 2
+            texts = visit.page.locator("#figure-finding svg:visible text").all_text_contents()
+            assert sum("paraphrase" in text or "…" in text for text in texts) >= 30
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_ours(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "figures").write_text("in the way")
+    with pytest.raises(StoreError, match="the report cannot be written"):
+        write_report(tmp_path, **make(items=2, repeats=1).inputs())
+
+
+def test_printed_numbers_never_claim_more_than_they_know() -> None:
+    assert printed(0.001, percent=True) == "0.1%"
+    assert printed(1.0, percent=True) == "100%"
+    assert printed(-0.001, percent=True) == "−0.1%"
+    assert printed(-0.5) == "−0.50"
+    assert printed(1234.5) == "1,234"
+
+
+def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        table = visit.page.locator("#checklist table")
+        head = table.locator("th").first
+        first = table.locator("tbody tr td:first-child")
+        head.locator("button").focus()
+        visit.page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert first.all_inner_texts() == sorted(first.all_inner_texts())
+        visit.page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "descending"
+        visit.page.locator("#checklist input").fill("seed")
+        assert table.locator("tbody tr:visible").count() == 1
+        assert (visit.said, visit.asked) == ([], [report.as_uri()])
+
+
+def test_paper_has_the_method_and_no_closed_parts(browser: Any, make: Any, tmp_path: Path) -> None:
+    study = make(layouts=[f"f{n}" for n in range(40)])
+    study.estimates = [
+        Estimate("accuracy", 0.5, 0.4, 0.6, cell={"variant": v["id"]}) for v in study.lock["variants"]
+    ]
+    with Visit(browser, write_report(tmp_path, **study.inputs())) as visit:
+        page = visit.page
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#method dl:visible").count() > 1
+        assert page.locator("#prompts pre:visible").count() > 0
+        assert page.locator("details:not([open]):visible").count() == 0
+        worst = page.locator("#worst table").first
+        assert worst.locator("tbody tr:visible").count() <= 30
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="screen")
+        assert page.locator("#method dl:visible").count() == 0
+        assert page.locator("#prompts > details").count() == 21  # twenty, and one that holds the others
+
+
+def test_long_texts_are_lists_on_a_phone(browser: Any, report: Path) -> None:
+    with Visit(browser, report, 390) as visit:
+        cell = visit.page.locator("#checklist table.wordy td[data-name='how, or what is missing']").first
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 390
+
+
+def test_a_warning_of_many_rows_is_said_once_and_rows_go_by_its_number() -> None:
+    few, flat = "only {} of 60 units differ", "the bootstrap does not vary"
+    estimates = [
+        Estimate("accuracy", 0.5, cell={"variant": f"v{n}"}, warnings=(few.format(n),)) for n in range(3)
+    ]
+    estimates.append(Estimate("accuracy", 1.0, cell={"variant": "v3"}, warnings=(flat, few.format(0))))
+    said = remarks(estimates)
+    assert [line.partition(" estimates")[0] for line in said] == ["4 of 4", "1 of 4"]
+    assert [row[-1] for row in estimates_table(estimates).rows] == [
+        *["remark 1"] * 3,
+        "remark 2; remark 1",
+    ]
+
+
+def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
+    browser: Any, make: Any, tmp_path: Path
+) -> None:
+    study = make(items=24, answer=lambda i, w, layout, k: "ab"[(i + (layout == "names")) % 2])
+    long = pl.col("item").cast(pl.String) + "_" + "an_id_without_end_" * 9
+    study.annotations = study.annotations.with_columns(item=long.cast(pl.Categorical))
+    path = write_report(tmp_path, **study.inputs())
+    over = (
+        "[...document.querySelectorAll('td')].filter(e => e.offsetParent && "
+        "e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+    )
+    for width in WIDTHS:
+        with Visit(browser, path, width) as visit:
+            assert visit.page.evaluate(over) == []
+
+
+def test_no_table_is_clipped_on_paper(browser: Any, make: Any, tmp_path: Path) -> None:
+    """The widest table has fourteen columns; on paper nothing can be scrolled."""
+    study = make(items=24, models=("a model of some name", "another model"))
+    cell = {"first": "first_label", "second": "label_match", "model": "a model of some name"}
+    kinds = ("", "_accuracy_first", "_accuracy_second", "_accuracy_gain", "_newly_wrong")
+    flips = [
+        Estimate(f"evaluator_flips{kind}", 0.5, 0.4, 0.6, cell=cell | {"variant": variant["id"]})
+        for variant in study.lock["variants"]
+        for kind in kinds
+    ]
+    inputs = study.inputs()
+    path = write_report(tmp_path, **inputs | {"audit": [*inputs["audit"], *flips]})
+    with Visit(browser, path, 794) as visit:  # A4 at 96 dots an inch, less the page's margins
+        visit.page.set_viewport_size({"width": 794 - 106, "height": 1000})
+        visit.page.emulate_media(media="print")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 794 - 106
+        wide = "[...document.querySelectorAll('table')].filter(e => e.offsetWidth > innerWidth).length"
+        assert visit.page.evaluate(wide) == 0

@@ -1,0 +1,27 @@
+"""A table as data: each number in the column that its heading names."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from quaver.core.records import Estimate
+from quaver.report.table_rows import Table, estimates_table
+from quaver.report.tables.written_tables import tidy
+
+
+def test_an_interval_becomes_two_columns_with_its_ends_in_their_order() -> None:
+    ends = Markup('<data value="0.25">25%</data> to <data value="0.5">50%</data>')
+    whole = Markup('<data value="0.4">40%</data> [{}]').format(ends)
+    table = Table(("what", "interval", "share"), (("a", ends, whole),), frozenset({1, 2}))
+    assert tidy(table).to_dicts() == [
+        {"what": "a", "interval low": 0.25, "interval high": 0.5,
+         "share": 0.4, "share low": 0.25, "share high": 0.5}
+    ]  # fmt: skip
+
+
+def test_the_p_value_beside_an_estimate_is_the_adjusted_one() -> None:
+    details = {"p": 0.01, "p_holm": 0.04, "comparisons": 4}
+    data = tidy(estimates_table([Estimate("m", 0.5, 0.4, 0.7, n=9, details=details)]))
+    (row,) = data.to_dicts()
+    assert 0.04 in row.values()
+    assert 0.01 not in row.values()

@@ -1,0 +1,50 @@
+import pytest
+from tests.score.tasks import TASKS
+
+from quaver.core.records import Reading, Response
+from quaver.errors import SpecError
+from quaver.score.annotation import read
+from quaver.score.evaluators.verbal_confidence import VerbalConfidence
+
+
+def reading(answer: Response, said: str, **options: str) -> Reading:
+    labels, variant = TASKS["names"]
+    return read(Response(said), VerbalConfidence(**options), labels, variant, about=answer)
+
+
+def test_the_label_is_the_answers_and_the_confidence_what_was_said() -> None:
+    found = reading(Response("Dole, I think", finish="length"), "0.8")
+    assert (found.label, found.status, found.confidence, found.truncated) == ("dole", "valid", 0.8, True)
+    assert found.reason is None
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("quite", "no well-formed value"),
+        ("80% or 90%", "a range"),
+        ("0.8, no, 0.9", "several values"),
+        ("120%", "a value outside 0 to 1"),
+        ("", "no text"),
+    ],
+)
+def test_what_does_not_parse_is_no_confidence_and_keeps_its_label(said: str, why: str) -> None:
+    found = reading(Response("Dole"), said)
+    assert (found.label, found.confidence, found.reason) == ("dole", None, f"confidence: {why}")
+
+
+def test_an_answer_without_a_label_keeps_its_reason() -> None:
+    found = reading(Response("neither"), "50%")
+    assert (found.label, found.status, found.confidence) == (None, "no_label", 0.5)
+    assert found.reason
+
+
+def test_another_rule_may_read_the_label() -> None:
+    assert reading(Response("Clinton or Dole? Dole"), "90%", label="first_label").label == "clinton"
+    assert reading(Response("Clinton or Dole? Dole"), "90%", label="label_match").status == "ambiguous"
+
+
+@pytest.mark.parametrize("name", ["logprob", "constrained", "verbal_confidence"])
+def test_a_rule_that_reads_something_else_is_refused(name: str) -> None:
+    with pytest.raises(SpecError, match="does not read the answer"):
+        VerbalConfidence(label=name)

@@ -1,0 +1,149 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.score.tasks import TASKS
+
+from quaver.core.records import Response, Token
+from quaver.score.parsing.statuses import Judge, loops
+
+JUDGE = Judge(*TASKS["names"])
+
+
+def status(text: str, **more: object) -> str | None:
+    reading = JUDGE(Response(text, **more)).text  # type: ignore[arg-type]
+    return reading.status if reading else None
+
+
+def test_an_error_comes_before_everything() -> None:
+    reading = JUDGE(Response("I'm sorry, I cannot answer.", finish="error", error="the server fell")).text
+    assert reading is not None
+    assert (reading.status, reading.reason) == ("error", "the server fell")
+    silent = JUDGE(Response("", finish="error", error="the server fell"))
+    assert silent.text == silent.tokens == reading
+
+
+def test_what_ends_with_an_apology_has_answered_before() -> None:
+    said = "The voter is a lawyer from the coast who has voted for the same party all her life. " * 3
+    assert JUDGE(Response(said + "I'm sorry, I cannot say more.")).text is None
+
+
+def test_a_filter_is_a_refusal_even_of_tokens() -> None:
+    judged = JUDGE(Response("Clinton", finish="content_filter", error="violence"))
+    assert judged.text == judged.tokens
+    assert judged.text is not None
+    assert (judged.text.status, judged.text.reason) == ("refused", "violence")
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (Response(""), "no text"),
+        (Response(" \n\t\u200b\ufeff\x00"), "no text"),
+        (Response("<think>Clinton, I think</think>  "), "thinking only"),
+        (Response("", thinking="Clinton"), "thinking only"),
+        (Response("<think>Clinton or"), "thinking that never ended"),
+        (Response("<|im_end|>Clinton"), "no text"),
+    ],
+)
+def test_nothing_to_read_is_empty(response: Response, reason: str) -> None:
+    reading = JUDGE(response).text
+    assert reading is not None
+    assert (reading.status, reading.reason) == ("empty", reason)
+
+
+def test_an_empty_text_with_tokens_is_not_empty_for_those_who_read_tokens() -> None:
+    judged = JUDGE(Response("\n", tokens=(Token("\n", -0.1, ()),)))
+    assert judged.text is not None
+    assert judged.tokens is None
+
+
+REFUSALS = [
+    "I'm sorry, but I can't assist with that.",
+    "I’m sorry, I cannot say whom this person votes for: Clinton or Dole.",
+    "Sorry, I am not able to help.",
+    "I apologize, but that would be speculation.",
+    "As an AI language model, I do not have political opinions.",
+    "Hello! I cannot determine how this person votes.",
+    "I am unable to say.",
+    "I'm unable to predict votes.",
+    "I won't answer this.",
+    "I must decline.",
+    "I would rather not guess.",
+    "I don't have personal opinions.",
+    "I do not feel comfortable with this question.",
+    "It is impossible to tell from this profile.",
+    "Unfortunately, I cannot provide that.",
+    "The voter is 45. However, I cannot determine the vote.",
+    "Es tut mir leid, aber das geht nicht.",
+    "Ich kann das nicht beantworten.",
+    "Désolé, je ne peux pas répondre.",
+    "Lo siento, no puedo ayudar.",
+    "抱歉，我无法回答这个问题。",
+]
+
+NO_REFUSALS = [
+    "Clinton",
+    "I'm sorry, I cannot be certain, but my answer is: Dole.",
+    "I cannot determine this for sure.\n\n**Clinton**",
+    "I am sorry to hear that this voter lost her job. Dole.",
+    "I cannot stress enough how much this is Clinton.",
+    "The voter says: sorry state of the economy.",
+    "This person cannot decide.",
+    "Clinton. " * 40 + "I cannot say more.",
+    "The answer is Dole because the voter refuses higher taxes",
+]
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_refusals(text: str) -> None:
+    assert status(text) == "refused"
+
+
+@pytest.mark.parametrize("text", NO_REFUSALS)
+def test_what_only_sounds_like_one(text: str) -> None:
+    assert status(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "looping"),
+    [
+        ("Clinton", False),
+        ("no " * 4, False),  # 12 characters
+        ("no " * 8, False),  # 23 characters
+        ("no " * 9, True),
+        ("A " * 13, True),
+        ("!" * 24, True),
+        ("!" * 23, False),
+        ("I think so. Therefore the answer is. " * 4, True),
+        ("I think so. Therefore the answer is. " * 3, False),
+        ("Start. " + "The answer is Dole. " * 5 + "The ans", True),  # cut off within a copy
+        ("1. a\n2. a\n3. a\n4. a\n5. a\n6. a\n7. a\n8. a", False),
+        ("x" * 600 + "y" * 600, True),
+        ("".join(chr(97 + i % 26) for i in range(2600)), True),
+    ],
+)
+def test_looping(text: str, looping: bool) -> None:
+    assert loops(text) is looping
+
+
+@given(st.text("ab", min_size=1, max_size=12), st.integers(4, 30), st.text(max_size=30))
+def test_four_copies_of_anything_loop(unit: str, copies: int, before: str) -> None:
+    text = before + unit * copies
+    assert loops(text) or len(unit * copies) < 24
+
+
+@given(st.text("abc ", max_size=300))
+def test_a_loop_is_a_period_of_the_end(text: str) -> None:
+    tail = text.rstrip()
+    size = len(tail)
+    spans = [(p, max(24, 4 * p - 2)) for p in range(1, size)]
+    periods = [p for p, s in spans if s <= size and tail[size - s + p :] == tail[size - s : -p]]
+    assert loops(text) == bool(periods)
+
+
+def test_marks_stand_beside_any_status() -> None:
+    judged = JUDGE(Response("Dole Dole Dole Dole Dole Dole Dole", finish="length"))
+    assert (judged.text, judged.truncated, judged.looping) == (None, True, True)
+    judged = JUDGE(Response("<think>" + "so " * 30, finish="length"))
+    assert judged.text is not None
+    assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)

@@ -1,0 +1,194 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.score.tasks import TASKS
+
+from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, Response, Token, Variant
+from quaver.errors import QuaverError, SpecError, StoreError
+from quaver.score.annotation import Annotator, Row, annotate
+from quaver.score.evaluators.exact import Exact
+from quaver.score.evaluators.first_label import FirstLabel
+from quaver.score.evaluators.logprob import LogProb
+from quaver.score.parsing.evaluator import Evaluator
+
+LABELS, _ = TASKS["names"]
+
+
+def _variant(name: str, answers: dict[str, str], **factors: str) -> Variant:
+    return Variant(name, factors, "", "", "", "", "", answers)
+
+
+VARIANTS = {
+    "n": _variant("n", {"clinton": "Clinton", "dole": "Dole"}, format="names"),
+    "s": _variant("s", {"clinton": "B", "dole": "A"}, format="letters", swapped="yes"),
+}
+CONDITIONS = [Condition("small", "n", "greedy", 2), Condition("small", "s", "greedy", 1)]
+ITEMS = [Item("i1", {}, gold="dole", groups={"party": "D"}), Item("i2", {})]
+ROWS: list[Row] = [
+    (0, 0, 0, Response("Dole"), None),
+    (0, 0, 1, Response("I say Clinton or Dole", finish="length"), None),
+    (0, 1, 0, Response("", finish="error", error="no answer"), None),
+    (1, 0, 0, Response("A"), None),
+    (1, 1, 0, Response("B", tokens=(Token("B", -1.0, (("A", -0.5), ("B", -1.0))),)), None),
+]
+
+
+def annotator(**evaluators: Evaluator) -> Annotator:
+    return Annotator(
+        conditions=CONDITIONS, items=ITEMS, variants=VARIANTS, labels=LABELS, evaluators=evaluators
+    )
+
+
+def test_a_row_for_each_response_and_evaluator() -> None:
+    frame = annotate([ROWS], annotator(first=FirstLabel(), whole=Exact(), tokens=LogProb())).collect()
+    assert frame.columns == [*ANNOTATION_COLUMNS, "format", "swapped", "party"]
+    assert [frame.schema[name] for name in ANNOTATION_COLUMNS] == [
+        pl.DataFrame(schema={"x": kind}).schema["x"] for kind in ANNOTATION_COLUMNS.values()
+    ]
+    rows = frame.select("evaluator", "variant", "item", "repeat", "label", "status", "truncated").rows()
+    assert rows == [
+        ("first", "n", "i1", 0, "dole", "valid", False),
+        ("first", "n", "i1", 1, "clinton", "valid", True),
+        ("first", "n", "i2", 0, None, "error", False),
+        ("first", "s", "i1", 0, "dole", "valid", False),
+        ("first", "s", "i2", 0, "clinton", "valid", False),
+        ("whole", "n", "i1", 0, "dole", "valid", False),
+        ("whole", "n", "i1", 1, None, "no_label", True),
+        ("whole", "n", "i2", 0, None, "error", False),
+        ("whole", "s", "i1", 0, "dole", "valid", False),
+        ("whole", "s", "i2", 0, "clinton", "valid", False),
+        ("tokens", "n", "i1", 0, None, "no_label", False),
+        ("tokens", "n", "i1", 1, None, "no_label", True),
+        ("tokens", "n", "i2", 0, None, "error", False),
+        ("tokens", "s", "i1", 0, None, "no_label", False),
+        ("tokens", "s", "i2", 0, "dole", "valid", False),
+    ]
+    assert frame["gold"].to_list()[:5] == ["dole", "dole", None, "dole", None]
+    assert frame["swapped"].to_list()[:5] == [None, None, None, "yes", "yes"]
+    assert frame["party"].to_list()[:5] == ["D", "D", None, "D", None]
+    last = frame.row(-1, named=True)
+    assert last["probabilities"] == pytest.approx([0.3775, 0.6225], abs=1e-4)  # 1 / (1 + e^0.5) is Clinton's
+    assert last["confidence"] == pytest.approx(0.6225, abs=1e-4)
+
+
+def test_in_memory_and_on_disk_are_alike(tmp_path: Path) -> None:
+    chunks = [ROWS[:2], [], ROWS[2:]]
+    path = tmp_path / "annotations.parquet"
+    stored = annotate(iter(chunks), annotator(first=FirstLabel()), path).collect()
+    assert stored.equals(annotate(chunks, annotator(first=FirstLabel())).collect())
+    assert pl.read_parquet(path).equals(stored)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("chunks", [[], [[]]])
+def test_no_responses_make_an_empty_frame_with_its_columns(chunks: list[list[Row]], tmp_path: Path) -> None:
+    for path in (None, tmp_path / "a.parquet"):
+        frame = annotate(chunks, annotator(first=FirstLabel()), path).collect()
+        assert frame.height == 0
+        assert frame.schema == annotator().schema
+
+
+class Counting(FirstLabel):
+    def __init__(self) -> None:
+        self.read = 0
+
+    def reader(self, labels, variant):  # type: ignore[no-untyped-def]
+        read = super().reader(labels, variant)
+
+        def counted(answer):  # type: ignore[no-untyped-def]
+            self.read += 1
+            return read(answer)
+
+        return counted
+
+
+def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
+    evaluator = Counting()
+    same = [(0, 0, k, Response("Dole", latency=k)) for k in range(100)]
+    other = [(1, 0, 0, Response("Dole")), (0, 0, 0, Response("Dole", finish="length"))]
+    frame = annotate([same, other], annotator(counting=evaluator)).collect()
+    assert evaluator.read == 3
+    assert frame["truncated"].sum() == 1
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    one = annotator(first=FirstLabel())
+    for start in range(0, 50_000, 10_000):
+        one.frame([(0, 0, k, Response(f"Dole {k}")) for k in range(start, start + 10_000)])
+    assert len(one._memory) <= 20_000
+
+
+def test_a_factor_may_not_be_named_as_a_column() -> None:
+    with pytest.raises(SpecError, match="two columns of the annotations would be named 'label'"):
+        Annotator(
+            conditions=[Condition("m", "v", "d", 1)],
+            items=ITEMS,
+            variants={"v": _variant("v", {}, label="x")},
+            labels=LABELS,
+            evaluators={},
+        )
+    with pytest.raises(SpecError, match="'format'"):
+        Annotator(
+            conditions=CONDITIONS,
+            items=[Item("i", {}, groups={"format": "x"})],
+            variants=VARIANTS,
+            labels=LABELS,
+            evaluators={},
+        )
+
+
+def test_an_error_on_the_way_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "annotations.parquet"
+    annotate([ROWS], annotator(first=FirstLabel()), path)
+    before = path.read_bytes()
+
+    def failing() -> Iterator[list[Row]]:
+        yield ROWS
+        raise StoreError("the responses cannot be read")
+
+    with pytest.raises(QuaverError, match="the responses cannot be read"):
+        annotate(failing(), annotator(first=FirstLabel()), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written"):
+        annotate([ROWS], annotator(first=FirstLabel()), tmp_path / "no" / "annotations.parquet")
+
+
+def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
+    decodings = {
+        name: Decoding(name, temperature=heat, grid=("temperature",))
+        for name, heat in (("hot,temperature=0.5", 0.5), ("hot,temperature=1", 1.0))
+    }
+    made = Annotator(
+        conditions=[Condition("small", "n", name, 1) for name in decodings],
+        items=ITEMS,
+        variants=VARIANTS,
+        labels=LABELS,
+        evaluators={"first": FirstLabel()},
+        decodings=decodings,
+    )
+    frame = annotate([[(0, 0, 0, Response("Dole")), (1, 0, 0, Response("Dole"))]], made).collect()
+    assert frame["temperature"].to_list() == [0.5, 1.0]
+    assert frame.schema["temperature"] == pl.Float64
+
+
+def test_covariates_keep_their_types() -> None:
+    told = {"distance": 0.25, "original": False, "flags": "lost labels: dole"}
+    variants = {**VARIANTS, "s": replace(VARIANTS["s"], covariates=told)}
+    made = Annotator(
+        conditions=CONDITIONS,
+        items=ITEMS,
+        variants=variants,
+        labels=LABELS,
+        evaluators={"first": FirstLabel()},
+    )
+    frame = annotate([ROWS], made).collect()
+    assert frame.select("distance", "original").dtypes == [pl.Float64, pl.Boolean]
+    assert frame.select(*told).row(0) == (None, None, None)
+    assert frame.select(*told).row(-1) == (0.25, False, "lost labels: dole")

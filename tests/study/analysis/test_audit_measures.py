@@ -1,0 +1,67 @@
+"""What a report says of how the answers were read, from a study that asks for none of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.studies import STUDY, written
+
+from quaver.study.session import Study
+
+TWO_PROMPTS = """\
+variants:
+  - {use: wordings, texts: {plain: Good or bad?}}
+evaluators: [exact, label_match]
+measures: [accuracy]
+"""
+
+
+def chatty(text: str, prompt: str) -> str:
+    """One word to the one question, a sentence to the other, and of the chair it will not speak."""
+    if "chair" in text:
+        return "I'm sorry, I cannot say."
+    label = "positive" if "like" in text else "negative"
+    return f"It is {label}." if "Good" in prompt else label
+
+
+def rows(page: str) -> list[list[str]]:
+    found = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    return [[re.sub("<[^>]*>", "", cell) for cell in re.findall("<td.*?>(.*?)</td>", row)] for row in found]
+
+
+def reported(tmp_path: Path, study: str) -> str:
+    opened = Study.open(written(tmp_path, STUDY + study), functions={"fake": chatty})
+    opened.run()
+    return opened.report().read_text(encoding="utf-8")
+
+
+def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
+    page = reported(tmp_path, TWO_PROMPTS)
+    assert "exact and label_match read 66.7% of the answers otherwise: more than 5%" in page
+    table = rows(page)
+    flips = next(row for row in table if row[:2] == ["exact", "label_match"] and "plain" in row)
+    # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
+    assert flips[3:8] == ["67%", "1", "2", "0", "0"]
+    assert flips[8].startswith("0")
+    assert flips[9].startswith("100")
+    assert ["exact", "label_match", "plain", "one model", "100%", "1.00", ""] in table
+    failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
+    assert "refused: the answer declines (1)" in failures
+    assert "no label: the answer is not a label alone (2); refused: the answer declines (1)" in page
+
+
+def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:
+    page = reported(tmp_path, TWO_PROMPTS)
+    accuracy = next(row for row in rows(page) if "accuracy" in row and "plain" in row)
+    assert accuracy[-3:] == ["3 of 3", "0%", "100%"]
+    estimates = (tmp_path / "estimates.csv").read_text(encoding="utf-8")
+    assert "missing_bounds_share_least" in estimates
+    assert estimates.count("\naccuracy,") == 4
+
+
+def test_one_evaluator_is_compared_with_none(tmp_path: Path) -> None:
+    page = reported(tmp_path, "evaluators: [label_match]\n")
+    assert "The evaluators compared" not in page
+    assert "fewer than two evaluators" not in page
+    assert "Compliance" in page

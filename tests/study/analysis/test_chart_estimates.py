@@ -1,0 +1,127 @@
+"""What the report's charts of sensitivity and consistency rest on, from a study to its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tests.measures.sensitivity.test_item_distributions import frame
+from tests.report.moved import movement_of
+from tests.studies import written
+
+from quaver import Study
+from quaver.core.records import Label, LabelSet
+from quaver.study.analysis.chart_estimates import pictured
+from quaver.study.sources.study_plugins import Measurement
+
+ITEMS = "id,text,truth\n" + "".join(
+    f"i{n},Text {n}{'!' * (n % 3)},{'positive' if n % 2 else 'negative'}\n" for n in range(8)
+)
+STUDY = """\
+name: Moods
+task:
+  labels: [positive, negative]
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: wordings, texts: {curt: Positive or negative?, kind: Please say whether it is positive.}}
+models:
+  - {name: fake, use: function}
+measures:
+  - {use: sensitivity, by: [model]}
+  - {use: consistency, by: [model]}
+"""
+
+
+def annotate(text: str, prompt: str) -> str:
+    return "positive" if "!" in text or ("Please" in prompt and "4" in text) else "negative"
+
+
+def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path: Path) -> None:
+    study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
+    study.run()
+    found = study.pictured()
+    assert {one.measure for one in found} == {
+        *("sensitivity_distribution", "consistency_distribution"),
+        *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),
+        *("level_shares", "label_range", "variation", "unlike_share", "unlike_held"),
+        *("sensitivity", "consistency", "wrong_labels", "label_in_use", "label_shift"),
+        *("failed_calls", "unlabelled_answers", "truncated_answers"),
+        *(f"flips_{kind}" for kind in ("repeats", "prompts", "chance", "agreement", "noise")),
+    }
+    page = study.report().read_text(encoding="utf-8")
+    for name in ("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"):
+        assert f'id="figure-{name}"' in page
+        assert name in study.charts()
+    with (tmp_path / "estimates.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["measure"] in {one.measure for one in found}]
+    # Sensitivity and consistency over all items are the file's own.
+    table = [row for row in rows if row["measure"] not in ("sensitivity", "consistency") or row["class"]]
+    assert [row["value"] for row in table] == ["" if e.value is None else repr(e.value) for e in found]
+    for row, one in zip(table, found, strict=True):
+        assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
+
+
+def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
+    from quaver import consistency, sensitivity
+
+    labels = LabelSet(tuple(Label(code, code) for code in "abcd"))
+    given = {"labels": labels, "by": (), "seed": 1, **options}
+    return [Measurement(one.__name__, one, None, given) for one in (sensitivity, consistency)]
+
+
+def test_classes_have_intervals_though_nobody_asked_for_them() -> None:
+    answers = frame().with_columns(evaluator=pl.lit("e"))
+    found = [
+        one for one in pictured(asked(answers), answers, 0) if one.measure in ("sensitivity", "consistency")
+    ]
+    assert [one.cell["class"] for one in found] == [*"abcd", *"abcd"]
+    assert all(one.low <= one.value <= one.high for one in found)
+    also = pictured(asked(answers, classes=True), answers, 0)  # the file's own are not made twice
+    assert not [one for one in also if one.measure in ("sensitivity", "consistency")]
+
+
+def test_nothing_is_pictured_where_nothing_was_asked_or_answered() -> None:
+    answers = frame().with_columns(evaluator=pl.lit("e"))
+    assert pictured([], answers, 0) == []
+    assert pictured(asked(answers), answers.clear(), 0) == []
+    other = [one._replace(evaluator="another") for one in asked(answers)]
+    assert pictured(other, answers, 0) == []
+
+
+def test_the_noisy_predictor_lies_between_the_study_and_chance() -> None:
+    answers = frame(items=400).with_columns(evaluator=pl.lit("e"))
+    found = pictured(asked(answers), answers, 0)
+    by = {one.cell.get("predictor"): one.value for one in found if one.measure == "sensitivity_baseline"}
+    own = asked(answers)[0].of(answers, resamples=0)[0].value
+    assert own < by["noisy"] < by["random"]
+
+
+def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur() -> None:
+    lock = {
+        "study": {"seed": 1},
+        "labels": {"labels": [{"code": "a", "name": "A"}, {"code": "b", "name": "B"}]},
+        "variants": [{"factors": {"format": level}} for level in ("names", "letters")],
+        "decodings": {"greedy": {}},
+        "models": {"one": {}, "two": {}, "unheard": {}},
+        "evaluators": {"first": "", "second": ""},
+    }
+    rows = [
+        (model, layout, "greedy", f"{item}", evaluator, "a" if evaluator == "second" else "ab"[item % 2])
+        for model in ("one", "two")
+        for layout in ("names", "letters")
+        for item in range(4)
+        for evaluator in ("second", "first")
+    ]
+    columns = ["model", "format", "decoding", "item", "evaluator", "label"]
+    answers = pl.DataFrame(rows, schema=columns, orient="row")
+    found = [one for one in movement_of(lock, answers) if "factor" in one.cell]
+    assert {one.cell["factor"] for one in found} == {"format", "model", "item"}
+    assert {one.cell["level"] for one in found if one.cell["factor"] == "model" and "level" in one.cell} == {
+        *("one", "two")
+    }
+    assert {one.value for one in found if one.measure == "level_shares"} == {0.5, 0.0}
+    assert movement_of(lock, answers.clear()) == []

@@ -1,0 +1,312 @@
+"""A study's runs: budgets, answers taken over, rounds, the log, the events, and how it stands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.studies import STUDY, written
+
+from quaver.core import registry
+from quaver.core.model import Abilities, Answered
+from quaver.core.records import Message, Request, Response
+from quaver.errors import QuaverError, SpecError, StoreError
+from quaver.study.collection.rounds import rounds_in_words
+from quaver.study.session import Study
+
+ITEMS = "id,text,truth\n" + "".join(
+    f"{n},Number {n} is what it says.,{'positive' if n % 2 else 'negative'}\n" for n in range(40)
+)
+
+
+class Served:
+    """A served model: ten tokens read and one written, from as many configurations as are wanted."""
+
+    abilities = Abilities()
+
+    def __init__(self, *, model: str = "m", broken: int = -1, configurations: int = 1) -> None:
+        self._model, self._broken, self._configurations = model, broken, configurations
+
+    def identity(self) -> str:
+        return f"served {self._model}"
+
+    def provenance(self) -> Mapping[str, Any]:
+        return {"engine": "served"}
+
+    def prepare(self, repeats: int) -> None: ...
+
+    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        for request in requests:
+            responses = []
+            for call in request.calls:
+                number = int(request.prompt.text.split()[1])
+                response = Response(
+                    "positive" if (number + call.repeat // 3) % 2 else "negative",
+                    prompt_tokens=10,
+                    cached_tokens=0,
+                    completion_tokens=1,
+                    thinking="=1+1",
+                    served_model=self._model,
+                    fingerprint=f"fp_{number % self._configurations}",
+                )
+                if number == self._broken:
+                    response = Response("", finish="error", error="HTTP 503: sk-abcdefghijklmnop is no key")
+                responses.append(response)
+            yield request, responses
+
+    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+        return None
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def _served(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = registry.load
+
+    def loaded(group: str, name: str, **about: Any) -> Any:
+        return Served if (group, name) == ("models", "served") else load(group, name, **about)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(registry, "load", loaded)
+
+
+def study(folder: Path, more: str = "", model: str = "", items: str = ITEMS) -> Study:
+    text = STUDY.replace("use: function}", f"use: served{model}}}") + more
+    return Study.open(written(folder, text, items))
+
+
+def test_a_budget_of_tokens_holds_over_all_runs(tmp_path: Path) -> None:
+    one = study(tmp_path, "budget: {tokens: 300}\n")
+    outcome = one.run()
+    assert outcome.ended == "tokens"
+    assert 300 - 50 < outcome.tokens <= 300, "what is left is less than another call may take"
+    assert outcome.tokens == 11 * outcome.done
+    assert outcome.missing == 40 - outcome.done
+    assert study(tmp_path, "budget: {tokens: 300}\n").run().tokens <= 300
+    assert study(tmp_path, "budget: {tokens: 400}\n").run().done > 4
+    assert study(tmp_path).run().ended == "finished"
+    assert study(tmp_path, "budget: {tokens: 200}\n").run().ended == "finished"
+
+
+def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="the price of the model 'fake' is not known"):
+        study(tmp_path, "budget: {money: 1}\n").run()
+    priced = ", price: {input: 1000, output: 10000}"  # 0.02 dollars a call
+    outcome = study(tmp_path, "budget: {money: 0.5}\n", priced).run()
+    assert outcome.ended == "money"
+    assert outcome.money == pytest.approx(0.02 * outcome.done)
+    assert 0.5 - 0.14 < outcome.money <= 0.5
+
+
+@pytest.mark.parametrize("cap", ["calls: 10", "tokens: 50", "money: 0.01"])
+def test_a_cap_below_what_is_spent_is_an_error(tmp_path: Path, cap: str) -> None:
+    priced = ", price: {input: 1000, output: 1000}"
+    study(tmp_path, "budget: {calls: 20}\n", priced).run()
+    with pytest.raises(SpecError, match="more is spent already than the budget allows") as caught:
+        study(tmp_path, f"budget: {{{cap}}}\n", priced).run()
+    assert str(caught.value).startswith("study.yaml:12: budget.")
+
+
+def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
+    first = study(tmp_path / "first", "budget: {calls: 25}\n")
+    first.run()
+    second = study(tmp_path / "second", "reuse: [../first]\nrepeats: 2\nbudget: {calls: 60}\n")
+    outcome = second.run()
+    assert (outcome.ended, outcome.reused, outcome.done, outcome.missing) == ("finished", 25, 55, 0)
+    now = second.standing()
+    assert now.reused == {"../first": 25}
+    assert now.tokens == 55 * 11
+    assert second.run().before == 80
+    assert "25 answers were taken from ../first" in second.report().read_text()
+
+
+def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:
+    one = study(tmp_path / "own", "reuse: [../nowhere]\n")
+    for work in (one.plan, one.run):
+        with pytest.raises(StoreError, match="there is no study to take answers from") as caught:
+            work()
+        assert str(caught.value).startswith("study.yaml:12: reuse[0]: ")
+
+
+def test_collecting_in_rounds_ends_when_the_interval_is_narrow(tmp_path: Path) -> None:
+    many = "id,text,truth\n" + "".join(f"{n},Number {n} is it.,positive\n" for n in range(600))
+    until = "until: {measure: accuracy, width: 0.2, items: 20}\nmeasures: [accuracy]\n"
+    one = study(tmp_path, until, items=many)
+    outcome = one.run()
+    assert outcome.ended == "narrow"
+    assert 60 < outcome.done < 200, "a share of a half is known within 0.2 from about 97 items"
+    assert outcome.missing == 600 - outcome.done
+    (estimate,) = one.estimates()
+    assert estimate.high is not None
+    assert estimate.low is not None
+    assert estimate.high - estimate.low <= 0.2
+    told = (tmp_path / "rounds.json").read_text()
+    again = study(tmp_path, until, items=many).run()
+    assert (again.ended, again.done) == ("narrow", 0)
+    assert (tmp_path / "rounds.json").read_text() == told, "what the first run asked is not forgotten"
+    report = one.report().read_text()
+    assert "Answers were collected in rounds until the widest 95% interval of accuracy" in report
+    document = json.loads((tmp_path / "rounds.json").read_text())
+    assert document["ended"] == "narrow"
+    assert [one["items"] for one in document["rounds"]] == sorted(one["items"] for one in document["rounds"])
+    assert "round 2: " in (tmp_path / "run.log").read_text()
+
+
+_DIES = """
+import os, signal, sys
+from quaver import Study
+asked = []
+def annotate(text, prompt):
+    asked.append(text)
+    if len(asked) == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "positive" if len(text) % 2 else "negative"
+Study.open(sys.argv[1], functions={"fake": annotate}).run()
+"""
+
+
+def test_a_kill_loses_no_round(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY + "until: {measure: accuracy, width: 0.001, items: 5}\n", ITEMS)
+    ended = subprocess.run([sys.executable, "-c", _DIES, str(path)], capture_output=True, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    left = json.loads((tmp_path / "rounds.json").read_text())
+    assert [(one["items"], one["calls"]) for one in left["rounds"]] == [(5, 5), (10, 5)]
+    assert left["ended"] is None
+    one = Study.open(path, functions={"fake": lambda text, prompt: "positive"})
+    assert one.standing().ended is None
+    assert "cut off" in rounds_in_words(**left)
+    assert one.run().ended == "finished"
+    whole = json.loads((tmp_path / "rounds.json").read_text())
+    assert whole["rounds"][:2] == left["rounds"]
+    assert [one["items"] for one in whole["rounds"]] == [5, 10, 20, 40]
+
+
+def test_rounds_end_with_the_budget(tmp_path: Path) -> None:
+    one = study(tmp_path, "until: {measure: accuracy, width: 0.001, items: 5}\nbudget: {calls: 17}\n")
+    outcome = one.run()
+    assert (outcome.ended, outcome.done, outcome.missing) == ("calls", 17, 23)
+    assert one.standing().ended == "calls"
+
+
+def test_rounds_that_use_up_the_design_are_finished(tmp_path: Path) -> None:
+    outcome = study(tmp_path, "until: {measure: accuracy, width: 0.001, items: 5}\n").run()
+    assert (outcome.ended, outcome.done) == ("finished", 40)
+
+
+def test_an_interval_of_a_measure_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(QuaverError, match="unknown measure 'accuracie'") as caught:
+        study(tmp_path, "until: {measure: accuracie, width: 0.1}\n").plan()
+    assert "until" in str(caught.value)
+
+
+def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path: Path) -> None:
+    one = study(tmp_path, model=", broken: 3}\n  - {name: other, use: served, model: n")
+    outcome = one.run()
+    assert (outcome.ended, outcome.done, outcome.errors) == ("finished", 80, 1)
+    assert one.standing().by_kind == {"HTTP 503": 1}
+    again = study(tmp_path, model="}\n  - {name: other, use: served, model: n").run(retry_errors=True)
+    assert (again.done, again.errors) == (1, 0)
+    assert one.standing().errors == 0
+
+
+def test_the_log_and_the_events_tell_what_happened_and_no_key(tmp_path: Path) -> None:
+    events = io.StringIO()
+    one = study(tmp_path, model=", broken: 3, configurations: 2")
+    one.run(events=events)
+    lines = [json.loads(line) for line in events.getvalue().splitlines()]
+    kinds = [line["event"] for line in lines]
+    assert kinds[0] == "started"
+    assert kinds[-1] == "ended"
+    assert {"error", "stored", "fingerprint"} <= set(kinds)
+    error = next(line for line in lines if line["event"] == "error")
+    assert (error["model"], error["item"], error["kind"]) == ("fake", "3", "HTTP 503")
+    ended = lines[-1]
+    assert (ended["how"], ended["done"], ended["errors"]) == ("finished", 40, 1)
+    log = (tmp_path / "run.log").read_text()
+    assert "error (model fake, repeat 0, variant " in log
+    assert "ended: finished; 40 calls" in log
+    everything = log + events.getvalue() + one.report().read_text()
+    everything += "".join(str(row) for row in one._files.responses.read_bytes().split(b"\x00"))
+    assert "sk-abcdefghijklmnop" not in everything
+    (told,) = one.standing().configurations_changed
+    assert told.startswith("fake answered from 2 configurations")
+    assert "answered from 2 configurations" in one.report().read_text()
+
+
+def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path: Path) -> None:
+    one = study(tmp_path, model=", price: {input: 1000, output: 1000}")
+    before = one.plan()
+    assert before.models[0].cost is not None
+    assert 0 < before.models[0].cost.low < before.models[0].cost.high
+    after = one.plan(pilot=10)
+    assert after.stored == 10
+    assert after.models[0].prompt_tokens == 400, "ten tokens each, as the model told of those of the pilot"
+    assert after.models[0].prompt_tokens != before.models[0].prompt_tokens
+    assert after.models[0].cost == pytest.approx((30 * 0.011, 30 * 0.011))
+    asked = {int(item) for item in one.annotations()["item"].unique()}
+    assert len(asked) == 10
+    assert max(asked) > 30
+    assert list(after.elsewhere.values()) == sorted(after.elsewhere.values(), key=lambda cost: cost.high)
+    dear = one.plan(compare=["openai/gpt-4o-mini"]).elsewhere["openai/gpt-4o-mini"]
+    assert dear == pytest.approx((40 * (10 * 0.15 + 0.6) / 1e6,) * 2)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_every_call_is_exported_with_what_was_read(tmp_path: Path, ending: str) -> None:
+    one = study(tmp_path, model=", broken: 3")
+    one.run()
+    path = tmp_path / f"calls.{ending}"
+    assert one.export(path) == 40
+    if ending == "jsonl":
+        rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+        assert rows[0]["prompt"][0]["role"] == "user"
+    elif ending == "csv":
+        rows = list(csv.DictReader(path.open(newline="")))
+        assert {row["thinking"] for row in rows} == {"'=1+1", ""}
+    else:
+        rows = pl.read_parquet(path).to_dicts()
+        assert rows[0]["thinking"] == "=1+1"
+    assert len(rows) == 40
+    by_item = {row["item"]: row for row in rows}
+    first, broken = by_item["2"], by_item["3"]
+    assert first["output"] == "negative"
+    assert "Number 2 is" in str(first["prompt"])
+    assert (first["gold"], first["first_label.label"]) == ("negative", "negative")
+    assert str(first["first_label.correct"]).lower() == "true"
+    assert str(broken["first_label.correct"]).lower() == "false"
+    assert (broken["first_label.status"], broken["finish"]) == ("error", "error")
+
+
+def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("text\nDay\n")
+    document = {
+        "task": {"labels": ["positive", "negative"]},
+        "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it so?"},
+        "models": [{"name": "m", "use": "function"}],
+    }
+    said = "<think>Not negative, then.</think>positive"
+    one = Study.open(document, folder=tmp_path / "study", functions={"m": lambda text, prompt: said})
+    one.run()
+    one.export(tmp_path / "calls.parquet")
+    (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
+    assert (row["output"], row["thinking"]) == (said, "Not negative, then.")
+    assert row["first_label.label"] == "positive"
+
+
+def test_an_export_of_another_kind_is_one_error(tmp_path: Path) -> None:
+    one = study(tmp_path)
+    one.run()
+    with pytest.raises(QuaverError, match="cannot be written in this format"):
+        one.export(tmp_path / "calls.xlsx")
+    with pytest.raises(StoreError):
+        one.export(tmp_path / "no" / "folder" / "calls.csv")

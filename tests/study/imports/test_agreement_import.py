@@ -1,0 +1,121 @@
+"""Agreement in files and frames that Quaver did not make."""
+
+import pytest
+
+from quaver.errors import ItemError
+from quaver.study.imports.agreement_import import measure_agreement, read_annotations
+
+CSV = """id,wording,temp,annotation
+1,0,0.1,1
+1,1,0.1,1
+2,0,0.1,0
+2,1,0.1,N/A
+3,0,0.1,0
+3,1,0.1,0
+1,0,0.5,None
+1,1,0.5,1
+2,0,0.5,
+2,1,0.5,0
+"""
+NAMES = {"item": "id", "rater": "wording", "label": "annotation", "resamples": 50}
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "somebody.csv"
+    file.write_text(CSV)
+    return file
+
+
+def test_what_a_model_wrote_is_not_an_empty_cell(path):
+    frame = read_annotations(path)
+    assert frame["annotation"].to_list() == ["1", "1", "0", "N/A", "0", "0", "None", "1", None, "0"]
+
+
+def test_every_coefficient_in_every_cell(path):
+    found = measure_agreement(path, by=["temp"], **NAMES)
+    measures = ["krippendorff_alpha", "percent_agreement", "fleiss_kappa", "cohen_kappa", "gwet_ac1"]
+    assert [e.measure for e in found] == measures * 2
+    assert [e.cell["temp"] for e in found] == ["0.1"] * 5 + ["0.5"] * 5
+    # 1: 2, 0: 3, N/A: 1; one of three units disagrees: 1 − 5·2/(36 − 14).
+    assert found[0].value == pytest.approx(1 - 10 / 22)
+
+
+def test_only_valid_labels(path):
+    found = measure_agreement(path, by=["temp"], labels=["0", "1"], **NAMES)
+    assert found[0].value == 1
+    assert found[0].excluded == {"not in the label set": 1}
+    assert found[5].excluded == {"no label": 1, "not in the label set": 1}
+
+
+def test_missing_as_a_category(path):
+    found = measure_agreement(path, by=["temp"], labels=["0", "1"], missing="category", **NAMES)
+    assert found[0].value == pytest.approx(1 - 10 / 22)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ItemError, match="no such file"):
+        measure_agreement(tmp_path / "none.csv")
+
+
+PADDED = "item,coder,label\n" + "".join(
+    f"{item},{coder},{label}\n"
+    for item, labels in enumerate(["a|a ", " b|b", "a|1.0", "1|1", "e\u0301|\u00e9", "|a", "N/A|a", "b|a"])
+    for coder, label in zip("pq", labels.split("|"), strict=True)
+)
+
+
+def measured_both_ways(path, **options):
+    """Alpha of the repeats of an imported study, and of the same file as it stands."""
+    from quaver.study.imports.label_import import Roles, import_annotations
+
+    roles = Roles(item="item", label="label", repeat="coder")
+    study, taken = import_annotations(path, path.parent / "study", roles=roles, **options)
+    (one,) = study.measure("intra_pss", resamples=0)
+    names = {"item": "item", "rater": "coder", "label": "label", "resamples": 0}
+    other = measure_agreement(path, **names, **options)[0]
+    told = [(x.role, x.column, x.why) for x in taken if x.role in ("missing", "label?")]
+    return one, other, told
+
+
+@pytest.mark.parametrize("unlabelled", [(), ("N/A",)])
+def test_a_file_is_read_as_import_reads_it(tmp_path, unlabelled):
+    path = tmp_path / "padded.csv"
+    path.write_text(PADDED, encoding="utf-8")
+    one, other, told = measured_both_ways(path, unlabelled=unlabelled)
+    assert one.value == other.value
+    assert [row for row in other.details["taken"] if row[0] in ("missing", "label?")] == told
+    # Units with two labels: aa bb a1 11 éé ba, and with N/A as a label (N/A, a).
+    pairs = ["aa", "bb", "a1", "11", "éé", "ba"] + ([] if unlabelled else ["na"])
+    counts = [sum(pair.count(c) for pair in pairs) for c in "ab1én"]
+    n = sum(counts)
+    differing = sum(2 for pair in pairs if pair[0] != pair[1])
+    assert one.value == pytest.approx(1 - (n - 1) * differing / (n * n - sum(c * c for c in counts)))
+
+
+def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
+    path = tmp_path / "doubtful.csv"
+    rows = ["a", "a", "b", "b", "N/A", "None", "N/A", "", "positve", "a"]
+    path.write_text("item,rater,label\n" + "".join(f"{i // 2},{i % 2},{x}\n" for i, x in enumerate(rows)))
+    told = measure_agreement(path, resamples=0)[0].details["taken"]
+    assert [row[:2] for row in told] == [
+        ("missing", "(an empty cell)"),
+        ("label?", "N/A"),
+        ("label?", "None"),
+        ("label?", "positve"),
+    ]
+    assert "2 cells" in told[1][2]
+    assert "--unlabelled N/A" in told[1][2]
+    told = measure_agreement(path, resamples=0, unlabelled=["N/A", "None"])[0].details["taken"]
+    missing = [row[1:] for row in told if row[0] == "missing"]
+    assert missing == [
+        ("(an empty cell)", "1 cell, no label"),
+        ("N/A", "2 cells, named"),
+        ("None", "1 cell, named"),
+    ]
+    valid = measure_agreement(path, resamples=0, labels=["a", "b"])[0]
+    assert [row[:2] for row in valid.details["taken"]] == [
+        ("missing", "(an empty cell)"),
+        ("missing", "N/A, None, positve"),
+    ]
+    assert valid.excluded == {"no label": 1, "not in the label set": 4}

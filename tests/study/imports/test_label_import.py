@@ -1,0 +1,318 @@
+"""Files of existing labels become studies, and nothing about them is guessed silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import quaver
+from quaver.cli.main import app
+from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
+from quaver.study.imports.label_import import Roles, Taken, import_annotations
+
+INTRA = """\
+id,text,annotation,iteration,ka_mean,ka_lower,ka_upper
+0,Covid,48.0,0,,,
+1,Jobs,12.0,0,,,
+2,Roads,12.0,0,,,
+0,Covid,48.0,1,,,
+1,Jobs,,1,,,
+2,Roads,48.0,1,,,
+"""
+
+INTER = """\
+id,text,annotation,prompt_id,prompt,original,temperature,ka_mean,ka_lower,ka_upper
+0,One.,1,0,Is it left?,True,0.1,0.9,0.8,1.0
+1,Two.,0,0,Is it left?,True,0.1,0.9,0.8,1.0
+0,One.,1,1,Left?,False,0.1,0.9,0.8,1.0
+1,Two.,1,1,Left?,False,0.1,0.9,0.8,1.0
+0,One.,1,0,Is it left?,True,0.5,,,
+1,Two.,0,0,Is it left?,True,0.5,,,
+"""
+
+WIDE = "unit,anna,ben,party\n1,a,b,x\n2,a,a,y\n3,b,,x\n"
+
+LONG = "doc,who,code,truth\n1,p,a,a\n1,q,a,a\n2,p,b,a\n2,q,a,a\n3,p,b,b\n3,q,b,b\n"
+
+
+def imported(
+    folder: Path, text: str, roles: Roles | None = None, **options: object
+) -> tuple[quaver.Study, list[Taken]]:
+    path = folder / "labels.csv"
+    path.write_text(text, encoding="utf-8")
+    return import_annotations(path, folder / "study", roles=roles, **options)  # type: ignore[arg-type]
+
+
+def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, INTRA)
+    assert [(one.role, one.column) for one in taken] == [
+        ("label", "annotation"),
+        ("item", "id"),
+        ("text", "text"),
+        ("repeat", "iteration"),
+        ("labels", "12.0, 48.0"),
+        ("missing", "(an empty cell)"),
+        ("field", "ka_mean, ka_lower, ka_upper"),
+    ]
+    frame = study.annotations()
+    assert frame.height == 6
+    assert frame.filter(pl.col("status") == "empty")["item"].cast(pl.String).to_list() == ["1"]
+    # Items 0 and 2 alone have two labels: pairs 48-48 and 12-48. alpha = 1 - (n - 1)·o / Σ n_c·n_k
+    # = 1 - 3·2 / (2·(1·3)) = 0 by hand.
+    (estimate,) = study.measure("intra_pss")
+    assert estimate.value == pytest.approx(0.0)
+    assert estimate.n == 2
+
+
+def test_prompts_as_promptstability_writes_them(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, INTER)
+    assert [one.column for one in taken if one.role == "variant"] == ["prompt_id", "temperature"]
+    assert [variant.id for variant in study.experiment.variants] == [
+        "prompt_id=0,temperature=0.1",
+        "prompt_id=1,temperature=0.1",
+        "prompt_id=0,temperature=0.5",
+    ]
+    assert study.experiment.items[0].fields == {"id": "0", "text": "One."}
+    shares = {(one.cell["variant"], one.cell["label"]): one.value for one in study.measure("label_shares")}
+    assert shares["prompt_id=1,temperature=0.1", "1"] == 1.0
+    assert shares["prompt_id=0,temperature=0.5", "1"] == 0.5
+
+
+def test_a_column_a_coder(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, WIDE, Roles(coders=("anna", "ben"), groups=("party",)))
+    assert {one.role for one in taken if one.why == "named"} == {"coders", "groups"}
+    frame = study.annotations()
+    assert frame.height == 5  # ben has not labelled unit 3, which is no answer of his
+    assert frame.filter(pl.col("item") == "1")["label"].cast(pl.String).to_list() == ["a", "b"]
+    assert frame["party"].cast(pl.String).unique().sort().to_list() == ["x", "y"]
+    assert "inter_model" in [one.use for one in study.spec.measures]
+
+
+def test_coders_that_nobody_named_are_told(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, "unit,anna,ben\n1,a,b\n2,a,a\n")
+    assert [one.column for one in taken if one.role == "coders"] == ["anna", "ben"]
+    assert all(one.why.startswith("recognised") for one in taken if one.role == "coders")
+    with pytest.raises(QuaverError, match="no column of labels was recognised"):
+        import_annotations(_wide(tmp_path), tmp_path / "other")  # party shares no value with the coders
+    assert not (tmp_path / "other").exists()
+    assert study.status()[1] == 4
+
+
+def _wide(folder: Path) -> Path:
+    path = folder / "wide.csv"
+    path.write_text(WIDE)
+    return path
+
+
+def test_a_long_table_with_columns_of_any_name(tmp_path: Path) -> None:
+    roles = Roles(item="doc", coder="who", label="code")
+    study, taken = imported(tmp_path, LONG, roles)
+    assert ("gold", "truth") in [(one.role, one.column) for one in taken]
+    accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
+    assert accuracy == {"p": pytest.approx(2 / 3), "q": 1.0}
+
+
+def test_parquet_with_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    pl.DataFrame({"item": [1, 1, 2, 2], "coder": ["p", "q"] * 2, "label": [0, 1, 1, 1]}).write_parquet(path)
+    study, _ = import_annotations(path)
+    assert study.folder == tmp_path / "labels"
+    assert study.annotations()["label"].cast(pl.String).to_list() == ["0", "1", "1", "1"]
+    study.report()
+    assert (study.folder / "report.html").exists()
+    again = quaver.Study.open(study.folder)  # the study's own annotations.parquet stands beside the file
+    assert again.rescore().equals(study.annotations())
+    (study.folder / "imported.parquet").rename(study.folder / "annotations.parquet")
+    text = (study.folder / "study.yaml").read_text()
+    (study.folder / "study.yaml").write_text(text.replace("imported.parquet", "annotations.parquet"))
+    with pytest.raises(SpecError, match="rename the file of labels"):
+        quaver.Study.open(study.folder).annotations()
+
+
+def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> None:
+    text = LONG.replace(",a", ",1").replace(",b", ",2").replace("q,1,", "q,1.0,")
+    study, taken = imported(tmp_path, text, Roles(item="doc", coder="who"))
+    assert ("label 1", "1.0") in [(one.role, one.column) for one in taken]
+    assert study.experiment.labels.codes == ("1", "2")
+    accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
+    assert accuracy == {"p": pytest.approx(2 / 3), "q": 1.0}
+    (tmp_path / "codes").mkdir()
+    codes, _ = imported(tmp_path / "codes", "item,label\n1,1.1\n2,1.10\n")
+    assert codes.experiment.labels.codes == ("1.1", "1.10")
+
+
+def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
+    sheet = 'Nr;Text;Müller;Schäfer\r\n1;"Steuern; senken";links;rechts\r\n2;Schulen;links;\r\n;;;\r\n'
+    path = tmp_path / "sheet.csv"
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        path.write_bytes(sheet.encode(encoding))
+        if encoding != "utf-8-sig":
+            with pytest.raises(ItemError, match=f"--encoding {encoding}"):
+                import_annotations(path, tmp_path / encoding)
+        known = encoding.removesuffix("-sig")
+        with pytest.raises(ItemError, match='--separator ";"'):
+            import_annotations(path, tmp_path / encoding, encoding=known)
+        study, taken = import_annotations(
+            path,
+            tmp_path / encoding,
+            roles=Roles(coders=("Müller", "Schäfer")),
+            encoding=known,
+            separator=";",
+        )
+        assert [one.why for one in taken if one.role == "item"] == ["no column was recognised"]
+        assert study.annotations().height == 3
+        assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
+
+
+@pytest.mark.parametrize("prompts", [True, False])
+def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bool) -> None:
+    study, _ = imported(tmp_path, INTER, Roles(ignore=() if prompts else ("prompt", "original")))
+    report = " ".join(study.report().read_text(encoding="utf-8").split())
+    if prompts:
+        assert (
+            "6 labels in all. They existed already: how the answers were drawn is not known here." in report
+        )
+        assert "These prompts were imported with the labels." in report
+        assert "Is it left?" in report
+    else:
+        assert "They existed already: the prompts, and how the answers were drawn, are not known" in report
+        assert "The prompts were not imported" in report
+    for claim in (
+        "greedily",
+        "calls in all",
+        "as the model saw it",
+        "quaver doctor",
+        "whole design was asked",
+    ):
+        assert claim not in report
+
+
+def test_prompts_and_the_mark_of_the_original(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, INTER)
+    assert [one.column for one in taken if one.role in ("prompt", "original")] == ["prompt", "original"]
+    assert [variant.system for variant in study.experiment.variants] == [
+        "Is it left?",
+        "Left?",
+        "Is it left?",
+    ]
+    frame = study.annotations()
+    marked = frame.filter("original")["prompt_id"].cast(pl.String).unique().to_list()
+    assert marked == ["0"]
+    assert "original_agreement" in [one.use for one in study.spec.measures]
+    (tmp_path / "two").mkdir()
+    two = INTER.replace("1,Two.,0,0,Is it left?", "1,Two.,0,0,Is Two. left?", 1)
+    plain, taken = imported(tmp_path / "two", two)  # a prompt for each item is nobody's paraphrase
+    assert "prompt" not in [one.role for one in taken]
+    with pytest.raises(ItemError, match="two values of 'prompt'"):
+        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", roles=Roles(prompt="prompt"))
+    assert plain.experiment.variants[0].system == ""
+
+
+def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
+    rows = [
+        f"{item},{'ab'[(item + again) % 2 if item else 0]},0.5" for again in range(3) for item in range(4)
+    ]
+    study, taken = imported(tmp_path, "id,annotation,temperature\n" + "\n".join(rows))
+    assert ("repeat", "(the order of the rows)") in [(one.role, one.column) for one in taken]
+    assert study.annotations()["repeat"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
+    assert study.measure("intra_pss")[0].value is not None
+    again = quaver.Study.open(study.folder).annotations()
+    assert again.equals(study.annotations())
+    (tmp_path / "once").mkdir()
+    with pytest.raises(ItemError, match="stand in one place"):  # one row in two places is a mistake
+        imported(
+            tmp_path / "once", "id,annotation\n" + "\n".join([*(row[:3] for row in rows[:4]), rows[0][:3]])
+        )
+    roles = Roles(repeats_in_order=True)
+    (tmp_path / "said").mkdir()
+    study, _ = imported(tmp_path / "said", (tmp_path / "once" / "labels.csv").read_text(), roles)
+    assert study.annotations()["repeat"].to_list() == [0, 0, 0, 0, 1]
+
+
+def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
+    text = 'item,label\n1,"right, far"\n2,left\n3,left\n4,"right, far"\n'
+    (tmp_path / "labels.csv").write_text(text)
+    words = ["import", str(tmp_path / "labels.csv"), str(tmp_path / "study"), "--labels", 'left,"right, far"']
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert quaver.Study.open(tmp_path / "study").experiment.labels.codes == ("left", "right, far")
+    assert (
+        CliRunner().invoke(app, ["measure", str(tmp_path / "study")], catch_exceptions=False).exit_code == 0
+    )
+    split = CliRunner().invoke(app, [*words[:2], str(tmp_path / "other"), "--labels", "left,right, far"])
+    assert isinstance(split.exception, ItemError)
+    assert isinstance(CliRunner().invoke(app, [*words[:3], "--labels", 'left,"right']).exception, QuaverError)
+    assert not (tmp_path / "other").exists()
+
+
+def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path: Path) -> None:
+    text = "item,repeat,label\n" + "".join(f"{n // 2},{n % 2},label {n}\n" for n in range(106))
+    with pytest.raises(ItemError) as caught:
+        imported(tmp_path, text, labels=("label 0", "label 1"))
+    told = str(caught.value)
+    assert "103 others in the file: 'label 3', 'label 4'" in told
+    assert len(told.splitlines()) == 4
+    assert len(told) < 600
+
+
+def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:
+    study, _ = imported(tmp_path, INTRA)
+    assert study.run().missing == 0
+    assert study.plan().calls == 0
+    with pytest.raises(StoreError, match="no engine"):
+        study.noise()
+    with pytest.raises(StoreError, match="another evaluator"):
+        study.rescore(["exact"])
+
+
+def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path: Path) -> None:
+    with pytest.raises(ItemError) as caught:
+        imported(tmp_path, INTRA, labels=("12.0", "47.0"))
+    assert caught.value.where == "labels.csv:2: annotation"
+    assert "did you mean '47.0'?" in str(caught.value)
+    assert not (tmp_path / "study").exists()
+
+
+def test_what_is_no_label_is_named(tmp_path: Path) -> None:
+    study, _ = imported(tmp_path, INTRA.replace(",,1", ",N/A,1", 1), unlabelled=("N/A",))
+    assert study.annotations()["status"].cast(pl.String).to_list().count("no_label") == 1
+    assert study.experiment.labels.codes == ("12.0", "48.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "roles", "error", "said"),
+    [
+        (LONG, Roles(item="dok", label="code"), UnknownName, "did you mean 'doc'?"),
+        (LONG, Roles(item="doc", label="code"), ItemError, "stand in one place"),
+        (LONG, Roles(label="code"), QuaverError, "no column of items"),
+        (LONG, Roles(item="doc", coder="who", label="code", gold="who"), ItemError, "two values of 'who'"),
+        ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
+        ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
+        ("item,label\n,a\n2,b\n", None, ItemError, "no item"),
+        ("item,label\n", None, ItemError, "no annotations"),
+        (INTRA.replace(",,,", ",,", 1), None, ItemError, "another length"),
+    ],
+)
+def test_bad_files_are_one_clear_error(
+    tmp_path: Path, text: str, roles: Roles | None, error: type[QuaverError], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        imported(tmp_path, text, roles)
+    assert said in str(caught.value)
+
+
+def test_a_study_is_not_written_over(tmp_path: Path) -> None:
+    imported(tmp_path, INTRA)
+    with pytest.raises(QuaverError, match="a study already"):
+        imported(tmp_path, INTRA)
+
+
+def test_what_such_a_study_cannot_have_is_named(tmp_path: Path) -> None:
+    study, _ = imported(tmp_path, INTRA)
+    path = study.folder / "study.yaml"
+    path.write_text(path.read_text() + "repeats: 3\n")
+    with pytest.raises(SpecError, match="remove 'repeats'"):
+        quaver.Study.open(path)

@@ -1,0 +1,190 @@
+"""Conclusions in a study file: measured, packed, compared; wrong ones are found before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.studies import written
+
+import quaver
+from quaver.errors import QuaverError, UnknownName
+from quaver.study.session import Study
+
+STUDY = """\
+task:
+  labels: [positive, negative]
+items:
+  source: items.csv
+  id: id
+  text: "{{ text }}"
+  gold: truth
+  groups: [side]
+prompt:
+  instruction: Is this positive or negative?
+variants:
+  - use: wordings
+    texts: {curt: Positive or negative?}
+models:
+  - {name: fake, use: function}
+measures: [accuracy]
+conclusions:
+  - name: age
+    formula: share(positive) ~ age
+    effect: age > 0
+  - formula: share(positive) ~ side
+    effect: side[2] > side[1]
+    regression: logistic
+"""
+ITEMS = "id,text,truth,age,side\n" + "".join(
+    f"i{n},Thing {n}.,{'positive' if n % 3 else 'negative'},{20 + n},{n % 2 + 1}\n" for n in range(30)
+)
+
+
+def annotate(text: str, prompt: str) -> str:
+    number = int(text.rstrip(".").rpartition(" ")[2])
+    return "positive" if number > 14 or (number % 5 == 0 and "Positive or" not in prompt) else "negative"
+
+
+def opened(folder: Path, study: str = STUDY) -> Study:
+    return Study.open(written(folder, study, ITEMS), functions={"fake": annotate})
+
+
+def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
+    study = opened(tmp_path)
+    study.run()
+    found = study.estimates()
+    alone = study.estimates(["conclusions"])
+    assert [one.measure for one in found] == ["accuracy", "accuracy", *(one.measure for one in alone)]
+    single = [one for one in alone if one.measure == "conclusion" and one.cell["conclusion"] == "age"]
+    assert [one.details["verdict"] for one in single] == ["holds", "holds"]
+    assert {one.cell["variant"] for one in single} == {"wording=original", "wording=curt"}
+    kinds = {one.measure for one in alone}
+    assert kinds == {
+        "conclusion",
+        "conclusion_majority",
+        "conclusion_dawid_skene",
+        "conclusion_gold",
+        "conclusion_holds",
+        "conclusion_reverses",
+        "conclusion_undecided",
+    }
+    page = study.report().read_text(encoding="utf-8")
+    assert "age: age &gt; 0, under every prompt variant" in page
+    assert "Of 2 specifications: holds under 2, reverses under 0, not distinguishable under 0." in page
+    assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
+
+
+def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path: Path) -> None:
+    study = opened(tmp_path)
+    study.run()
+    path, _ = quaver.bundle(study, tmp_path / "b.quaver.zip", texts=False)
+    found = quaver.verify(path)
+    assert found.holds
+    packed = Study.open(path)
+    assert {name for item in packed.experiment.items for name in item.fields} == {"age", "side", "truth"}
+    assert [one.value for one in packed.estimates(["conclusions"])] == [
+        one.value for one in study.estimates(["conclusions"])
+    ]
+
+
+def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
+    sides = [opened(tmp_path / name) for name in ("one", "two")]
+    for side in sides:
+        side.run()
+    found = quaver.compare(*sides, resamples=200)
+    told = [one for one in found.differences if one.measure == "conclusion"]
+    assert len(told) == 4
+    assert all(one.value == 0 for one in told if one.value is not None)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("share(positive) ~ age", "share(positive) ~ agee", "column 'agee'"),
+        ("share(positive) ~ age", "share(neutral) ~ age", "label 'neutral'"),
+        ("effect: age > 0", "effect: years > 0", "years"),
+        ("share(positive) ~ age", "positive by age", "not a formula"),
+    ],
+)
+def test_what_is_wrong_is_found_before_anything_is_asked(
+    tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    study = opened(tmp_path, STUDY.replace(right, wrong, 1))
+    with pytest.raises(QuaverError, match=said) as caught:
+        study.run()
+    assert "study.yaml:18: conclusions[0]" in str(caught.value)
+    assert study.status()[0].answered == 0
+
+
+def test_a_group_that_does_not_exist(tmp_path: Path) -> None:
+    study = opened(tmp_path, STUDY + "    group: region\n")
+    with pytest.raises(UnknownName, match="region"):
+        study.plan()
+
+
+def turned(text: str, prompt: str) -> str:
+    """Where it was positive before it is negative, and the other way round."""
+    return "negative" if annotate(text, prompt) == "positive" else "positive"
+
+
+def sides(folder: Path) -> list[Study]:
+    found = [
+        opened(folder / "one"),
+        Study.open(written(folder / "two", STUDY, ITEMS), functions={"fake": turned}),
+    ]
+    for one in found:
+        one.run()
+    return found
+
+
+def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path: Path) -> None:
+    one, two = sides(tmp_path)
+    bound = "conclusion[conclusion=age] < 0"
+    assert quaver.compare(one, one, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
+    found = quaver.compare(one, two, measures=["accuracy"], fail_if=[bound], resamples=200)
+    (judged,) = found.judgements
+    assert {estimate.cell["variant"] for estimate in judged.failed} == {"wording=original", "wording=curt"}
+    # A linear regression of turned labels has the turned coefficient.
+    for estimate in judged.failed:
+        assert estimate.details["after"] == pytest.approx(-estimate.details["before"])
+    majority = "conclusion_majority[conclusion=age] < 0"
+    assert not quaver.compare(one, two, fail_if=[majority], resamples=200).held
+
+
+def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) -> None:
+    one = opened(tmp_path)
+    one.run()
+    found = quaver.compare(one, one, measures=["conclusions"], resamples=200)
+    (age,) = [
+        c
+        for c in found.differences
+        if c.measure == "conclusion"
+        and tuple(c.cell.values())[:1] == ("age",)
+        and c.cell["variant"] == "wording=curt"
+    ]
+    # Of 30 items up to 1 - 0.025^(1/30) may differ: 3.47. All of 15 and more are positive, no other is: the
+    # slope can only fall, most by the outermost, 14.5, 14.5, 13.5, 13.5 from the mean; squares sum to 2247.5.
+    moved = 30 * (1 - 0.025 ** (1 / 30)) - 3
+    assert age.low == pytest.approx(-(14.5 + 14.5 + 13.5 + 13.5 * moved) / 2247.5)
+    assert age.high == 0
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("conclusion[conclusion=aeg] < 0", "there are conclusion=age, model=fake"),
+        ("conclusion_holds < 0", "gives no draws"),
+        ("conclusoin < 0", "did you mean 'conclusion'"),
+    ],
+)
+def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path: Path, bound: str, said: str) -> None:
+    one = opened(tmp_path)
+    one.run()
+    with pytest.raises(QuaverError, match=said):
+        quaver.compare(one, one, measures=["accuracy"], fail_if=[bound], resamples=100)
+    bare = opened(tmp_path / "bare", STUDY.partition("conclusions:")[0])
+    bare.run()
+    if bound == "conclusion_holds < 0":
+        with pytest.raises(QuaverError, match="no study that draws one"):
+            quaver.compare(bare, bare, fail_if=[bound], resamples=100)

@@ -1,0 +1,407 @@
+"""Wordings that a model makes, kept, edited and measured: the whole way through a study's folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quaver.core.model import Answered
+from quaver.core.records import Request
+from quaver.errors import ModelError, QuaverError, SpecError, UnknownName
+from quaver.models.python_function import Function
+from quaver.study.session import Study
+
+ASKED: dict[str, Any] = {
+    "task": {"labels": ["good", "bad"]},
+    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
+    "prompt": {"instruction": "Is this good or bad?", "postfix": "Say good or bad."},
+    "variants": [{"use": "paraphrases", "engine": "llm", "model": "mine", "temperatures": [0.5, 1], "k": 2}],
+    "meaning": {"by": "lexical"},
+    "models": [{"name": "mine", "use": "function"}],
+    "measures": ["inter_pss"],
+}
+REWORDED = [
+    "Good or bad, which of them is this?",
+    "Tell whether this is <b>good</b> or bad.",
+    "Is it fine?",  # both labels are lost
+    "=Is this bad or good?",  # what a spreadsheet would take for a formula
+]
+
+
+class Model:
+    """A function that rewords what it is told to reword, and labels what it is to label."""
+
+    def __init__(self) -> None:
+        self.reworded = 0
+        self.labelled = 0
+
+    def __call__(self, text: str, prompt: str) -> str:
+        if prompt.startswith("Put the instruction"):
+            self.reworded += 1
+            return REWORDED[(self.reworded - 1) % len(REWORDED)]
+        self.labelled += 1
+        return "bad" if ("hate" in text) != ("fine" in prompt) else "good"
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    (folder / "items.csv").write_text("id,text\na,I like it.\nb,I hate it.\nc,I love it.\n", encoding="utf-8")
+    path = folder / "study.yaml"
+    path.write_text(json.dumps({**ASKED, **changes}), encoding="utf-8")
+    return path
+
+
+def opened(folder: Path, model: Model | None = None, **changes: Any) -> Study:
+    return Study.open(written(folder, **changes), functions={"mine": model or Model()})
+
+
+def document(folder: Path, name: str = "wordings.json") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
+    model = Model()
+    own = [{"name": "mine", "use": "function", "price": {"input": 1, "output": 5}}]
+    before = opened(tmp_path, model, models=own).plan()
+    (left,) = before.wordings
+    assert (left.calls, left.answer_tokens, left.made) == (4, 4 * 48, False), "48 tokens are the least room"
+    assert left.cost is not None
+    assert left.cost.low < (left.prompt_tokens + 5 * left.answer_tokens) / 1e6 <= left.cost.high
+    assert model.reworded == 0
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
+    assert any("have not been made yet" in note for note in before.notes)
+    assert "before a pilot" in str(opened(tmp_path, model).sizes(0.1))
+    assert model.reworded == 0
+    opened(tmp_path, model).make_wordings()
+    after = opened(tmp_path, model).plan()
+    assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
+    assert not any("have not been made yet" in note for note in after.notes)
+    assert [(part.factor, part.level) for part in before.parts] == [
+        (part.factor, part.level) for part in after.parts
+    ]
+
+
+def test_wordings_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
+    model = Model()
+    study = opened(tmp_path, model)
+    assert study.make_wordings() == [
+        "2 wordings at temperature 0.5 from mine",
+        "2 wordings at temperature 1 from mine",
+    ]
+    assert model.reworded == 4
+    assert study.make_wordings() == []
+    later = opened(tmp_path, model)
+    later.run()
+    assert [variant.id for variant in later.experiment.variants] == [
+        "wording=original",
+        "wording=t0.5-1",
+        "wording=t0.5-2",
+        "wording=t1-1",
+        "wording=t1-2",
+    ]
+    assert (model.reworded, model.labelled) == (4, 5 * 3)
+    (made,) = document(tmp_path)["drafts"]
+    assert made["by"]["mine"]["engine"] == "function"
+    assert [one["text"] for one in made["wordings"]] == REWORDED
+    lock = document(tmp_path, "study.lock.json")
+    assert lock["variants"][1]["origin"]["wording"]["engine"] == "llm"
+    assert lock["variants"][1]["origin"]["wording"]["meaning"]["by"].startswith("lexical")
+    assert lock["wordings"]["made"][0]["answers"] == {"0.5": 2, "1": 2}
+
+
+def test_looking_makes_nothing_and_says_what_does(tmp_path: Path) -> None:
+    model = Model()
+    study = opened(tmp_path, model)
+    with pytest.raises(SpecError, match="have not been made yet") as raised:
+        study.status()
+    assert "`quaver variants STUDY` makes them" in str(raised.value)
+    assert model.reworded == 0
+
+
+def test_a_mistake_in_a_measure_is_found_before_anything_is_paid(tmp_path: Path) -> None:
+    model = Model()
+    with pytest.raises(UnknownName, match="unknown measure"):
+        opened(tmp_path, model, measures=["inter_ps"]).run()
+    assert model.reworded == 0
+
+
+def test_again_makes_them_anew(tmp_path: Path) -> None:
+    model = Model()
+    opened(tmp_path, model).make_wordings()
+    study = opened(tmp_path, model)
+    assert len(study.make_wordings(again=True)) == 2
+    assert model.reworded == 8
+
+
+def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
+    model = Model()
+    family = {**ASKED["variants"][0], "temperatures": [1], "k": 5, "tries": 1}
+    with pytest.raises(ModelError, match="4 of 5 wordings came at temperature 1"):
+        opened(tmp_path, model, variants=[family]).run()
+    assert model.labelled == 0
+    assert len(document(tmp_path)["drafts"][0]["wordings"]) == 4
+    fewer = opened(tmp_path, model, variants=[{**family, "k": 4}])
+    assert fewer.make_wordings() == []
+
+
+def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) -> None:
+    price = {"input": 1, "output": 2}
+    beside = {"use": "llamacpp", "model": "smollm2-135m-instruct", "context": 512, "price": price}
+    family = {**ASKED["variants"][0], "model": beside, "temperatures": [1], "k": 1, "max_tokens": 32}
+    model = Model()
+    own = [{"name": "mine", "use": "function", "price": 0}]
+    study = opened(tmp_path, model, variants=[family], models=own)
+    study.make_wordings()
+    assert len(study.experiment.variants) == 2
+    assert model.reworded == 0
+    (by,) = document(tmp_path)["drafts"][0]["by"].values()
+    assert by["engine"] == "llamacpp"
+    (spent,) = study.plan(compare=()).wordings
+    assert spent.prompt_tokens > spent.calls * 20, "its request is longer than that"
+    study.run()
+    later = opened(tmp_path, model, variants=[family], models=own)
+    now = later.standing()
+    assert (now.wordings, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
+    assert spent.cost is not None
+    assert spent.cost.high == now.money > 0
+    later.report()
+    costs = (tmp_path / "tables" / "cost.csv").read_text()
+    assert f"smollm2-135m-instruct (wordings),{spent.calls}," in costs
+
+
+def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:
+    model = Model()
+    study = opened(tmp_path, model, budget={"calls": 6})
+    study.make_wordings()
+    assert [str(one) for one in study.plan(compare=()).wordings] == [
+        "4 calls of mine made wordings: 0 tokens read, 0 written, cost unknown; they count in the budget"
+    ]
+    outcome = study.run()
+    assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
+    assert study.run().done == 0
+    assert study.standing().wordings == 4
+    study = opened(tmp_path, model, budget={"calls": 7})
+    assert study.run().done == 1
+    with pytest.raises(SpecError, match="more is spent already than the budget allows"):
+        opened(tmp_path, model, budget={"calls": 6}).run()
+    assert opened(tmp_path, model).run().ended == "finished"
+
+
+@pytest.mark.parametrize(
+    ("budget", "made"),
+    [({"calls": 3}, 2), ({"tokens": 400}, 2), ({"money": 0.2}, 2), ({"money": 0.01}, 0)],
+)
+def test_wordings_that_the_budget_has_no_room_for_are_not_asked_for(
+    tmp_path: Path, budget: dict[str, float], made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two answers take 220 tokens and $0.04; before they are in, up to 48 tokens written each and $0.19."""
+    answer = Function.answer
+
+    def counted(self: Function, requests: Iterable[Request]) -> Iterator[Answered]:
+        for request, responses in answer(self, requests):
+            yield request, [replace(one, prompt_tokens=100, completion_tokens=10) for one in responses]
+
+    monkeypatch.setattr(Function, "answer", counted)
+    model, own = Model(), [{"name": "mine", "use": "function", "price": {"input": 0, "output": 2000}}]
+    with pytest.raises(SpecError, match="no room for the wordings") as raised:
+        opened(tmp_path, model, budget=budget, models=own).run()
+    (cap,) = budget
+    assert f"budget.{cap}" in str(raised.value)
+    assert model.reworded == made
+    assert model.labelled == 0
+    opened(tmp_path, model, models=own).make_wordings()
+    assert model.reworded == 4, "what came before was kept"
+
+
+def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown model 'mien'") as raised:
+        opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).run()
+    assert str(raised.value).startswith("study.yaml:1: variants[0]")
+    with pytest.raises(UnknownName) as foreseen:
+        opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).plan()
+    assert str(foreseen.value).startswith("study.yaml:1: variants[0].model: unknown model 'mien'")
+
+
+# --------------------------------------------------------------------------- edits
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rewritten(path: Path, rows: list[dict[str, str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[Study, Path]:
+    study = opened(tmp_path)
+    study.make_wordings()
+    path = tmp_path / "table.csv"
+    assert study.export_wordings(path) == 4
+    return study, path
+
+
+def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tmp_path: Path) -> None:
+    study, path = exported
+    rows = table(path)
+    assert rows[3]["text"] == "'=Is this bad or good?"  # text, and no formula
+    assert rows[2]["remarks"].endswith("lost labels: good, bad")
+    rows[2]["text"] = "Is it good, or is it bad?"
+    rewritten(path, rows)
+    (edit,) = study.import_wordings(path)
+    assert (edit.level, edit.before, edit.after) == ("t1-1", "Is it fine?", "Is it good, or is it bad?")
+    changed = {variant.id: variant for variant in study.experiment.variants}["wording=t1-1"]
+    assert changed.instruction == "Is it good, or is it bad?"
+    assert changed.covariates["flagged"] is False  # what is compared is what stands there now
+    study.run()
+    lock = document(tmp_path, "study.lock.json")
+    assert lock["wordings"]["edits"] == [
+        {
+            "factor": "wording",
+            "level": "t1-1",
+            "part": "instruction",
+            "before": "Is it fine?",
+            "after": "Is it good, or is it bad?",
+        }
+    ]
+    assert lock["variants"][3]["origin"]["wording"]["edits"][0]["before"] == "Is it fine?"
+    page = study.report().read_text(encoding="utf-8")
+    assert "Edits by hand" in page
+    assert "<ins>" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>good" not in page
+    shown = {one.id: one for one in study.variants()}["wording=t1-1"]
+    assert any("edited 1 time by hand" in line for line in shown.origin)
+
+
+def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: Path) -> None:
+    study, path = exported
+    for text in ("Is it good or bad, then?", "Is it good or bad?"):
+        rows = table(path)
+        rows[0]["text"] = text
+        rewritten(path, rows)
+        study.import_wordings(path)
+    assert [one["after"] for one in document(tmp_path)["edits"]] == [
+        "Is it good or bad, then?",
+        "Is it good or bad?",
+    ]
+    assert opened(tmp_path).experiment.variants[1].instruction == "Is it good or bad?"
+
+
+def test_nothing_changed_is_no_edit(exported: tuple[Study, Path], tmp_path: Path) -> None:
+    study, path = exported
+    assert study.import_wordings(path) == []
+    assert "edits" not in document(tmp_path)
+
+
+def broken(rows: list[dict[str, str]], how: str) -> list[dict[str, str]]:
+    if how == "missing":
+        return rows[1:]
+    if how == "unknown":
+        rows[0]["id"] = "wording=t0.5-9"
+    if how == "twice":
+        rows[1] = rows[0]
+    if how == "empty":
+        rows[0]["text"] = " "
+    if how == "no template":
+        rows[0]["text"] = "Is it {{ good?"
+    if how == "unknown name":
+        rows[0]["text"] = "Is {{ it }} good or bad?"
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("missing", "the row of wording=t0.5-1 (instruction) is missing"),
+        ("unknown", "table.csv:2: id: unknown text 'wording=t0.5-9 instruction'"),
+        ("twice", "table.csv:3: wording=t0.5-1 (instruction) is there twice"),
+        ("empty", "table.csv:2: text: the text of wording=t0.5-1 is empty"),
+        ("no template", "this template cannot be read"),
+        ("unknown name", "unknown template field 'it'"),
+    ],
+)
+def test_a_table_that_cannot_be_taken_over_is_one_error(
+    exported: tuple[Study, Path], tmp_path: Path, how: str, message: str
+) -> None:
+    study, path = exported
+    rewritten(path, broken(table(path), how))
+    before = document(tmp_path)
+    with pytest.raises(QuaverError) as raised:
+        study.import_wordings(path)
+    assert message in str(raised.value)
+    assert document(tmp_path) == before
+
+
+def test_a_table_without_its_columns_or_not_there_is_one_error(exported: tuple[Study, Path]) -> None:
+    study, path = exported
+    path.write_text("id,text\nx,y\n", encoding="utf-8")
+    with pytest.raises(UnknownName, match="unknown column 'part'"):
+        study.import_wordings(path)
+    with pytest.raises(SpecError, match="there is no such table"):
+        study.import_wordings(path.with_name("none.csv"))
+
+
+def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[Study, Path]) -> None:
+    study, path = exported
+    rows = table(path)
+    rows[0]["text"] = "Good or bad?"
+    rewritten(path, rows)
+    study.import_wordings(path)
+    home = study.folder
+    family = {"use": "paraphrases", "engine": "surface", "k": 1, "strengths": [0.5]}
+    with pytest.raises(SpecError, match="was made to another text"):
+        opened(home, variants=[family]).status()
+    again = opened(home, variants=[family])
+    with pytest.raises(SpecError, match="--again"):
+        again.make_wordings()
+    again.make_wordings(again=True)
+    assert document(home)["edits"] == []
+
+
+# ---------------------------------------------------------------------- measuring
+
+
+def test_measures_with_and_without_what_is_flagged(tmp_path: Path) -> None:
+    study = opened(tmp_path)
+    study.run()
+    frame = study.annotations()
+    assert frame.filter(frame["flagged"])["variant"].unique().to_list() == ["wording=t1-1"]
+    both = study.measure("inter_pss", flagged="both")
+    assert [one.cell.get("flagged") for one in both] == [None, "left out"]
+    assert both[0].value is not None
+    assert both[0].value < 1
+    assert both[1].value == 1.0  # the flagged wording alone turns the labels round
+    assert both[1].excluded["flagged wording"] == 3
+    (without,) = study.measure("inter_pss", flagged="without")
+    assert without == both[1]
+
+
+def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path: Path) -> None:
+    study = opened(tmp_path)
+    study.run()
+    found = study.measure("inter_pss", by=["paraphrase_temperature"])
+    assert [one.details["variants"] for one in found] == [3, 3]
+    assert [float(one.cell["paraphrase_temperature"]) for one in found] == [0.5, 1.0]
+
+
+def test_agreement_with_the_original_is_drawn_against_the_distance(tmp_path: Path) -> None:
+    study = opened(tmp_path, measures=["original_agreement"])
+    study.run()
+    agreement = {one.cell["variant"]: one.value for one in study.estimates()}
+    assert agreement["wording=t0.5-1"] == 1.0
+    assert agreement["wording=t1-1"] is not None
+    assert agreement["wording=t1-1"] < 0
+    assert "original-agreement-by-distance" in study.report().read_text(encoding="utf-8")
+    assert (tmp_path / "figures" / "original-agreement-by-distance.svg").exists()

@@ -1,0 +1,85 @@
+"""Prices: as the study file says, as genai-prices knows them, or unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver.collect.run.budget import Price
+from quaver.design.spec.study_file import read_study
+from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.study.sources.prices import COMPARED, check_money, known_price, prices, prices_of
+
+
+def study(**model: Any) -> Any:
+    return {
+        "task": {"labels": ["a", "b"]},
+        "items": {"source": "items.csv", "text": "{{ text }}"},
+        "prompt": {"instruction": "a or b?"},
+        "models": [{"name": "m", "use": "openai_compatible", **model}],
+        "budget": {"money": 5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ({"price": {"input": 1, "output": 2, "cached": 0.5}}, Price(1, 2, 0.5)),
+        ({"price": {"input": 1, "output": 2}}, Price(1, 2, 1)),
+        ({"price": 0}, Price(0, 0, 0)),
+        ({"price": "openai/gpt-4o-mini", "model": "my-deployment"}, Price(0.15, 0.6, 0.075)),
+        ({"preset": "openai", "model": "gpt-4o-mini"}, Price(0.15, 0.6, 0.075)),
+        ({"base_url": "https://api.openai.com/v1", "model": "gpt-4o-mini"}, Price(0.15, 0.6, 0.075)),
+        ({"model": "openai/gpt-4o-mini"}, Price(0.15, 0.6, 0.075)),
+        ({"preset": "openai", "model": "nobody-knows-it"}, None),
+        ({"base_url": "https://example.org/v1", "model": "gpt-4o-mini"}, None),
+        ({"price": "gpt-4o-mini"}, Price(0.15, 0.6, 0.075)),
+    ],
+)
+def test_where_a_price_comes_from(model: dict[str, Any], expected: Price | None) -> None:
+    spec, source = read_study(study(**model))
+    assert prices(spec, {}, source) == {"m": expected}
+
+
+@pytest.mark.parametrize(
+    ("price", "problem"),
+    [
+        ({"input": 1}, "needs both"),
+        ({"like": "gpt-4o-mini", "input": 1, "output": 1}, "either like"),
+        ({"input": -1, "output": 1}, "expected: 0 or more"),
+        ({}, "needs both"),
+    ],
+)
+def test_a_price_that_is_none(price: Any, problem: str) -> None:
+    with pytest.raises(QuaverError) as caught:
+        read_study(study(price=price))
+    assert problem in str(caught.value)
+    assert "models[0].price" in str(caught.value)
+
+
+def test_a_price_like_that_of_a_model_that_nobody_knows() -> None:
+    spec, source = read_study(study(price="openai/gpt-nonsense"))
+    with pytest.raises(UnknownName, match="unknown model 'openai/gpt-nonsense'") as caught:
+        prices(spec, {}, source)
+    assert "models[0].price" in str(caught.value)
+
+
+def test_a_budget_of_money_needs_every_price() -> None:
+    spec, source = read_study(study())
+    with pytest.raises(SpecError, match="the price of the model 'm' is not known") as caught:
+        check_money({"m": None}, spec, source)
+    assert "price: 0" in str(caught.value)
+    check_money({"m": Price(0, 0, 0)}, spec, source)
+
+
+def test_what_a_study_is_compared_on_is_known() -> None:
+    found = prices_of(COMPARED)
+    assert list(found) == list(COMPARED)
+    assert all(0 < price.cached <= price.input < price.output for price in found.values())
+    with pytest.raises(UnknownName):
+        prices_of(["gpt-nonsense"])
+
+
+def test_a_preset_is_known_by_its_own_name() -> None:
+    assert known_price("gemini-2.5-flash", "gemini") == known_price("google/gemini-2.5-flash")

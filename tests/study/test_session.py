@@ -1,0 +1,424 @@
+"""A study from its file to its stored answers: what is kept, reused and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studies import ITEMS, STUDY, written
+
+from quaver.errors import ModelError, QuaverError, SpecError, StoreError, Unavailable, UnknownName
+from quaver.study.session import Study
+
+VARIED = STUDY + "variants:\n  - use: wordings\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
+
+
+def same(text: str, prompt: str) -> str:
+    return "positive" if "like" in text else "negative"
+
+
+def opened(path: Path, function: Any = same) -> Study:
+    return Study.open(path, functions={"fake": function})
+
+
+class Counted:
+    """A function that counts its calls, and fails where it is told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.failing = False
+
+    def __call__(self, text: str, prompt: str) -> str:
+        self.calls.append(text)
+        if self.failing:
+            raise ValueError("no")
+        return same(text, prompt)
+
+
+def test_a_finished_study_asks_nothing(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    first = opened(path, counted).run()
+    assert (first.ended, first.total, first.done, first.before) == ("finished", 12, 12, 0)
+    second = opened(path, counted).run()
+    assert (second.ended, second.done, second.before, second.missing) == ("finished", 0, 12, 0)
+    assert len(counted.calls) == 12
+
+
+def test_a_budget_is_for_all_runs_together(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED + "budget: {calls: 5}\n"), Counted()
+    first = opened(path, counted).run()
+    assert (first.ended, first.done, first.missing) == ("calls", 4, 8)
+    assert opened(path, counted).run().done == 0
+    path.write_text(VARIED)
+    assert opened(path, counted).run().done == 8
+    assert len(counted.calls) == 12
+
+
+def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    opened(path, counted).run()
+    written(tmp_path, VARIED.replace("Good or bad?", "Nice or not?").replace("repeats: 2", "repeats: 3"))
+    edited = opened(path, counted)
+    counts, total = edited.status()
+    assert (counts.answered, counts.unplaced, total) == (6, 6, 18)
+    outcome = edited.run()
+    assert (outcome.before, outcome.done) == (6, 12)
+    assert len(counted.calls) == 24
+    written(tmp_path, VARIED)
+    assert opened(path, counted).run().done == 0
+    assert opened(path, counted).status()[0].unplaced == 12
+
+
+def test_renaming_asks_nothing(tmp_path: Path) -> None:
+    path, counted = written(tmp_path, VARIED), Counted()
+    opened(path, counted).run()
+    renamed = VARIED.replace("name: fake", "name: other").replace("plain:", "short:")
+    written(tmp_path, renamed.replace("truth", "gold"), ITEMS.replace("truth", "gold"))
+    study = Study.open(path, functions={"other": counted})
+    assert study.run().done == 0
+    assert set(study.annotations()["model"]) == {"other"}
+    assert set(study.annotations()["wording"]) == {"original", "short"}
+
+
+def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
+    path, counted = written(tmp_path), Counted()
+    counted.failing = True
+    first = opened(path, counted).run()
+    assert (first.done, first.errors) == (3, 3)
+    counted.failing = False
+    assert opened(path, counted).run().done == 0
+    again = opened(path, counted).run(retry_errors=True)
+    assert (again.done, again.errors, again.missing) == (3, 0, 0)
+    assert opened(path, counted).status()[0].errors == 0
+    assert opened(path, counted).run(retry_errors=True).done == 0
+
+
+def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
+    items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
+    path, counted = written(tmp_path, STUDY, items), Counted()
+    counted.failing = True
+    with pytest.raises(ModelError, match="failed 20 times in a row"):
+        opened(path, counted).run()
+    assert opened(path, counted).status()[0].errors == 20
+
+
+def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
+    locks = []
+    for name in ("one", "two"):
+        opened(written(tmp_path / name, VARIED)).run()
+        locks.append((tmp_path / name / "study.lock.json").read_text())
+    assert locks[0] == locks[1]
+    lock = json.loads(locks[0])
+    assert lock["calls"] == 12
+    assert [variant["id"] for variant in lock["variants"]] == ["wording=original", "wording=plain"]
+    assert lock["items"]["gold"] == {"positive": 1, "negative": 1}
+    assert str(tmp_path) not in locks[0]
+
+
+def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED)
+    before = opened(path).plan()
+    assert (before.calls, before.stored, before.seconds) == (12, 0, None)
+    after = opened(path).plan(pilot=2)
+    assert after.stored == 4
+    assert after.seconds is not None
+
+
+def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
+    study = STUDY.replace("{name: fake, use: function}", "{name: m, use: llamacpp, model: none.gguf}")
+    with pytest.raises(Unavailable) as caught:
+        Study.open(written(tmp_path, study)).plan()
+    assert str(caught.value).startswith("study.yaml:11: models[0]: there is no such model file")
+    assert caught.value.found == "none.gguf"
+
+
+@pytest.mark.parametrize(
+    ("line", "where", "problem"),
+    [
+        ("{name: m, use: llamacpp, modell: x}", "models[0].modell", "did you mean 'model'?"),
+        ("{name: m, use: llamacp}", "models[0]", "did you mean 'llamacpp'?"),
+        ("{name: m, use: llamacpp, model: x, setting: quick}", "models[0].setting", "'repeatable' or 'fast'"),
+        ("{name: fake, use: function, version: [1]}", "models[0].version", "found: [1]"),
+    ],
+)
+def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, problem: str) -> None:
+    study = STUDY.replace("{name: fake, use: function}", line)
+    functions = {"fake": same} if "fake" in line else {}
+    with pytest.raises(QuaverError) as caught:
+        Study.open(written(tmp_path, study), functions=functions).plan()
+    assert str(caught.value).startswith(f"study.yaml:11: {where}: ")
+    assert problem in str(caught.value)
+
+
+def test_a_function_that_was_not_given(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="was not given") as caught:
+        Study.open(written(tmp_path)).plan()
+    assert "--function fake=module:annotate" in str(caught.value)
+
+
+def test_what_is_stored_is_measured_without_the_model(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED)
+    opened(path).run()
+    expected = opened(path).estimates()
+    reviewer = Study.open(path)
+    assert reviewer.status() == opened(path).status()
+    assert reviewer.estimates() == expected
+    assert reviewer.rescore().height == 12
+    with pytest.raises(Unavailable, match="was not given"):
+        reviewer.run()
+
+
+def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path: Path) -> None:
+    study = opened(written(tmp_path, VARIED))
+    outcome = study.run(requests=2)
+    assert (outcome.ended, outcome.done, outcome.missing) == ("requests", 4, 8)
+    assert study.run(requests=99).ended == "finished"
+
+
+def test_a_function_for_no_model(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="unknown model 'fakee'") as caught:
+        Study.open(written(tmp_path), functions={"fakee": same})
+    assert caught.value.fix == "did you mean 'fake'?"
+
+
+def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "inner")
+    monkeypatch.chdir(tmp_path / "inner")
+    for name in (".", "../inner", path.parent, path, "study.yaml"):
+        assert opened(Path(name)).folder.resolve() == path.parent
+    with pytest.raises(SpecError, match="there is no such study file"):
+        Study.open("/")
+
+
+def test_a_file_of_another_name_has_a_folder_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path).rename(tmp_path / "votes.yaml")
+    opened(path).run()
+    assert (tmp_path / "votes" / "responses.db").exists()
+    assert opened(tmp_path / "votes").run().before == 3
+
+
+def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY + "decoding: {greedy: {logprobs: 5}}\n")
+    with pytest.raises(SpecError, match="cannot give 5 log-probabilities") as caught:
+        opened(path).plan()
+    line = path.read_text().splitlines().index("decoding: {greedy: {logprobs: 5}}") + 1
+    assert str(caught.value).startswith(f"study.yaml:{line}: decoding.greedy: ")
+
+
+def test_a_study_may_be_a_mapping(tmp_path: Path) -> None:
+    written(tmp_path)
+    study = Study.open(
+        {
+            "task": {"labels": [1, 0]},
+            "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
+            "prompt": {"instruction": "1 or 0?"},
+            "models": [{"name": "fake", "use": "function"}],
+        },
+        folder=tmp_path / "out",
+        functions={"fake": lambda text, prompt: "1"},
+    )
+    assert study.run().done == 3
+    assert study.annotations()["label"].to_list() == ["1", "1", "1"]
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from quaver.collect.store.sole_writer import sole_writer
+with sole_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    with pytest.raises(StoreError, match="another process is collecting") as caught:
+        opened(path).run()
+    assert caught.value.found == f"process {holder.pid}"
+    assert caught.value.where == str(tmp_path)
+    holder.communicate("")
+    assert opened(path).run().done == 3
+    assert not (tmp_path / ".run.pid").exists()
+
+
+def test_a_process_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    holder.kill()
+    holder.communicate()
+    assert opened(path).run().done == 3
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "responses.db").mkdir()
+    with pytest.raises(StoreError) as caught:
+        opened(path).run()
+    assert os.fspath(tmp_path / "responses.db") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["study.lock.json", ".run.pid"])
+def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path)
+    (tmp_path / name / "inside").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be"):
+        opened(path).run()
+    assert not list(tmp_path.glob("*.part"))
+
+
+READERS = {
+    "measure": ("measures: [accuracie]\n", "measures[0]: unknown measure 'accuracie'", "'accuracy'?"),
+    "option of a measure": (
+        "measures: [{use: accuracy, mising: wrong}]\n",
+        "measures[0].mising: unknown key 'mising'",
+        "'missing'?",
+    ),
+    "column of a measure": (
+        "measures: [{use: accuracy, by: [modell]}]\n",
+        "measures[0]: by: unknown column 'modell'",
+        "'model'?",
+    ),
+    "evaluator of a measure": (
+        "measures: [{use: accuracy, evaluator: first_lable}]\n",
+        "measures[0]: unknown evaluator 'first_lable'",
+        "'first_label'?",
+    ),
+    "evaluator": ("evaluators: [exakt]\n", "evaluators[0]: unknown evaluator 'exakt'", "'exact'?"),
+    "option of an evaluator": (
+        "evaluators: [{use: exact, fold: true}]\n",
+        "evaluators[0].fold: unknown key 'fold'",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["study.lock.json", "wordings.json", "rounds.json", "noise.json"])
+@pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
+def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    (tmp_path / name).write_bytes(damage.encode("utf-8", "surrogatepass"))
+    with pytest.raises(StoreError, match=f"{name}: this file of the study's folder is damaged"):
+        Study.open(path).report()
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "found"),
+    [
+        ("wordings.json", '{"edits": [{"factor": "wording"}]}', r"edits\.0\.level"),
+        ("wordings.json", '{"drafts": {"a": 1}}', "drafts"),
+        ("wordings.json", '{"spent": [5]}', r"spent\.0"),
+        ("rounds.json", '{"rounds": [{"items": "many"}]}', r"rounds\.0\.items"),
+        ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
+        ("study.lock.json", '{"models": ["fake"]}', "models"),
+    ],
+)
+def test_a_file_that_was_edited_into_another_shape_is_one_error(
+    tmp_path: Path, name: str, document: str, found: str
+) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    (tmp_path / name).write_text(document)
+    with pytest.raises(StoreError, match=rf"{name}: this file(.|\n)*found: {found}"):
+        Study.open(path).report()
+
+
+def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path: Path) -> None:
+    study = opened(written(tmp_path))
+    study.run()
+    before = study.annotations()
+    (tmp_path / "annotations.parquet").write_text("damaged")
+    assert study.annotations().equals(before)
+
+
+def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> None:
+    study = opened(written(tmp_path))
+    study.run()
+    with pytest.raises(SpecError, match=r"measure\.by"):
+        study.measure("accuracy", by="model")
+    with pytest.raises(QuaverError, match="nothing to read the answers with"):
+        study.rescore([])
+    with pytest.raises(QuaverError, match="not a number of prompts"):
+        study.noise(0)
+    with pytest.raises(QuaverError, match="not a width of a chart"):
+        study.charts(width=0)
+
+
+@pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)
+def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(
+    tmp_path: Path, line: str, start: str, guess: str
+) -> None:
+    path, counted = written(tmp_path, STUDY + line), Counted()
+    for work in (Study.plan, Study.run):
+        with pytest.raises(QuaverError) as caught:
+            work(opened(path, counted))
+        assert str(caught.value).startswith(f"study.yaml:12: {start}")
+        assert guess in str(caught.value)
+    assert counted.calls == []
+
+
+def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    opened(path).run()
+    with pytest.raises(SpecError, match="'pattern' is missing"):
+        opened(path).rescore(["pattern"])
+
+
+def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIED + "evaluators: [exact, first_label]\n")
+
+    def shy(text: str, prompt: str) -> str:
+        return "It is positive." if "Good" in prompt else "positive"
+
+    opened(path, shy).run()
+    study = opened(path, shy)
+    flips = [one for one in study.measure("evaluator_flips") if one.measure == "evaluator_flips"]
+    assert [(one.cell["variant"], one.cell["first"], one.value) for one in flips] == [
+        ("wording=original", "exact", 0.0),
+        ("wording=plain", "exact", 1.0),
+    ]
+    shares = {one.cell["variant"]: one for one in study.measure("recovered_share")}
+    # By exact, plain is never right and original always for the one positive item of two: all is recovered.
+    assert shares["wording=plain"].value == 1.0
+    turned = study.measure("evaluator_flips", second="exact")[0]
+    assert (turned.cell["first"], turned.cell["second"]) == ("first_label", "exact")
+    with pytest.raises(UnknownName, match="unknown evaluator 'exat'"):
+        study.measure("evaluator_flips", second="exat")
+
+
+def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path: Path) -> None:
+    """A paraphrase's distance and whether it is the original are columns, and the same comparison again."""
+    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?', c: 'Which?'}}\n"
+    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
+    study.run()
+    assert {"original", "distance"} <= set(study.annotations().columns)
+    found = study.measure("factor_effects", resamples=100)
+    assert {one.cell["factor"] for one in found} == {"wording"}
+    assert {one.details["comparisons"] for one in found if "p" in one.details} == {9}  # 3 levels, 3 outcomes
+
+
+def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: Path) -> None:
+    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?'}}\n"
+    text += "measures:\n  - {use: sensitivity}\n  - {use: sensitivity, convention: paper}\n  - accuracy\n"
+    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
+    study.run()
+    cells = dict.fromkeys((one.measure, one.cell.get("convention")) for one in study.estimates())
+    assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
+    assert [one.measure for one in study.pictured()].count("sensitivity_baseline") == 2  # noisy, random
