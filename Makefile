@@ -9,7 +9,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy simulate mutants lint docs bench setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy simulate mutants lint docs bench release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -70,6 +70,10 @@ docs: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
+# Builds dist/, installs the wheel into an empty environment and runs the demo from it; uploads nothing.
+release: setup
+	$(BIN)/python tools/release.py $(if $(TAG),--tag $(TAG))
+
 # The tests open the report in a real browser; without one they say that they did not.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
@@ -89,4 +93,4 @@ lock: $(VENV)/ready
 	  --generate-hashes --no-annotate --no-header -o installer.lock
 
 clean:
-	rm -rf $(VENV) $(HEAVY) demo
+	rm -rf $(VENV) $(HEAVY) demo dist
