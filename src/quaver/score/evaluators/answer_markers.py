@@ -58,7 +58,7 @@ class AnswerMarkers:
     joined by "or", "and", "to", a comma or a slash, is passed over; of each the last 1,000 count.
 
     Else the last choice that stands as a word of its own: a form of a label by the rules of
-    ``quaver.score.parsing.label_forms``, of one character where the variant asks for such. Else the rule of
+    ``label_forms``, of one character where the variant asks for such. Else the rule of
     ``first_character``.
     """
 

@@ -14,7 +14,7 @@ class FirstLabel:
     """The first of the variant's answers, or of the labels' names, codes and synonyms, in the answer.
 
     Found as a whole word whatever its case, the longest first, not behind a negation (all rules of
-    ``parsing.label_forms``). A form that several labels share is ambiguous. What comes after it does
+    ``label_forms``). A form that several labels share is ambiguous. What comes after it does
     not matter.
     """
 

@@ -32,7 +32,7 @@ class Integer:
     a whole number. Numbers in the answer are whole numbers in digits, with or without a sign,
     thousands commas and a decimal part of zeros: ``3``, ``-1``, ``1,000``, ``4.0``; no percentages,
     other decimals, ends of ranges (``1-5``, ``1 to 5``) or totals (the 5 in ``4/5``, ``4 out of 5``,
-    ``4 of 5``, ``4 in 5``), nor numbers behind a negation (rule 6 of ``parsing.label_forms``). Numbers that
+    ``4 of 5``, ``4 in 5``), nor numbers behind a negation (rule 6 of ``label_forms``). Numbers that
     are no label's do not count. Two labels' numbers are ambiguous. The first 10,000 numbers count.
     """
 

@@ -17,7 +17,7 @@ class LabelMatch:
     """The one label that the answer names: its answer, name, code or a synonym.
 
     Found as a whole word whatever its case, the longest first, not behind a negation (all rules of
-    ``quaver.score.parsing.label_forms``). Where the variant asked for an explanation, the text from the word
+    ``label_forms``). Where the variant asked for an explanation, the text from the word
     "explanation" on is left out. Two labels or more are ambiguous.
 
     Args:

@@ -37,7 +37,7 @@ _MOST = 1000
 class LabelScores:
     """Labels and scores between 0 and 1, each label with its own; the label with the highest score.
 
-    The labels are those that the answer names (rules of ``parsing.label_forms``). The scores are its
+    The labels are those that the answer names (rules of ``label_forms``). The scores are its
     numbers from 0 to 1: not percentages, signed numbers, numbers with a comma, parts of a range or a
     ratio, bounds ("more than 0.5"), list markers, nor a number that is a label's form. Where each label
     is named once and there are as many scores, the first label has the first score and so on. Otherwise
