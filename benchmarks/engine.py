@@ -34,7 +34,7 @@ PROFILE = (
     "I am {{ age }} years old and live in {{ place }}. I {{ education }}. My household earns "
     "{{ earnings }} a year. I watch the news on TV {{ news }}. I call myself {{ party }}."
 )
-WORDINGS = [
+PARAPHRASES = [
     "Does this voter choose Bill Clinton or Bob Dole?",
     "Who gets this voter's vote, Bill Clinton or Bob Dole?",
     "Bill Clinton or Bob Dole: who is this voter's choice for president?",
@@ -58,16 +58,16 @@ class Counted(LlamaCpp):
         return reply
 
 
-def experiment(items: int, layout: str, decoding: dict[str, Any], wordings: Sequence[str]) -> Experiment:
-    """Voters of 1996 asked in some wordings and four formats."""
-    first, *others = wordings
+def experiment(items: int, layout: str, decoding: dict[str, Any], paraphrases: Sequence[str]) -> Experiment:
+    """Voters of 1996 asked in some paraphrases and four formats."""
+    first, *others = paraphrases
     spec, source = read_study(
         {
             "task": {"labels": ["Clinton", "Dole"]},
             "items": {"source": "anes96", "sample": items, "text": PROFILE},
             "prompt": {"instruction": first, "layout": layout},
             "variants": [
-                {"use": "wordings", "texts": {str(n): text for n, text in enumerate(others)}},
+                {"use": "instructions", "texts": {str(n): text for n, text in enumerate(others)}},
                 {"use": "formats", "formats": FORMATS},
             ],
             "models": [{"name": "m", "use": "llamacpp", "model": MODEL}],
@@ -88,7 +88,7 @@ def requests_of(made: Experiment, model: LlamaCpp) -> list[Request]:
 def repeats(setting: str) -> None:
     """Thirty one-token samples of each prompt, against the plain loop."""
     model = LlamaCpp(model=MODEL, context=512, setting=setting)  # type: ignore[arg-type]
-    made = experiment(3, TEXT_FIRST, {"temperature": 1, "max_tokens": 1, "repeats": REPEATS}, WORDINGS[:1])
+    made = experiment(3, TEXT_FIRST, {"temperature": 1, "max_tokens": 1, "repeats": REPEATS}, PARAPHRASES[:1])
     requests = requests_of(made, model)
     model.prepare(REPEATS)
     list(model.answer(requests[:1]))
@@ -126,7 +126,7 @@ def plain_loop(requests: Sequence[Request]) -> tuple[float, float]:
 
 def prefill(name: str, layout: str) -> None:
     """20 items × 12 prompts, greedy, one token: calls a second, and tokens read over distinct prefixes."""
-    made = experiment(20, layout, {"max_tokens": 1}, WORDINGS)
+    made = experiment(20, layout, {"max_tokens": 1}, PARAPHRASES)
     model = Counted(model=MODEL, context=512)
     requests = requests_of(made, model)
     model.prepare(1)
@@ -163,7 +163,7 @@ def _alone(which: str) -> float:
 def ours() -> float:
     """Calls a second of Quaver's engine, loading not counted."""
     model = LlamaCpp(model=MODEL, context=512)
-    requests = requests_of(experiment(20, TEXT_FIRST, {"max_tokens": 1}, WORDINGS), model)
+    requests = requests_of(experiment(20, TEXT_FIRST, {"max_tokens": 1}, PARAPHRASES), model)
     model.prepare(1)
     list(model.answer(requests[-1:]))
     started = time.perf_counter()
@@ -176,7 +176,7 @@ def raw() -> float:
     import xllamacpp
 
     named = LlamaCpp(model=MODEL, context=512)
-    requests = requests_of(experiment(20, TEXT_FIRST, {"max_tokens": 1}, WORDINGS), named)
+    requests = requests_of(experiment(20, TEXT_FIRST, {"max_tokens": 1}, PARAPHRASES), named)
     prompts = [[message._asdict() for message in one.prompt.messages] for one in requests]
     prompts.sort(key=lambda messages: [message["content"] for message in messages])
     params = xllamacpp.CommonParams()

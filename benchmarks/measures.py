@@ -137,12 +137,12 @@ def consistency() -> None:
             print(f"  the double loop: {slow:.1f} s; ratio {slow / found:.0f} (at least 100)")
 
 
-def study(items: int = 500, wordings: int = 250, repeats: int = 3, conditions: int = 8) -> pl.DataFrame:
+def study(items: int = 500, paraphrases: int = 250, repeats: int = 3, conditions: int = 8) -> pl.DataFrame:
     """The annotations of a large study, every column a measure may use."""
     rng = np.random.default_rng(3)
-    shape = (conditions, items, wordings, repeats)
+    shape = (conditions, items, paraphrases, repeats)
     size = int(np.prod(shape))
-    model, item, wording, repeat = (part.ravel() for part in np.indices(shape, np.int32))
+    model, item, paraphrase, repeat = (part.ravel() for part in np.indices(shape, np.int32))
     gold = (item % 4).astype(np.int32)
     label = np.where(rng.random(size) < 0.6, gold, rng.integers(0, 4, size, dtype=np.int32))
     label = np.where(rng.random(size) < 0.02, 4, label)
@@ -158,14 +158,14 @@ def study(items: int = 500, wordings: int = 250, repeats: int = 3, conditions: i
     return pl.DataFrame(
         {
             "model": named("m", model),
-            "variant": named("v", wording),
+            "variant": named("v", paraphrase),
             "item": named("i", item),
             "repeat": repeat,
             "label": codes.gather(label),
             "gold": codes.gather(gold),
             "confidence": sure,
             "probabilities": probabilities,
-            "original": pl.Series(wording == 0),
+            "original": pl.Series(paraphrase == 0),
         }
     )
 

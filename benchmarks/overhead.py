@@ -36,12 +36,12 @@ def study(folder: Path, calls: int) -> Study:
             for n in range(calls // VARIANTS)
         )
         items.write_text("id,text\n" + "\n".join(rows) + "\n")
-        wordings = {str(n): f"Is this a greeting? Think of case {n}." for n in range(VARIANTS - 1)}
+        paraphrases = {str(n): f"Is this a greeting? Think of case {n}." for n in range(VARIANTS - 1)}
         document = {
             "task": {"labels": ["yes", "no"]},
             "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
             "prompt": {"instruction": "Is this a greeting?"},
-            "variants": [{"use": "wordings", "texts": wordings}],
+            "variants": [{"use": "instructions", "texts": paraphrases}],
             "models": [{"name": "f", "use": "function"}],
         }
         (folder / "study.yaml").write_text(json.dumps(document))

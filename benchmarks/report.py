@@ -2,7 +2,7 @@
 
     python benchmarks/report.py [ANNOTATIONS]
 
-3,000,000 by default: 500 items, 250 wordings, 3 repeats and 8 models, labelled at random around a gold label.
+3,000,000 by default: 500 items, 250 paraphrases, 3 repeats and 8 models, labelled at random around gold.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ STUDY = {
 
 def main(wanted: int) -> None:
     print(machine())
-    wordings = max(2, wanted // (500 * 3 * 8))
-    frame = annotations(wordings=wordings).with_columns(
+    paraphrases = max(2, wanted // (500 * 3 * 8))
+    frame = annotations(paraphrases=paraphrases).with_columns(
         pl.lit("greedy").alias("decoding"),
         pl.lit("first_label").alias("evaluator"),
         pl.when(pl.col("label").is_null())
         .then(pl.lit("no_label"))
         .otherwise(pl.lit("valid"))
         .alias("status"),
-        pl.col("variant").alias("wording"),
+        pl.col("variant").alias("paraphrase"),
     )
     experiment, lock = _design(frame)
     start = time.perf_counter()
@@ -80,7 +80,7 @@ def _design(frame: pl.DataFrame) -> tuple[Experiment, dict[str, object]]:
     names = {column: frame[column].unique().cast(pl.String).sort() for column in ("model", "item", "variant")}
     parts = {"system": "", "layout": "{{ instruction }}\n{{ text }}", "text": "{{ text }}", "postfix": ""}
     variants = [
-        Variant(name, {"wording": name}, instruction=f"Which is it ({name})?", answers=answers, **parts)
+        Variant(name, {"paraphrase": name}, instruction=f"Which is it ({name})?", answers=answers, **parts)
         for name in names["variant"]
     ]
     conditions = [Condition(model, one.id, "greedy", 3) for model in names["model"] for one in variants]

@@ -71,7 +71,7 @@ def write_hostile(folder: Path) -> list[str]:
         },
         "prompt": {"instruction": "Which?"},
         "variants": [
-            {"use": "wordings", "factor": "<u>how</u>\x1b[4m", "texts": {n: _raw(n) for n in _NAMES}}
+            {"use": "instructions", "factor": "<u>how</u>\x1b[4m", "texts": {n: _raw(n) for n in _NAMES}}
         ],
         "models": models,
         "decoding": {"<i>warm</i>\x1b[5m": {"temperature": 0}},

@@ -30,7 +30,7 @@ prompt:
   postfix: "Say {{ answers | join(' or ') }}."
   answers: {positive: "Yes", negative: "No"}
 variants:
-  - {use: wordings, texts: {curt: "Good?"}, factor: words}
+  - {use: instructions, texts: {curt: "Good?"}, factor: words}
   - {use: label_order, orders: reversed}
 models:
   - {name: fake, use: function, price: {input: 1, output: 2}}
@@ -225,7 +225,7 @@ _FAMILIES = (
         "{use: formats, formats: [letters]}",
         "{use: role}",
         "{use: descriptions}",
-        '{use: wordings, texts: {a: "{{ text"}}',
+        '{use: instructions, texts: {a: "{{ text"}}',
     ),
 )
 

@@ -22,13 +22,13 @@ task: {labels: [positive, negative]}
 items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
 prompt: {instruction: Is this positive or negative?}
 variants:
-  - {use: wordings, texts: {curt: "Positive?"}}
+  - {use: instructions, texts: {curt: "Positive?"}}
 models:
   - {name: fake, use: function}
 repeats: 2
 evaluators: [first_label, exact]
 measures:
-  - {use: accuracy, by: [wording], resamples: 20}
+  - {use: accuracy, by: [paraphrase], resamples: 20}
   - {use: inter_pss, resamples: 20}
 """
 ITEMS = "id,party,text,truth\n" + "".join(

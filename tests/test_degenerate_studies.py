@@ -69,7 +69,7 @@ def opened(
         "conclusions": [{"name": "half", "formula": "share(positive) ~ 1", "effect": "Intercept > 0.5"}],
     }
     if variants:
-        study["variants"] = [{"use": "wordings", "texts": {"b": "Which is it?", "c": "Say which!"}}]
+        study["variants"] = [{"use": "instructions", "texts": {"b": "Which is it?", "c": "Say which!"}}]
     path = written(folder, json.dumps(study), "\n".join(["id,text,truth", *rows]) + "\n")
     return Study.open(path, functions={"fake": answer})
 

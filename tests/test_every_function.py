@@ -19,7 +19,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
     "distributions": {"of": "sensitivity"},
-    "label_movement": {"factors": {"wording": ["original", "short"]}},
+    "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
     "mixed_logit": {"formula": "original ~ model"},
     "view": {"kind": "filtered"},
 }
@@ -65,7 +65,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
             "groups": ["party"],
         },
         "prompt": {"instruction": "Is this positive or negative?"},
-        "variants": [{"use": "wordings", "texts": {"short": "Positive or negative?"}}],
+        "variants": [{"use": "instructions", "texts": {"short": "Positive or negative?"}}],
         "repeats": 2,
         "models": [{"name": name, "use": "function"} for name in ("one", "two")],
         "evaluators": ["first_label", "label_match", "exact"],

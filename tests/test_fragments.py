@@ -19,7 +19,7 @@ from quaver.study.session import Study
 from quaver.study.sources.resolved import Resolved
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "wordings")
+PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "paraphrases")
 
 
 def fragments() -> list[Any]:
@@ -51,9 +51,9 @@ def test_a_part_of_a_study_file_can_stand_in_one(
 
 
 def test_commands_of_pages_about_one_study(tmp_path: Path) -> None:
-    varied = STUDY + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\n'
+    varied = STUDY + 'variants:\n  - {use: instructions, texts: {curt: "Positive?"}}\n'
     for name in (".", "STUDY"):
         path = written(tmp_path / name, varied, ITEMS)
         Study.open(path, functions={"fake": lambda text, prompt: "A positive."}).run()
-    assert run_page("wordings.md", tmp_path) == 2
+    assert run_page("paraphrases.md", tmp_path) == 2
     assert run_page("evaluators.md", tmp_path) == 3

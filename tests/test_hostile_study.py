@@ -21,7 +21,7 @@ __all__ = ["browser"]
 COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": ("plan", "study.yaml", "--width", "0.2"),
     "variants": ("variants", "study.yaml"),
-    "export wordings": ("variants", "study.yaml", "--export", "\x1b[31mout.csv"),
+    "export paraphrases": ("variants", "study.yaml", "--export", "\x1b[31mout.csv"),
     "status": ("status", "study.yaml"),
     "status json": ("status", "study.yaml", "--json"),
     "rescore": ("rescore", "study.yaml"),

@@ -33,7 +33,7 @@ COMMANDS = (
     ("worst", "study.yaml", "--out", "worst.csv"),
     ("worst", "study.yaml", "--json"),
     ("evaluators", "study.yaml"),
-    ("compare", "study.yaml", "--by", "wording", "--resamples", "100", "--json"),
+    ("compare", "study.yaml", "--by", "paraphrase", "--resamples", "100", "--json"),
     ("bundle", "study.yaml", "--out", "whole.zip"),
     ("bundle", "study.yaml", "--out", "bare.zip", "--without-texts"),
     ("verify", "whole.zip"),

@@ -25,7 +25,7 @@ STUDY = {
     "task": {"labels": ["good", "bad"]},
     "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
     "prompt": {"instruction": "Which?"},
-    "variants": [{"use": "wordings", "texts": {"b": "Say which!"}}],
+    "variants": [{"use": "instructions", "texts": {"b": "Say which!"}}],
     "models": [{"name": "fake", "use": "function"}],
     "evaluators": ["first_label"],
     "measures": ["compliance"],

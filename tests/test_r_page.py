@@ -27,7 +27,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "task": {"labels": LABELS},
         "items": {"source": str(home / "items.csv"), "id": "id", "text": "{{ text }}", "gold": "truth"},
         "prompt": {"instruction": "Which is it?"},
-        "variants": [{"use": "wordings", "texts": {"curt": "Which?"}}],
+        "variants": [{"use": "instructions", "texts": {"curt": "Which?"}}],
         "models": [{"name": name, "use": "function"} for name in ("one", "two")],
         "evaluators": ["first_label", "label_match", "exact"],
         "measures": [{"use": "inter_pss"}],
@@ -47,14 +47,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Six answers a variant and model: NA, 01, T, NA, 01, and one without a label; "two" says T when curt.
 COUNTED = {
-    ("wording=curt", "01"): 2,
-    ("wording=curt", "NA"): 2,
-    ("wording=curt", "T"): 7,
-    ("wording=curt", "no label"): 1,
-    ("wording=original", "01"): 4,
-    ("wording=original", "NA"): 4,
-    ("wording=original", "T"): 2,
-    ("wording=original", "no label"): 2,
+    ("paraphrase=curt", "01"): 2,
+    ("paraphrase=curt", "NA"): 2,
+    ("paraphrase=curt", "T"): 7,
+    ("paraphrase=curt", "no label"): 1,
+    ("paraphrase=original", "01"): 4,
+    ("paraphrase=original", "NA"): 4,
+    ("paraphrase=original", "T"): 2,
+    ("paraphrase=original", "no label"): 2,
 }
 
 

@@ -22,8 +22,8 @@ def test_python_example(
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
-    # The curt wording answers positive always: half of its answers are wrong, and the two
-    # wordings differ on the two negative items.
+    # The curt paraphrase answers positive always: half of its answers are wrong, and the two
+    # paraphrases differ on the two negative items.
     assert "accuracy (" in printed
     assert "inter_pss (" in printed
     assert ": 0.500 [" in printed

@@ -21,7 +21,7 @@ items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
 prompt:
   instruction: Is this positive or negative?
 variants:
-  - use: wordings
+  - use: instructions
     texts: {curt: Positive or negative?, long: Would you call this positive or negative?}
 models:
   - {name: fake, use: function}
@@ -75,7 +75,7 @@ def test_the_worst_come_first_with_their_answers(before: Study) -> None:
     )
     first = found.answers.head(3)
     assert first["output"].to_list() == ["=HYPERLINK(1) [red]hm[/red]"] * 3
-    assert first["variant"].to_list() == ["wording=original", "wording=curt", "wording=long"]
+    assert first["variant"].to_list() == ["paraphrase=original", "paraphrase=curt", "paraphrase=long"]
     assert quaver.worst(before, n=1).items.height == 1
     assert "<td>i3</td>" in found._repr_html_()
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from quaver.measures.sensitivity.sensitivity_consistency import sensitivity_with_consistency
     from quaver.measures.stability.expected_stability import expected_intra_pss
     from quaver.measures.stability.generalizability import dependability, generalizability, smallest_design
-    from quaver.measures.stability.paraphrase_stability import original_agreement, wording_stability
+    from quaver.measures.stability.paraphrase_stability import original_agreement, paraphrase_stability
     from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, pooled_pss
     from quaver.measures.stability.repeated_answers import (
         answer_entropy,
@@ -162,6 +162,7 @@ __all__ = [
     "most_sensitive",
     "original_agreement",
     "output_uncertainty",
+    "paraphrase_stability",
     "percent_agreement",
     "pooled_pss",
     "read_annotations",
@@ -180,7 +181,6 @@ __all__ = [
     "verbal_calibration",
     "verify",
     "view",
-    "wording_stability",
     "worst",
 ]
 
@@ -294,7 +294,7 @@ _PUBLIC = {
     "quaver.estimation.answer_views": ("view",),
     "quaver.measures.stability.paraphrase_stability": (
         "original_agreement",
-        "wording_stability",
+        "paraphrase_stability",
     ),
     "quaver.core.records": (
         "Estimate",

@@ -45,7 +45,7 @@ ITEMS = "id,party,text,truth\n" + "".join(
 )
 VARIED = (
     STUDY.replace("  gold: truth\n", "  gold: truth\n  groups: [party]\n")
-    + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\nrepeats: 2\n'
+    + 'variants:\n  - {use: instructions, texts: {curt: "Positive?"}}\nrepeats: 2\n'
 )
 
 
@@ -73,7 +73,7 @@ def test_every_number_comes_out_anew(study: quaver.Study, tmp_path: Path, texts:
     assert found.holds, found
     assert found.digest == digest
     assert found.estimates == len(study.estimates()) > 0
-    assert found.withheld == (0 if texts else 2 * 2 * 2)  # two items, two wordings, two repeats
+    assert found.withheld == (0 if texts else 2 * 2 * 2)  # two items, two paraphrases, two repeats
     assert found.annotations == 12 * 2 * 2 - found.withheld
 
 
@@ -380,7 +380,7 @@ def test_what_does_not_verify_is_not_kept(
     calls = itertools.count()
 
     def moody(*_: object) -> Callable[[Answer], Reading]:
-        label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two wordings
+        label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two paraphrases
         return lambda _: Reading(label, "valid")
 
     monkeypatch.setattr(FirstLabel, "reader", moody)

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.commands import FUNCTIONS, here
 from tests.studies import STUDY, written
 
-VARIED = STUDY + 'variants: [{use: wordings, texts: {curt: "Positive?"}}]\n'
+VARIED = STUDY + 'variants: [{use: instructions, texts: {curt: "Positive?"}}]\n'
 FAKE = ("--function", "fake=functions:same")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -76,7 +76,7 @@ def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
     done = quaver("export", "study.yaml", "calls.csv", *FAKE)
     assert done.stdout == "6 calls are in calls.csv.\n"
     rows = list(csv.DictReader((tmp_path / "calls.csv").open(newline="")))
-    assert {row["wording"] for row in rows} == {"original", "curt"}
+    assert {row["paraphrase"] for row in rows} == {"original", "curt"}
     assert {row["first_label.correct"] for row in rows} == {"true", ""}
     wrong = quaver("export", "study.yaml", "calls.xls", *FAKE)
     assert wrong.returncode == 2

@@ -41,9 +41,9 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def test_every_variant_is_shown_with_what_differs_marked(folder: Path, command: Command) -> None:
     done = command(folder, "variants", "study.yaml", *MODEL)
     assert done.returncode == 0, done.stderr
-    assert "Making 2 wordings at temperature 0.7 from fake …" in done.stderr
-    assert "wording=original\n" in done.stdout
-    assert "wording=t0.7-1\n  wording: llm (temperature 0.7, seed " in done.stdout
+    assert "Making 2 paraphrases at temperature 0.7 from fake …" in done.stderr
+    assert "paraphrase=original\n" in done.stdout
+    assert "paraphrase=t0.7-1\n  paraphrase: llm (temperature 0.7, seed " in done.stdout
     assert "similarity 0." in done.stdout
     assert "[-Is this positive-]{+Positive,+} or negative?" in done.stdout
     assert "\\x1b[31m[red]" in done.stdout  # text, and no markup
@@ -63,7 +63,7 @@ def test_a_table_is_written_edited_and_taken_back(folder: Path, command: Command
     )
     done = command(folder, "variants", "study.yaml", "--import", "table.csv", *MODEL)
     assert "instruction edited\n1 texts edited" in done.stdout
-    (edit,) = json.loads((folder / "wordings.json").read_text(encoding="utf-8"))["edits"]
+    (edit,) = json.loads((folder / "paraphrases.json").read_text(encoding="utf-8"))["edits"]
     assert (edit["before"], edit["after"]) == ("Positive, or negative?", "Positive or negative?")
 
 
@@ -74,9 +74,9 @@ def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, comm
     planned = command(folder, "plan", "study.yaml", *MODEL)
     assert planned.stderr == ""
     assert "3 items × 3 variants" in planned.stdout
-    assert "2 calls of fake or more are to make wordings" in " ".join(planned.stdout.split())
+    assert "2 calls of fake or more are to make paraphrases" in " ".join(planned.stdout.split())
     ran = command(folder, "run", "study.yaml", *MODEL)
-    assert "Making 2 wordings" in ran.stderr
+    assert "Making 2 paraphrases" in ran.stderr
     assert "9 of 9 are stored" in ran.stdout
     stands = command(folder, "status", "study.yaml", *MODEL)
-    assert "calls made wordings" in stands.stdout
+    assert "calls made paraphrases" in stands.stdout

@@ -21,7 +21,7 @@ task:
 items: {{source: items.csv, id: id, text: "{{{{ text }}}}"}}
 prompt: {{instruction: Is it so?}}
 variants:
-  - use: wordings
+  - use: instructions
     texts: {{{", ".join(f"w{n}: Is it so in way {n}?" for n in range(9))}}}
 models:
   - {{name: fake, use: function}}

@@ -20,7 +20,7 @@ from quaver.errors import MeasureError, QuaverError, UnknownName
 ITEMS = "id,text,truth\n" + "".join(
     f"i{n:02},{'like' if n % 3 else 'hate'} {n},{'positive' if n % 3 else 'negative'}\n" for n in range(60)
 )
-VARIED = STUDY + 'variants:\n  - {use: wordings, texts: {curt: "Positive?"}}\n'
+VARIED = STUDY + 'variants:\n  - {use: instructions, texts: {curt: "Positive?"}}\n'
 
 
 def right(text: str, prompt: str) -> str:
@@ -107,7 +107,7 @@ def test_few_changes_are_no_proof(tmp_path: Path) -> None:
 
 def test_variants_of_one_study(tmp_path: Path) -> None:
     one = study(tmp_path / "a", curtly, VARIED)
-    for by, pair in (("variant", "wording=original → wording=curt"), ("wording", "original → curt")):
+    for by, pair in (("variant", "paraphrase=original → paraphrase=curt"), ("paraphrase", "original → curt")):
         found = compare(one, by=by, measures=["accuracy", "inter_pss"])
         (accuracy,) = [one for one in found.differences if one.measure == "accuracy"]
         assert accuracy.value == pytest.approx(-8 / 60)
@@ -115,7 +115,7 @@ def test_variants_of_one_study(tmp_path: Path) -> None:
         (agreement,) = [one for one in found.differences if one.measure == "inter_pss"]
         assert agreement.value is None
         assert agreement.reason
-    back = compare(one, by="wording", reference="curt", measures=["accuracy"])
+    back = compare(one, by="paraphrase", reference="curt", measures=["accuracy"])
     assert back.differences[0].value == pytest.approx(8 / 60)
 
 
@@ -133,9 +133,9 @@ def test_several_cells_share_the_error(tmp_path: Path) -> None:
     found = compare(one, other, fail_if=["accuracy < 0"])
     (judged,) = found.judgements
     assert [estimate.confidence for estimate in judged.judged] == [0.975, 0.975]
-    assert [estimate.cell["variant"] for estimate in judged.failed] == ["wording=curt"]
+    assert [estimate.cell["variant"] for estimate in judged.failed] == ["paraphrase=curt"]
     (original,) = [estimate for estimate in judged.judged if estimate not in judged.failed]
-    for written in ("variant=wording=original", "variant=original", "wording=original"):
+    for written in ("variant=paraphrase=original", "variant=original", "paraphrase=original"):
         only = compare(one, other, fail_if=[f"accuracy[{written}] < 0"]).judgements[0]
         assert only.held
         assert [estimate.cell for estimate in only.judged] == [original.cell]
@@ -196,7 +196,7 @@ def test_other_mistakes_are_one_error_each(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="no label in common"):
         compare(one, study(tmp_path / "d", right, bare))
     with pytest.raises(UnknownName, match="'neutral'"):
-        compare(study(tmp_path / "c", curtly, VARIED), by="wording", reference="neutral")
+        compare(study(tmp_path / "c", curtly, VARIED), by="paraphrase", reference="neutral")
 
 
 def test_models_of_other_names_stand_for_each_other(tmp_path: Path) -> None:
@@ -249,12 +249,12 @@ def test_two_functions_and_a_bound_on_the_terminal(
     assert (done.returncode, "unknown model 'older'" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("by", ["wording", "variant", "model", "evaluator"])
+@pytest.mark.parametrize("by", ["paraphrase", "variant", "model", "evaluator"])
 def test_the_original_is_what_the_others_are_compared_with(tmp_path: Path, by: str) -> None:
     # Prompts are asked in the order of their beginnings: "About" and "a" come before the original.
     text = STUDY.replace("{name: fake,", "{name: zeta,") + (
         "  - {name: alpha, use: function}\n"
-        "variants:\n  - {use: wordings, texts: {about: About this. Positive?, any: A positive one?}}\n"
+        "variants:\n  - {use: instructions, texts: {about: About this. Positive?, any: A positive one?}}\n"
         "evaluators: [label_match, exact]\n"
     )
     (tmp_path / "items.csv").write_text(ITEMS)
@@ -262,8 +262,8 @@ def test_the_original_is_what_the_others_are_compared_with(tmp_path: Path, by: s
     one = quaver.Study.open(tmp_path, functions={"zeta": right, "alpha": right})
     one.run()
     first = {
-        "wording": "original",
-        "variant": "wording=original",
+        "paraphrase": "original",
+        "variant": "paraphrase=original",
         "model": "zeta",
         "evaluator": "label_match",
     }

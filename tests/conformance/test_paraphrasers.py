@@ -12,7 +12,7 @@ import pytest
 from quaver.core import registry
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphraser import Paraphraser
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Source, bind
@@ -35,7 +35,7 @@ SAID = [
     "Is the opinion in this text positive or negative? It is one of these 2, do not guess.",
 ]
 ENGINES: dict[str, dict[str, Any]] = {
-    "file": {"path": "wordings.csv"},
+    "file": {"path": "paraphrases.csv"},
     "format": {"n": 5},
     "llm": {"model": "any", "k": 2, "temperatures": [0.5]},
     "pegasus": {"k": 2},
@@ -63,7 +63,9 @@ class Said:
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    (tmp_path / "wordings.csv").write_text("name,wording\na,Good or bad?\nb,Bad or good?\n", encoding="utf-8")
+    (tmp_path / "paraphrases.csv").write_text(
+        "name,paraphrase\na,Good or bad?\nb,Bad or good?\n", encoding="utf-8"
+    )
     return Ground(PROMPT, LABELS, 7, home=tmp_path)
 
 
@@ -78,7 +80,7 @@ def original(one: Paraphraser) -> str:
     return text
 
 
-def made(name: str, ground: Ground) -> Sequence[Wording]:
+def made(name: str, ground: Ground) -> Sequence[Paraphrase]:
     one = engine(name)
     return one.reword(ground, Draft(original(one), one.exact), Said())
 
@@ -89,26 +91,26 @@ def test_every_registered_engine_is_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(ENGINES) - NEEDS_WEIGHTS))
 class TestEngine:
-    def test_wordings_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_differ_from_the_original_and_each_other(self, name: str, ground: Ground) -> None:
         one = engine(name)
-        texts = [wording.text for wording in made(name, ground)]
+        texts = [paraphrase.text for paraphrase in made(name, ground)]
         assert len(texts) > 1
         assert len({*texts, original(one)}) == len(texts) + 1
         assert all(text.strip() for text in texts)
 
     def test_names_are_their_own_and_fit_an_id(self, name: str, ground: Ground) -> None:
-        names = [wording.name for wording in made(name, ground)]
+        names = [paraphrase.name for paraphrase in made(name, ground)]
         assert len(set(names)) == len(names)
         assert not any(sign in one for one in names for sign in ",=")
 
     def test_the_same_seed_gives_the_same(self, name: str, ground: Ground) -> None:
         assert made(name, ground) == made(name, ground)
 
-    def test_wordings_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
         known = ["labels", "answers", "item"]
         known += ["text", "question", "instruction", "postfix"] if engine(name).part == "layout" else []
-        for wording in made(name, ground):
-            check(wording.text, known, where=wording.name)
+        for paraphrase in made(name, ground):
+            check(paraphrase.text, known, where=paraphrase.name)
 
     def test_only_what_is_kept_may_cost_anything(self, name: str, ground: Ground) -> None:
         one = engine(name)

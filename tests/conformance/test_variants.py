@@ -56,7 +56,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "shots": {"k": [0, 1, 2]},
     "strategies": {},
     "treatments": {"original": True},
-    "wordings": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
+    "instructions": {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}},
 }
 """Options for one family each, such that the original is one of the levels."""
 
@@ -82,7 +82,7 @@ LENGTHS = {"factors", "perturbations"}
 BUILDS = {"factors", "perturbations"}
 """Families that make a prompt anew, instruction and format alike."""
 
-REWORDS = {"paraphrases", "wordings"}
+REWORDS = {"paraphrases"}
 """Families that change what is asked, never the format of the answer."""
 
 PARTS = [
@@ -156,12 +156,12 @@ class TestFamily:
 
 
 def test_families_are_crossed_in_full_in_either_order() -> None:
-    found = {name: family(name) for name in ("wordings", "formats")}
+    found = {name: family(name) for name in ("paraphrases", "formats")}
     one = cross(PROMPT, {f.factor: f.levels(ground()) for f in found.values()})
     other = cross(PROMPT, {f.factor: f.levels(ground()) for f in reversed(found.values())})
     assert len(one) == len(other) == 6
-    assert one[0].id == "wording=original,format=original"
-    assert one[-1].id == "wording=polite,format=digits"
+    assert one[0].id == "paraphrase=original,format=original"
+    assert one[-1].id == "paraphrase=polite,format=digits"
 
     def made(variants: list[Variant]) -> set[tuple[str, str, str]]:
         return {(v.instruction, v.postfix, str(v.answers)) for v in variants}

@@ -57,19 +57,19 @@ STUDIES = {
         "`greedy: {temperature: …}`",
     ),
     "unknown option of a plug-in": (
-        STUDY + "variants:\n  - use: wordings\n    text: {plain: Is it?}\n",
+        STUDY + "variants:\n  - use: instructions\n    text: {plain: Is it?}\n",
         SpecError,
         "study.yaml:14: variants[0].text: unknown key 'text'",
         "did you mean 'texts'?",
     ),
     "misspelt key beside a plug-in's options": (
-        STUDY + "variants:\n  - use: wordings\n    texts: {plain: Is it?}\n    facter: words\n",
+        STUDY + "variants:\n  - use: instructions\n    texts: {plain: Is it?}\n    facter: words\n",
         SpecError,
         "study.yaml:15: variants[0].facter: unknown key",
         "did you mean 'factor'?",
     ),
     "missing option of a plug-in": (
-        STUDY + "variants:\n  - wordings\n",
+        STUDY + "variants:\n  - paraphrases\n",
         SpecError,
         "study.yaml:13: variants[0].texts: 'texts' is missing",
         "found: nothing",
@@ -81,10 +81,10 @@ STUDIES = {
         "postfix",
     ),
     "unknown plug-in": (
-        STUDY + "variants:\n  - use: wording\n    texts: {}\n",
+        STUDY + "variants:\n  - use: paraphrase\n    texts: {}\n",
         UnknownName,
-        "study.yaml:13: variants[0]: unknown variant 'wording'",
-        "did you mean 'wordings'?",
+        "study.yaml:13: variants[0]: unknown variant 'instruction'",
+        "did you mean 'instructions'?",
     ),
     "missing part": (
         changed("prompt:\n  instruction: Is this positive or negative?\n", ""),
@@ -283,28 +283,28 @@ STUDIES = {
     ),
     "factor that is a group": (
         changed("  gold: truth", "  groups: [truth]")
-        + "variants:\n  - {use: wordings, factor: truth, texts: {a: Is it?}}\n",
+        + "variants:\n  - {use: instructions, factor: truth, texts: {a: Is it?}}\n",
         SpecError,
         "study.yaml:13: variants[0]: the factor 'truth' would be a column that exists already",
         "factor:",
     ),
     "factor that is a column of annotations": (
-        STUDY + "variants:\n  - {use: wordings, factor: model, texts: {a: Is it?}}\n",
+        STUDY + "variants:\n  - {use: instructions, factor: model, texts: {a: Is it?}}\n",
         SpecError,
         "study.yaml:13: variants[0]: the factor 'model'",
         "factor:",
     ),
     "factor twice": (
         STUDY
-        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n"
-        + "  - {use: formats, factor: wording, formats: {b: {postfix: Say.}}}\n",
+        + "variants:\n  - {use: instructions, texts: {a: Is it?}}\n"
+        + "  - {use: formats, factor: paraphrase, formats: {b: {postfix: Say.}}}\n",
         SpecError,
-        "study.yaml:14: variants[1]: the factor 'wording'",
+        "study.yaml:14: variants[1]: the factor 'paraphrase'",
         "factor:",
     ),
     "two families that reword": (
         STUDY
-        + "variants:\n  - {use: wordings, texts: {a: Is it?}}\n"
+        + "variants:\n  - {use: instructions, texts: {a: Is it?}}\n"
         + "  - {use: paraphrases, factor: other, engine: surface}\n",
         SpecError,
         "study.yaml:14: variants[1]: two families put the instruction into other words",
@@ -325,10 +325,10 @@ STUDIES = {
     "k out of range": (
         STUDY + "variants: [{use: paraphrases, engine: surface, k: 0}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: k: this number of wordings cannot be made",
+        "study.yaml:12: variants[0]: k: this number of paraphrases cannot be made",
         "expected: 1 to 1,000",
     ),
-    "more wordings than there are": (
+    "more paraphrases than there are": (
         STUDY + "variants: [{use: paraphrases, engine: surface, kinds: [articles], k: 30}]\n",
         SpecError,
         "study.yaml:12: variants[0]: k: the instruction was written in",
@@ -350,16 +350,16 @@ STUDIES = {
         "study.yaml:12: variants[0]: n: the grammar has 2 layouts",
         "expected: 10",
     ),
-    "a file of wordings that is not there": (
+    "a file of paraphrases that is not there": (
         STUDY + "variants: [{use: paraphrases, engine: file, path: none.csv}]\n",
         SpecError,
-        "none.csv: there is no such file of wordings",
+        "none.csv: there is no such file of paraphrases",
         "relative to the study file",
     ),
-    "several wordings at temperature 0": (
+    "several paraphrases at temperature 0": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake, temperatures: [0], k: 2}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: temperatures: temperature 0 gives one wording",
+        "study.yaml:12: variants[0]: temperatures: temperature 0 gives one paraphrase",
         "k: 2 at temperature 0",
     ),
     "a request without the instruction": (
@@ -368,10 +368,10 @@ STUDIES = {
         "study.yaml:12: variants[0]: request: ",
         "{{ instruction }}",
     ),
-    "wordings that are not made yet": (
+    "paraphrases that are not made yet": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake}]\n",
         NotMade,
-        "study.yaml:12: variants[0]: wordings that a model makes have not been made yet",
+        "study.yaml:12: variants[0]: paraphrases that a model makes have not been made yet",
         "`quaver variants STUDY` makes them",
     ),
     "text templates beside a group named text": (
@@ -383,9 +383,9 @@ STUDIES = {
         "rename",
     ),
     "level twice": (
-        STUDY + "variants:\n  - {use: wordings, texts: {original: Is it?}}\n",
+        STUDY + "variants:\n  - {use: instructions, texts: {original: Is it?}}\n",
         SpecError,
-        "study.yaml:12: variants: factor wording: two levels are named 'original'",
+        "study.yaml:12: variants: factor paraphrase: two levels are named 'original'",
         "",
     ),
     "factor without a level": (
@@ -397,7 +397,7 @@ STUDIES = {
     "levels whose combinations have one name": (
         STUDY
         + "variants:\n"
-        + "  - {use: wordings, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
+        + "  - {use: instructions, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
         + "  - {use: formats, factor: b, formats: {'3': {postfix: 3}, '2,b=3': {postfix: 4}}}\n",
         SpecError,
         "study.yaml:12: variants: two combinations of levels have the same name",

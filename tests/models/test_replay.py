@@ -27,7 +27,7 @@ def study(folder: Path, model: dict[str, Any], *, functions: Any = None, **more:
         "task": {"labels": ["positive", "negative"]},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}", "gold": "truth"},
         "prompt": {"instruction": "Is this positive or negative?"},
-        "variants": [{"use": "wordings", "texts": {"curt": "Positive or negative?"}}],
+        "variants": [{"use": "instructions", "texts": {"curt": "Positive or negative?"}}],
         "decoding": {"drawn": {"temperature": 1.0}},
         "repeats": 3,
         "models": [model],
@@ -67,7 +67,7 @@ def test_items_with_other_names_are_found_by_their_prompt(original: Study, tmp_p
     made = study(folder, {"name": "r", "use": "replay", "study": str(original.folder)})
     (folder / "items.csv").write_text("id,text,truth\nz,It is a chair.,\n")
     made.run()
-    assert texts(made)["wording=original", "z", 2] == texts(original)["wording=original", "c", 2]
+    assert texts(made)["paraphrase=original", "z", 2] == texts(original)["paraphrase=original", "c", 2]
 
 
 def test_what_was_not_asked_is_an_error_that_says_so(original: Study, tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_what_was_not_asked_is_an_error_that_says_so(original: Study, tmp_path: 
     (folder / "items.csv").write_text("id,text,truth\na,I like it.,\nn,New.,\n")
     made.run()
     found = texts(made)
-    assert found["wording=original", "n", 0] == "no stored answer: this prompt was not asked"
-    assert found["wording=original", "a", 3] == "no stored answer: repeat 3 was not asked"
-    assert found["wording=original", "a", 2] == texts(original)["wording=original", "a", 2]
+    assert found["paraphrase=original", "n", 0] == "no stored answer: this prompt was not asked"
+    assert found["paraphrase=original", "a", 3] == "no stored answer: repeat 3 was not asked"
+    assert found["paraphrase=original", "a", 2] == texts(original)["paraphrase=original", "a", 2]
 
 
 def test_another_decoding_is_another_question(original: Study, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_file_answers_by_item_and_variant(tmp_path: Path, ending: str) -> None
     rows = [
         {"item": item, "variant": variant, "repeat": repeat, "label": f"{item}{variant}{repeat}"}
         for item in "abc"
-        for variant in ("wording=original", "wording=curt")
+        for variant in ("paraphrase=original", "paraphrase=curt")
         for repeat in range(3)
     ]
     path = tmp_path / f"answers.{ending}"
@@ -124,7 +124,7 @@ def test_a_file_answers_by_item_and_variant(tmp_path: Path, ending: str) -> None
     for row in rows:
         assert found[row["variant"], row["item"], row["repeat"]] == row["label"]
     assert (
-        found["wording=original", "d", 0]
+        found["paraphrase=original", "d", 0]
         == "no stored answer: nothing in answers." + ending + " for this item and variant"
     )
 

@@ -1,4 +1,4 @@
-"""A small study made by hand: two wordings and two formats, where the format decides the label."""
+"""A small study made by hand: two paraphrases and two formats, where the format decides the label."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Study:
         }
 
 
-def follows_format(item: int, wording: str, layout: str, repeat: int) -> str | None:
+def follows_format(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
     """Names gives b always, letters a always, and one answer in the design has no label."""
-    if (item, wording, layout, repeat) == (0, "plain", "names", 0):
+    if (item, paraphrase, layout, repeat) == (0, "plain", "names", 0):
         return None
     return "b" if layout == "names" else "a"
 
@@ -58,7 +58,7 @@ def follows_format(item: int, wording: str, layout: str, repeat: int) -> str | N
 def make_study(
     *,
     items: int = 8,
-    wordings: Sequence[str] = ("plain", "polite"),
+    paraphrases: Sequence[str] = ("plain", "polite"),
     layouts: Sequence[str] = ("names", "letters"),
     repeats: int = 2,
     evaluators: Sequence[str] = ("first_label", "exact"),
@@ -71,23 +71,23 @@ def make_study(
     codes = ("a", "b")
     variants = [
         {
-            "id": f"wording={w},format={f}",
-            "factors": {"wording": w, "format": f},
+            "id": f"paraphrase={w},format={f}",
+            "factors": {"paraphrase": w, "format": f},
             "answers": {"a": "A", "b": "B"},
             "example": [["system", "Answer."], ["user", f"Which? ({w}, {f})"]],
         }
-        for w, f in itertools.product(wordings, layouts)
+        for w, f in itertools.product(paraphrases, layouts)
     ]
     truth = {i: codes[i % 2] if gold else None for i in range(items)}
     rows = []
     for model, w, f, i, k, evaluator in itertools.product(
-        models, wordings, layouts, range(items), range(repeats), evaluators
+        models, paraphrases, layouts, range(items), range(repeats), evaluators
     ):
         label = answer(i, w, f, k)
         rows.append(
             {
                 "model": model,
-                "variant": f"wording={w},format={f}",
+                "variant": f"paraphrase={w},format={f}",
                 "decoding": "greedy",
                 "item": str(i),
                 "repeat": k,
@@ -95,11 +95,11 @@ def make_study(
                 "label": label,
                 "status": "valid" if label else "no_label",
                 "gold": truth[i],
-                "wording": w,
+                "paraphrase": w,
                 "format": f,
             }
         )
-    schema = dict(ANNOTATION_COLUMNS) | {"wording": pl.Categorical, "format": pl.Categorical}
+    schema = dict(ANNOTATION_COLUMNS) | {"paraphrase": pl.Categorical, "format": pl.Categorical}
     lock = {
         "study": {"name": name, "seed": 7},
         "labels": {

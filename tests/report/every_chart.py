@@ -34,7 +34,7 @@ _MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("readiness", {"by": ("model",)}),
     ("intra_pss_cumulative", {"by": BY}),
     ("intra_pss_adjacent", {"by": BY}),
-    ("wording_stability", {"by": ("decoding", "evaluator")}),
+    ("paraphrase_stability", {"by": ("decoding", "evaluator")}),
     ("original_agreement", {"by": ("decoding", "evaluator"), "original": "simple-0.1-0"}),
     ("sensitivity", {"by": (*BY, "strategy")}),
     ("consistency", {"by": (*BY, "strategy")}),
@@ -87,21 +87,21 @@ def every_chart(
 
 def _variants() -> list[dict[str, Any]]:
     made = []
-    for strategy, temperature, wording in product(STRATEGIES, TEMPERATURES, range(2)):
+    for strategy, temperature, paraphrase in product(STRATEGIES, TEMPERATURES, range(2)):
         made.append(
             {
-                "id": f"{strategy}-{temperature}-{wording}",
+                "id": f"{strategy}-{temperature}-{paraphrase}",
                 "factors": {
                     "strategy": strategy,
-                    "wording": f"t{temperature}-{wording}",
-                    "length": ("standard", "concise")[wording],
+                    "paraphrase": f"t{temperature}-{paraphrase}",
+                    "length": ("standard", "concise")[paraphrase],
                 },
                 "covariates": {
                     "paraphrase_temperature": temperature,
-                    "distance": round(0.02 + 0.11 * temperature + 0.05 * wording, 3),
+                    "distance": round(0.02 + 0.11 * temperature + 0.05 * paraphrase, 3),
                 },
                 "answers": {code: code for code in LABELS},
-                "example": [["user", f"{strategy}, {temperature}, {wording}"]],
+                "example": [["user", f"{strategy}, {temperature}, {paraphrase}"]],
             }
         )
     return made
@@ -139,7 +139,7 @@ def _annotations(labels: tuple[str, ...], variants: list[dict[str, Any]]) -> pl.
                 "paraphrase_temperature": heat,
             }
         )
-    texts = ("strategy", "wording", "length")
+    texts = ("strategy", "paraphrase", "length")
     schema = dict(ANNOTATION_COLUMNS) | dict.fromkeys(texts, pl.Categorical)
     schema |= {"paraphrase_temperature": pl.Float64, "prompt_tokens": pl.Int64}
     return pl.DataFrame(rows, schema_overrides=schema)

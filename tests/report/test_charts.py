@@ -99,11 +99,13 @@ def test_estimates_of_unlike_cells_are_headed_by_what_they_hold_fixed(results: R
         Estimate("inter_pss", 0.1, cell={"decoding": "greedy"}),
         Estimate("inter_pss", 0.2, cell={"decoding": "greedy", "format": "names"}),
         Estimate("inter_pss", 0.3, cell={"decoding": "greedy", "format": "letters"}),
-        Estimate("inter_pss", 0.4, cell={"decoding": "greedy", "wording": "plain"}),
+        Estimate("inter_pss", 0.4, cell={"decoding": "greedy", "paraphrase": "plain"}),
     ]
     rows = (row for data in score_chart(some, results).to_dict()["datasets"].values() for row in data)
     texts = [row["text"] for row in rows if "text" in row]
-    assert {"over all", "within one format", "within one wording", "names", "letters", "plain"} <= set(texts)
+    assert {"over all", "within one format", "within one paraphrase", "names", "letters", "plain"} <= set(
+        texts
+    )
 
 
 def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
@@ -114,13 +116,13 @@ def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
 
 
 def test_of_hundreds_of_variants_the_most_unlike_levels_are_drawn_once_for_all_models(make: Any) -> None:
-    wordings = [f"w{n:02d}" for n in range(60)]
-    study = make(wordings=wordings, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
+    paraphrases = [f"w{n:02d}" for n in range(60)]
+    study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
     shares = [one for one in figures(study.results()) if one.measure == "label_shares"]
     assert [one.name for one in shares] == ["finding"]
-    levels = {one.cell["level"] for one in shares[0].estimates if one.cell["factor"] == "wording"}
+    levels = {one.cell["level"] for one in shares[0].estimates if one.cell["factor"] == "paraphrase"}
     assert len(levels) == 40
-    assert "of 60 levels of wording the 20 lowest and the 20 highest" in shares[0].subtitle
+    assert "of 60 levels of paraphrase the 20 lowest and the 20 highest" in shares[0].subtitle
     assert values(shares[0].draw(width=500)) >= {one.value for one in shares[0].estimates}
 
 

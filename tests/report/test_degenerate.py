@@ -40,7 +40,7 @@ def test_an_empty_frame_without_columns(make: Any, tmp_path: Path) -> None:
 
 
 def test_one_item_one_variant(make: Any, tmp_path: Path) -> None:
-    study = make(items=1, wordings=("plain",), layouts=("names",), repeats=1, evaluators=("exact",))
+    study = make(items=1, paraphrases=("plain",), layouts=("names",), repeats=1, evaluators=("exact",))
     text = words(write_report(tmp_path, **study.inputs()))
     assert "100% of the answers have no label" in text  # the one answer there is
     assert "the only variant" in text
@@ -82,7 +82,7 @@ def test_estimates_of_unlike_cells_and_no_interval(make: Any, tmp_path: Path) ->
         Estimate("odd", float("nan"), 0.0, 1.0, cell={"party": "z"}),
         Estimate("odd", 0.75, float("-inf"), 1.0, cell={"party": "q"}),
         Estimate("odd", 0.5, cell={"party": "x"}),
-        Estimate("odd", 0.0, 0.0, 0.0, cell={"party": "y", "wording": "plain"}),
+        Estimate("odd", 0.0, 0.0, 0.0, cell={"party": "y", "paraphrase": "plain"}),
     ]
     text = words(write_report(tmp_path, **study.inputs()))
     assert "0.25" in text
@@ -91,7 +91,7 @@ def test_estimates_of_unlike_cells_and_no_interval(make: Any, tmp_path: Path) ->
 
 
 def test_four_hundred_variants_are_drawn_by_their_levels(make: Any, tmp_path: Path) -> None:
-    study = make(wordings=[f"w{n}" for n in range(200)], items=2, repeats=1, evaluators=("exact",))
+    study = make(paraphrases=[f"w{n}" for n in range(200)], items=2, repeats=1, evaluators=("exact",))
     text = words(write_report(tmp_path, **study.inputs()))
     assert "w199" in text
     assert "estimates.csv" in text

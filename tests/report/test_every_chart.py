@@ -20,7 +20,7 @@ from quaver.report.page.html_page import write_report
 NAMES = {
     *("finding", "label-shares-large", "factors", "intra-pss", "inter-pss", "sensitivity", "consistency"),
     *("accuracy", "inter-pss-by-paraphrase-temperature", "intra-pss-repeats"),
-    *("wording-stability-by-distance", "original-agreement-by-distance"),
+    *("paraphrase-stability-by-distance", "original-agreement-by-distance"),
     *("sensitivity-distribution", "consistency-distribution", "sensitivity-consistency"),
     *("consistency-matrices", "consistency-histograms", "reliability", "calibration-shift", "parse-rates"),
     *("spread", "accuracy-against-answer-entropy", "accuracy-against-strict-stability"),

@@ -33,12 +33,12 @@ HOSTILE = (
 def hostile_study(make: Any) -> Any:
     study = make(
         name="</title></style><script>alert(0)</script>",
-        wordings=HOSTILE,
+        paraphrases=HOSTILE,
         layouts=("{{ lock }}", "</pre><script>alert(7)</script>"),
         evaluators=("<b>one</b>", "=two"),
         models=("<svg onload=alert(8)>",),
         label_names=("<i>A</i>", "=B()"),
-        answer=lambda item, wording, layout, repeat: "b" if layout.startswith("{{") else "a",
+        answer=lambda item, paraphrase, layout, repeat: "b" if layout.startswith("{{") else "a",
         items=2,
         repeats=1,
     )

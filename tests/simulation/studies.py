@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["edited", "first_study"]
 
 LABELS = ["favor", "against", "neither"]
-_WORDINGS = {"curt": "Favor, against or neither?", "long": "Say which: favor, against, neither."}
+_PARAPHRASES = {"curt": "Favor, against or neither?", "long": "Say which: favor, against, neither."}
 
 
 def _written(path: Path, items: int) -> str:
@@ -25,7 +25,7 @@ def first_study(draw: random.Random, home: Path) -> dict[str, Any]:
         "task": {"labels": list(LABELS)},
         "items": {"source": _written(home / "items-3.csv", 3), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "What does the writer think?"},
-        "variants": [{"use": "wordings", "texts": dict(_WORDINGS)}],
+        "variants": [{"use": "instructions", "texts": dict(_PARAPHRASES)}],
         "models": [_model("m", draw)],
         "decoding": {"greedy": {"temperature": 0}},
         "repeats": draw.choice((1, 2, 3)),
@@ -83,8 +83,8 @@ def _variants(study: dict[str, Any], draw: random.Random, home: Path) -> None:
     study["variants"] = draw.choice(
         (
             [],
-            [{"use": "wordings", "texts": dict(_WORDINGS)}],
-            [{"use": "wordings", "texts": {"curt": _WORDINGS["curt"]}}],
+            [{"use": "instructions", "texts": dict(_PARAPHRASES)}],
+            [{"use": "instructions", "texts": {"curt": _PARAPHRASES["curt"]}}],
             [{"use": "json_answers"}],
             [{"use": "label_order"}],
         )

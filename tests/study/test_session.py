@@ -15,7 +15,7 @@ from tests.studies import ITEMS, STUDY, written
 from quaver.errors import ModelError, QuaverError, SpecError, StoreError, Unavailable, UnknownName
 from quaver.study.session import Study
 
-VARIED = STUDY + "variants:\n  - use: wordings\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
+VARIED = STUDY + "variants:\n  - use: instructions\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
 
 
 def same(text: str, prompt: str) -> str:
@@ -82,7 +82,7 @@ def test_renaming_asks_nothing(tmp_path: Path) -> None:
     study = Study.open(path, functions={"other": counted})
     assert study.run().done == 0
     assert set(study.annotations()["model"]) == {"other"}
-    assert set(study.annotations()["wording"]) == {"original", "short"}
+    assert set(study.annotations()["paraphrase"]) == {"original", "short"}
 
 
 def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
     assert locks[0] == locks[1]
     lock = json.loads(locks[0])
     assert lock["calls"] == 12
-    assert [variant["id"] for variant in lock["variants"]] == ["wording=original", "wording=plain"]
+    assert [variant["id"] for variant in lock["variants"]] == ["paraphrase=original", "paraphrase=plain"]
     assert lock["items"]["gold"] == {"positive": 1, "negative": 1}
     assert str(tmp_path) not in locks[0]
 
@@ -307,7 +307,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["study.lock.json", "wordings.json", "rounds.json", "noise.json"])
+@pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json", "rounds.json", "noise.json"])
 @pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
 def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
     tmp_path: Path, name: str, damage: str
@@ -322,9 +322,9 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
 @pytest.mark.parametrize(
     ("name", "document", "found"),
     [
-        ("wordings.json", '{"edits": [{"factor": "wording"}]}', r"edits\.0\.level"),
-        ("wordings.json", '{"drafts": {"a": 1}}', "drafts"),
-        ("wordings.json", '{"spent": [5]}', r"spent\.0"),
+        ("paraphrases.json", '{"edits": [{"factor": "paraphrase"}]}', r"edits\.0\.level"),
+        ("paraphrases.json", '{"drafts": {"a": 1}}', "drafts"),
+        ("paraphrases.json", '{"spent": [5]}', r"spent\.0"),
         ("rounds.json", '{"rounds": [{"items": "many"}]}', r"rounds\.0\.items"),
         ("noise.json", '{"fake": [{"way": "again"}]}', r"fake\.0\.answers"),
         ("study.lock.json", '{"models": ["fake"]}', "models"),
@@ -391,12 +391,12 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
     study = opened(path, shy)
     flips = [one for one in study.measure("evaluator_flips") if one.measure == "evaluator_flips"]
     assert [(one.cell["variant"], one.cell["first"], one.value) for one in flips] == [
-        ("wording=original", "exact", 0.0),
-        ("wording=plain", "exact", 1.0),
+        ("paraphrase=original", "exact", 0.0),
+        ("paraphrase=plain", "exact", 1.0),
     ]
     shares = {one.cell["variant"]: one for one in study.measure("recovered_share")}
     # By exact, plain is never right and original always for the one positive item of two: all is recovered.
-    assert shares["wording=plain"].value == 1.0
+    assert shares["paraphrase=plain"].value == 1.0
     turned = study.measure("evaluator_flips", second="exact")[0]
     assert (turned.cell["first"], turned.cell["second"]) == ("first_label", "exact")
     with pytest.raises(UnknownName, match="unknown evaluator 'exat'"):
@@ -405,17 +405,17 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
 
 def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path: Path) -> None:
     """A paraphrase's distance and whether it is the original are columns, and the same comparison again."""
-    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?', c: 'Which?'}}\n"
+    text = STUDY + "variants:\n  - {use: instructions, texts: {b: 'Positive or negative?', c: 'Which?'}}\n"
     study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
     study.run()
     assert {"original", "distance"} <= set(study.annotations().columns)
     found = study.measure("factor_effects", resamples=100)
-    assert {one.cell["factor"] for one in found} == {"wording"}
+    assert {one.cell["factor"] for one in found} == {"paraphrase"}
     assert {one.details["comparisons"] for one in found if "p" in one.details} == {9}  # 3 levels, 3 outcomes
 
 
 def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: Path) -> None:
-    text = STUDY + "variants:\n  - {use: wordings, texts: {b: 'Positive or negative, is it?'}}\n"
+    text = STUDY + "variants:\n  - {use: instructions, texts: {b: 'Positive or negative, is it?'}}\n"
     text += "measures:\n  - {use: sensitivity}\n  - {use: sensitivity, convention: paper}\n  - accuracy\n"
     study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
     study.run()

@@ -49,26 +49,26 @@ def command(
     ] = False,
     width: Annotated[
         float | None,
-        typer.Option(help="Say how many items, wordings and repeats a 95% interval this wide takes."),
+        typer.Option(help="Say how many items, paraphrases and repeats a 95% interval this wide takes."),
     ] = None,
     measure: Annotated[str | None, typer.Option(help="The measure that --width is of.")] = None,
     function: FunctionOption = None,
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
 
-    Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
+    Paraphrases that a model is to make, and has not made yet, are reckoned to be as long as the original.
     """
     opened = open_study(study, function)
     opened = opened.small() if small else opened
     if pilot:
-        opened.make_wordings(watch=say_made)
+        opened.make_paraphrases(watch=say_made)
     from quaver.study.sources.prices import COMPARED
 
     plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
     _show_models(plan)
     _show_parts(plan)
-    for one in plan.wordings:
+    for one in plan.paraphrases:
         screen.print(f"{one}.")
     for note in plan.notes:
         screen.print(note)

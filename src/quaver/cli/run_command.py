@@ -48,7 +48,7 @@ def command(
     if opened.spec.annotations is not None:
         screen.print("There is nothing to ask: this study measures annotations that exist already.")
         return
-    opened.make_wordings(watch=say_made)
+    opened.make_paraphrases(watch=say_made)
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream

@@ -210,7 +210,7 @@ def watching(study: Study) -> Iterator[Any]:
 
 
 def say_made(what: str) -> None:
-    """Tell that wordings are being made, before it takes its time."""
+    """Tell that paraphrases are being made, before it takes its time."""
     errors.print(f"Making {what} …")
 
 

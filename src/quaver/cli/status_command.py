@@ -75,8 +75,8 @@ def _about(now: Standing) -> list[str]:
             f"{now.sent:,} requests were sent and {now.received:,} replies came; {now.discarded:,} became no "
             f"answer and took {now.discarded_tokens:,.0f} of these tokens."
         )
-    if now.wordings:
-        lines.append(f"{now.wordings:,} calls made wordings; what they took is among it.")
+    if now.paraphrases:
+        lines.append(f"{now.paraphrases:,} calls made paraphrases; what they took is among it.")
     lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]
     if now.waiting:
         lines.append(

@@ -24,20 +24,20 @@ def command(
         Path | None, typer.Option("--import", help="Take over the edits made in such a file.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Have the wordings made anew that a model makes; forget edits.")
+        bool, typer.Option("--again", help="Have the paraphrases made anew that a model makes; forget edits.")
     ] = False,
     function: FunctionOption = None,
 ) -> None:
     """Show every variant: its id, origin and prompt, with what differs from the original marked."""
     opened = open_study(study, function)
-    opened.make_wordings(again=again, watch=say_made)
+    opened.make_paraphrases(again=again, watch=say_made)
     if import_ is not None:
-        edits = opened.import_wordings(import_)
+        edits = opened.import_paraphrases(import_)
         for one in edits:
             screen.print(f"{one.factor}={one.level}: {one.part} edited")
-        screen.print(f"{len(edits):,} texts edited; wordings.json has them with what stood before.")
+        screen.print(f"{len(edits):,} texts edited; paraphrases.json has them with what stood before.")
     if export is not None:
-        count = opened.export_wordings(export)
+        count = opened.export_paraphrases(export)
         screen.print(f"{count:,} texts are in {export}; edit the column text, then --import it.")
     if import_ is None and export is None:
         _show(opened)

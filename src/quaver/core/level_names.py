@@ -14,7 +14,7 @@ ARROW = " → "
 def short(value: str) -> str:
     """A variant by its levels alone, on either side of an arrow.
 
-    >>> short("text=full,format=digits"), short("wording=plain → wording=curt"), short("gpt-4o")
+    >>> short("text=full,format=digits"), short("paraphrase=plain → paraphrase=curt"), short("gpt-4o")
     ('full · digits', 'plain → curt', 'gpt-4o')
     """
     return ARROW.join(_short(side) for side in value.split(ARROW))

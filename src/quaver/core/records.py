@@ -108,10 +108,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way of wording and laying out the question.
+    """One way of paraphrase and laying out the question.
 
     Attributes:
-        id: Made of its factors' levels, stable between runs: ``"wording=plain,format=digits"``.
+        id: Made of its factors' levels, stable between runs: ``"paraphrase=plain,format=digits"``.
         factors: The level of each factor that made it.
         system: Template of the system message; empty for none.
         layout: Template of the user message, over ``text``, ``instruction`` and ``postfix``.
@@ -132,7 +132,7 @@ class Variant:
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
         covariates: What else the annotation frame says of it, by column: numbers, marks and texts that
-            are no levels, such as its wording's ``distance`` from the original.
+            are no levels, such as its paraphrase's ``distance`` from the original.
         origin: Where each level came from: the family, its parameters, the parent, edits.
     """
 
@@ -411,7 +411,7 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 ``label`` is null unless ``status`` is ``valid``, and null too where a valid answer prefers no label (tied
 scores). ``probabilities`` follow the label set's order.
 ``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
-factor of its variants (``wording``, ``format``, …), one for each of their covariates (Float64,
+factor of its variants (``paraphrase``, ``format``, …), one for each of their covariates (Float64,
 Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
 for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
 those may take a name from here.

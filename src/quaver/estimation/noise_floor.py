@@ -55,8 +55,8 @@ def permuted_within_items(
 ) -> Iterator[NDArray[Any]]:
     """Exchange the levels of each item at random, each item on its own.
 
-    If levels (wordings, conditions) do not matter, an item's answers might have come from any of them: this
-    is the permutation test for blocks (Pitman 1938, Biometrika 29, 322-335). A level's answers to an
+    If levels (paraphrases, conditions) do not matter, an item's answers might have come from any of them:
+    this is the permutation test for blocks (Pitman 1938, Biometrika 29, 322-335). A level's answers to an
     item stay together, and a level that was not asked about an item stays so.
 
     Args:

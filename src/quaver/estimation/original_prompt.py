@@ -1,4 +1,4 @@
-"""The original wording among the others: counted in every group of them, and left where doubt begins."""
+"""The original paraphrase among the others: counted in every group of them, and left where doubt begins."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FLAGGED = "flagged"
 
 
 def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """The annotations with the original's counted in each combination of ``by`` that has wordings.
+    """The annotations with the original's counted in each combination of ``by`` that has paraphrases.
 
-    A paraphraser's wordings have a temperature, the original has none: it is the same at all of them,
+    A paraphraser's paraphrases have a temperature, the original has none: it is the same at all of them,
     and one of the set at each. So are its rows here, once for every value that it lacks.
 
     Args:
-        annotations: A row an annotation, with a Boolean column ``original`` where wordings are compared.
+        annotations: A row an annotation, with a Boolean column ``original`` where paraphrases are compared.
         by: Columns that make the cells.
 
     >>> rows = {"original": [True, False, False], "heat": [None, 0.5, 1.0], "label": list("abc")}
@@ -46,14 +46,14 @@ def in_every_group(annotations: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame
 
 
 def without_flagged(annotations: pl.DataFrame) -> pl.DataFrame:
-    """The annotations of wordings whose meaning is not in doubt."""
+    """The annotations of paraphrases whose meaning is not in doubt."""
     if FLAGGED not in annotations.columns:
         return annotations
     return annotations.filter(~pl.col(FLAGGED).fill_null(value=False))
 
 
 def left_out(annotations: pl.DataFrame, cell: Mapping[str, str]) -> int:
-    """How many of the annotations in a cell are of flagged wordings."""
+    """How many of the annotations in a cell are of flagged paraphrases."""
     if FLAGGED not in annotations.columns:
         return 0
     mine = annotations.filter(pl.col(FLAGGED).fill_null(value=False))

@@ -13,7 +13,7 @@ TITLES: Mapping[str, str] = {
     "inter_pss": "Another prompt, the same question: inter-prompt stability",
     "inter_model": "Another model, the same prompts: inter-model agreement",
     "intra_pss_subsamples": "How far the stability of the same prompt would lie apart with fewer items",
-    "inter_pss_subsamples": "How far the stability across wordings would lie apart with fewer items",
+    "inter_pss_subsamples": "How far the stability across paraphrases would lie apart with fewer items",
     "sensitivity": "How readily the label changes with the prompt: sensitivity",
     "consistency": "How alike items of one class are answered: consistency",
     "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
@@ -89,7 +89,7 @@ AGAINST_NONE = frozenset(
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
-_STABILITY = ("intra_pss", "inter_pss", "inter_model", "expected_", "pooled_pss", "wording_stability")
+_STABILITY = ("intra_pss", "inter_pss", "inter_model", "expected_", "pooled_pss", "paraphrase_stability")
 _SECTIONS = {
     **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
     **dict.fromkeys(("original_agreement",), "stability"),

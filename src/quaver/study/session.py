@@ -43,17 +43,17 @@ from quaver.study.analysis.study_measures import (
     with_something_to_read,
 )
 from quaver.study.collection.paraphrase_making import (
-    export_wordings,
-    import_wordings,
-    lacks_wordings,
-    make_wordings,
+    export_paraphrases,
+    import_paraphrases,
+    lacks_paraphrases,
+    make_paraphrases,
     shown_variants,
 )
 from quaver.study.collection.rounds import rounds_in_words
 from quaver.study.collection.store_repair import Repaired, repair
 from quaver.study.collection.study_run import check, measured_noise, run
 from quaver.study.collection.study_status import Standing, standing
-from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_wordings
+from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
 from quaver.study.forecasts.sizing import Sizing
 from quaver.study.sources.archive import is_archive
 from quaver.study.sources.conclusion_measures import concluded_about
@@ -65,7 +65,7 @@ from quaver.study.sources.study_plugins import Annotate, Measurement
 __all__ = ["Study"]
 
 _STAND_INS = (
-    "Wordings that a model is to make have not been made yet, and are reckoned as long as the original: "
+    "Paraphrases that a model is to make have not been made yet, and are reckoned as long as the original: "
     "`quaver variants` makes them and shows them, and so does `quaver run`."
 )
 
@@ -149,15 +149,15 @@ class Study:
         """Items, variants, decodings and conditions, loaded and checked.
 
         Raises:
-            SpecError: The study contradicts itself, or has wordings that have not been made yet.
+            SpecError: The study contradicts itself, or has paraphrases that have not been made yet.
         """
         return self._resolved.experiment
 
     @guarded
-    def make_wordings(
+    def make_paraphrases(
         self, *, again: bool = False, watch: Callable[[str], None] = lambda _: None
     ) -> list[str]:
-        """Have the wordings made that a model is to make, and that the folder does not hold yet.
+        """Have the paraphrases made that a model is to make, and that the folder does not hold yet.
 
         Args:
             again: Make all of them anew, and forget the edits made by hand.
@@ -169,10 +169,10 @@ class Study:
         Raises:
             ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
         """
-        return make_wordings(self._resolved, again=again, watch=watch)
+        return make_paraphrases(self._resolved, again=again, watch=watch)
 
     @guarded
-    def export_wordings(self, path: str | Path) -> int:
+    def export_paraphrases(self, path: str | Path) -> int:
         """Write every text that the variants bring to a table (CSV) that a person can edit.
 
         Args:
@@ -184,11 +184,11 @@ class Study:
         Raises:
             StoreError: The file cannot be written.
         """
-        return export_wordings(self._resolved, Path(path))
+        return export_paraphrases(self._resolved, Path(path))
 
     @guarded
-    def import_wordings(self, path: str | Path) -> list[Edit]:
-        """Take over the edits made in a table that ``export_wordings`` wrote.
+    def import_paraphrases(self, path: str | Path) -> list[Edit]:
+        """Take over the edits made in a table that ``export_paraphrases`` wrote.
 
         Args:
             path: Of the table.
@@ -199,7 +199,7 @@ class Study:
         Raises:
             SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
         """
-        return import_wordings(self._resolved, Path(path))
+        return import_paraphrases(self._resolved, Path(path))
 
     def variants(self) -> Iterator[ShownVariant]:
         """Every variant, filled in with the first item, and marked where it differs from the original."""
@@ -228,7 +228,7 @@ class Study:
     def plan(self, *, pilot: Annotated[int, Field(ge=0)] = 0, compare: Sequence[str] = COMPARED) -> Forecast:
         """What the study will take: calls, tokens, time, cost.
 
-        Wordings that a model is to make, and has not made yet, are reckoned to be as long as the original.
+        Paraphrases that a model is to make, and has not made yet, are reckoned to be as long as the original.
 
         Args:
             pilot: Ask this many requests of each model first, spread over the study, and store their answers,
@@ -242,19 +242,19 @@ class Study:
             UnknownName: Nobody knows the price of one of these.
         """
         compared = prices_of(compare)
-        if not pilot and self.spec.annotations is None and lacks_wordings(self._resolved):
+        if not pilot and self.spec.annotations is None and lacks_paraphrases(self._resolved):
             reckoned = self._resolved.with_stand_ins()
             check(reckoned)
-            left, made = reckoned.foreseen_wordings(), reckoned.spent_on_wordings()
+            left, made = reckoned.foreseen_paraphrases(), reckoned.spent_on_paraphrases()
             found = forecast(reckoned.plan, reckoned.models, {}, reckoned.prices, compared, made)
-            wordings = (*found.wordings, *forecast_of_wordings(left, reckoned.prices))
-            return replace(found, notes=(*found.notes, _STAND_INS), wordings=wordings)
-        self.make_wordings()
+            paraphrases = (*found.paraphrases, *forecast_of_paraphrases(left, reckoned.prices))
+            return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
+        self.make_paraphrases()
         check(self._resolved)
         if pilot:
             self.run(requests=pilot)
         plan, known = self._resolved.plan, self._files.responses.exists()
-        made = self._resolved.spent_on_wordings()
+        made = self._resolved.spent_on_paraphrases()
         return forecast(plan, self.models, self._usage() if known else {}, self.prices, compared, made)
 
     def _usage(self) -> Mapping[str, Mapping[str, float]]:
@@ -291,7 +291,7 @@ class Study:
             ModelError: A model is of no use.
             SpecError: More is spent already than the budget allows.
         """
-        self.make_wordings()
+        self.make_paraphrases()
         return run(
             self._resolved,
             self.measurable,
@@ -306,7 +306,7 @@ class Study:
         """What is answered, spent and failed, and how fast it goes. May be asked while it runs."""
         experiment, process = self.experiment, who_collects(self.folder)
         conditions, items = experiment.conditions, len(experiment.items)
-        ended, made = self._files.read_rounds().get("ended"), self._resolved.spent_on_wordings()
+        ended, made = self._files.read_rounds().get("ended"), self._resolved.spent_on_paraphrases()
         if not self._files.responses.exists():
             return standing(None, conditions, items, self.prices, process, None, made)
         with self._resolved.answers() as store, store.at_once():
@@ -524,7 +524,7 @@ class Study:
 
     @guarded
     def sizes(self, width: float, measure: str | None = None) -> Sizing:
-        """How many items, wordings and repeats an interval of a width takes.
+        """How many items, paraphrases and repeats an interval of a width takes.
 
         By the stored answers where there are any, else from stated assumptions.
 
@@ -539,7 +539,7 @@ class Study:
             MeasureError: It is no width.
             UnknownName: No measure of that name is registered.
         """
-        lacking = self.spec.annotations is None and lacks_wordings(self._resolved)
+        lacking = self.spec.annotations is None and lacks_paraphrases(self._resolved)
         answered = 0 if lacking else self.status()[0].answered
         return sizes(self._resolved, width, measure, self.measurable() if answered else None)
 
@@ -581,7 +581,9 @@ class Study:
                 noise=self.known_noise(),
                 audit=[*self.audit(), *self.pictured()],
                 unlike=unlike([one.title for one in self.spec.evaluators], frame),
-                behind=StoredBehind(self.experiment, store, self.prices, self._resolved.spent_on_wordings()),
+                behind=StoredBehind(
+                    self.experiment, store, self.prices, self._resolved.spent_on_paraphrases()
+                ),
             )
         check_outgoing(written_report(path))
         return path
@@ -624,10 +626,10 @@ class Study:
         }
 
     def own_files(self) -> list[Path]:
-        """The study file, its table of items or annotations, and wordings.json, where there are such."""
+        """The study file, its table of items or annotations, and paraphrases.json, where there are such."""
         own = self.spec.annotations or self.spec.items
         source = self._resolved.source
-        files = [source.path, source.home / own.source, self._files.wordings]
+        files = [source.path, source.home / own.source, self._files.paraphrases]
         return [file for file in files if file is not None and file.is_file()]
 
     def covariates(self) -> set[str]:

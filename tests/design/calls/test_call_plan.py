@@ -111,45 +111,45 @@ VOTERS = [
         (34, 51, 67), ("the countryside", "a town", "a big city"), ("vote often", "vote seldom")
     )
 ]
-WORDINGS = [
-    variant(f"{w}{f}{layout[:5]}", layout=layout, instruction=wording, postfix=postfix)
+PARAPHRASES = [
+    variant(f"{w}{f}{layout[:5]}", layout=layout, instruction=paraphrase, postfix=postfix)
     for layout in (TEXT_FIRST, INSTRUCTION_FIRST)
-    for w, wording in enumerate(
+    for w, paraphrase in enumerate(
         ("Who will this person vote for?", "Who gets their vote?", "Whom do they choose?")
     )
     for f, postfix in enumerate(("Answer 0 or 1.", "Answer with a name.", "Answer A or B."))
 ]
-TEXT_FIRST_WORDINGS = [v for v in WORDINGS if v.layout == TEXT_FIRST]
-INSTRUCTION_FIRST_WORDINGS = [v for v in WORDINGS if v.layout == INSTRUCTION_FIRST]
+TEXT_FIRST_PARAPHRASES = [v for v in PARAPHRASES if v.layout == TEXT_FIRST]
+INSTRUCTION_FIRST_PARAPHRASES = [v for v in PARAPHRASES if v.layout == INSTRUCTION_FIRST]
 SHORT_AND_LONG = [
     replace(v, id=f"{v.id}{name}", text=text)
-    for v in TEXT_FIRST_WORDINGS
+    for v in TEXT_FIRST_PARAPHRASES
     for name, text in (("short", "{{ text }}"), ("long", "{{ text }} I am a {{ party }}."))
 ]
 ESSAYS = [f"{number} tells a story. " * 40 for number in range(12, 30)]
 UNLIKE = [
     replace(v, id=f"{v.id}{name}", text=text)
-    for v in TEXT_FIRST_WORDINGS
+    for v in TEXT_FIRST_PARAPHRASES
     for name, text in (("one", "{{ text }}"), ("other", "Party: {{ party }}. {{ text }}"))
 ]
 SYSTEMS = [
     replace(v, id=f"{v.id}{system}", system=system)
-    for v in TEXT_FIRST_WORDINGS
+    for v in TEXT_FIRST_PARAPHRASES
     for system in ("", "You are a careful coder.", "You are a careful reader of texts.")
 ]
 
 ORDERS = {
-    "text first": (VOTERS, TEXT_FIRST_WORDINGS),
-    "instruction first": (VOTERS, INSTRUCTION_FIRST_WORDINGS),
-    "both": (VOTERS, WORDINGS),
+    "text first": (VOTERS, TEXT_FIRST_PARAPHRASES),
+    "instruction first": (VOTERS, INSTRUCTION_FIRST_PARAPHRASES),
+    "both": (VOTERS, PARAPHRASES),
     "one text the beginning of the other": (VOTERS, SHORT_AND_LONG),
     "one long text the beginning of the other": (ESSAYS, SHORT_AND_LONG[:2]),
     "two texts that begin unlike each other": (VOTERS, UNLIKE),
     "system messages": (VOTERS, SYSTEMS),
-    "first and last item alike": ([*VOTERS, VOTERS[0]], WORDINGS),
-    "first item the beginning of the last": (["A", *VOTERS, "A\n\nWho"], WORDINGS),
+    "first and last item alike": ([*VOTERS, VOTERS[0]], PARAPHRASES),
+    "first item the beginning of the last": (["A", *VOTERS, "A\n\nWho"], PARAPHRASES),
     "one item": (VOTERS[:1], SHORT_AND_LONG),
-    "items of one letter": (list("abcdefgh"), WORDINGS),
+    "items of one letter": (list("abcdefgh"), PARAPHRASES),
 }
 
 
@@ -298,16 +298,17 @@ def test_twins_stay_who_they_are_when_the_study_is_opened_again() -> None:
     texts=st.lists(
         st.sampled_from(["a", "b", "ab", "a\n\nb", "", "é"]).map(lambda t: t + "."), min_size=1, max_size=6
     ),
-    wordings=st.lists(st.sampled_from(["Q?", "Q", "R?"]), min_size=1, max_size=4),
+    paraphrases=st.lists(st.sampled_from(["Q?", "Q", "R?"]), min_size=1, max_size=4),
     layouts=st.sampled_from([TEXT_FIRST, INSTRUCTION_FIRST]),
     repeats=st.integers(1, 3),
 )
 @settings(max_examples=60)
 def test_every_call_once_with_a_key_of_its_own(
-    texts: list[str], wordings: list[str], layouts: str, repeats: int
+    texts: list[str], paraphrases: list[str], layouts: str, repeats: int
 ) -> None:
     variants = [
-        variant(str(index), instruction=wording, layout=layouts) for index, wording in enumerate(wordings)
+        variant(str(index), instruction=paraphrase, layout=layouts)
+        for index, paraphrase in enumerate(paraphrases)
     ]
     asked = experiment(texts, variants, [GREEDY, DRAWN], repeats)
     found = calls(asked)

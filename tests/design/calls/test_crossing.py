@@ -13,7 +13,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.errors import SpecError, UnknownName
 
 FAMILIES: list[dict[str, Any]] = [
-    {"use": "wordings", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
+    {"use": "instructions", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
     {
         "use": "formats",
         "formats": {"digits": {"postfix": "0 or 1.", "answers": {"positive": "1", "negative": "0"}}},
@@ -34,7 +34,7 @@ def study(folder: Path, **parts: Any) -> Experiment:
     return resolved(asked | parts)
 
 
-def wordings_and(only: dict[str, Any]) -> list[dict[str, Any]]:
+def paraphrases_and(only: dict[str, Any]) -> list[dict[str, Any]]:
     return [FAMILIES[0] | {"only": only}, FAMILIES[1]]
 
 
@@ -116,20 +116,20 @@ def test_a_grid_s_column_may_not_be_there_already(tmp_path: Path) -> None:
 
 
 def test_a_nested_family_varies_where_it_may(tmp_path: Path) -> None:
-    made = study(tmp_path, variants=wordings_and({"format": "digits"}))
+    made = study(tmp_path, variants=paraphrases_and({"format": "digits"}))
     assert ids(made) == [
-        "wording=original,format=original",
-        "wording=original,format=digits",
-        "wording=curt,format=digits",
-        "wording=long,format=digits",
+        "paraphrase=original,format=original",
+        "paraphrase=original,format=digits",
+        "paraphrase=curt,format=digits",
+        "paraphrase=long,format=digits",
     ]
-    assert made.notes == ["wording varies only where format is digits: 4 of 6 combinations are asked."]
+    assert made.notes == ["paraphrase varies only where format is digits: 4 of 6 combinations are asked."]
 
 
 def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Path) -> None:
     models = [
         {"name": "cheap", "use": "function"},
-        {"name": "dear", "use": "function", "only": {"wording": ["original", "curt"]}},
+        {"name": "dear", "use": "function", "only": {"paraphrase": ["original", "curt"]}},
     ]
     decoding = {"greedy": {}, "hot": {"temperature": 1, "repeats": 3, "only": {"format": "original"}}}
     made = study(tmp_path, models=models, decoding=decoding)
@@ -145,17 +145,17 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Pa
 @pytest.mark.parametrize(
     ("parts", "error", "message"),
     [
-        ({"variants": wordings_and({"formt": "digits"})}, UnknownName, "unknown factor 'formt'"),
-        ({"variants": wordings_and({"format": "digit"})}, UnknownName, "unknown level 'digit'"),
+        ({"variants": paraphrases_and({"formt": "digits"})}, UnknownName, "unknown factor 'formt'"),
+        ({"variants": paraphrases_and({"format": "digit"})}, UnknownName, "unknown level 'digit'"),
         (
-            {"variants": wordings_and({"format": "digits", "wording": "original"})},
+            {"variants": paraphrases_and({"format": "digits", "paraphrase": "original"})},
             SpecError,
             "these levels would never occur",
         ),
         (
             {
-                "variants": wordings_and({"format": "digits"}),
-                "decoding": {"hot": {"only": {"wording": "curt", "format": "original"}}},
+                "variants": paraphrases_and({"format": "digits"}),
+                "decoding": {"hot": {"only": {"paraphrase": "curt", "format": "original"}}},
             },
             SpecError,
             "the decoding 'hot' would never be used",

@@ -45,7 +45,7 @@ def test_definitions_that_the_postfix_shows_explain_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("original", "wording", "postfix", "lost"),
+    ("original", "paraphrase", "postfix", "lost"),
     [
         (WINGS, "Is this manifesto on the left wing or on the right wing?", WINGS_POSTFIX, []),
         (WINGS, "Would you call this right-wing or left-leaning?", WINGS_POSTFIX, []),
@@ -59,8 +59,8 @@ def test_definitions_that_the_postfix_shows_explain_codes() -> None:
         ("Is it 0 or 1?", "0 or 1?", "", []),
     ],
 )
-def test_what_a_wording_loses(original: str, wording: str, postfix: str, lost: list[str]) -> None:
-    assert lost_class_words(original, wording, postfix, BINARY, CODES) == lost
+def test_what_a_paraphrase_loses(original: str, paraphrase: str, postfix: str, lost: list[str]) -> None:
+    assert lost_class_words(original, paraphrase, postfix, BINARY, CODES) == lost
 
 
 def test_labels_with_names_are_watched_by_their_names_alone() -> None:
@@ -73,7 +73,7 @@ def test_labels_with_names_are_watched_by_their_names_alone() -> None:
     assert lost_class_words("Is this post toxic?", "Is it long?", "", labels, answers) == ["toxic"]
 
 
-def test_a_wording_without_the_class_words_is_flagged() -> None:
+def test_a_paraphrase_without_the_class_words_is_flagged() -> None:
     prompt = Variant("", {}, "", "{{ text }}\n{{ question }}", "{{ text }}", WINGS, WINGS_POSTFIX, CODES)
     texts = {
         ORIGINAL: WINGS,

@@ -91,10 +91,10 @@ def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> Non
 def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: LlamaCpp) -> None:
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
-    with pytest.raises(ModelError, match=r"[0-5] of 6 wordings came at temperature 0.01") as raised:
+    with pytest.raises(ModelError, match=r"[0-5] of 6 paraphrases came at temperature 0.01") as raised:
         engine.reword(ground(draft.original), draft, Work(smollm2))
     assert "6 answers, of which" in str(raised.value)
-    assert len(draft.wordings) < 6  # and they are kept
+    assert len(draft.paraphrases) < 6  # and they are kept
 
 
 def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
@@ -119,14 +119,14 @@ def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
     assert [seed - seeds[0] for seed in seeds] == [0, 2, 4, 5]  # no seed is used twice
 
 
-def test_an_answer_cut_off_is_no_wording() -> None:
+def test_an_answer_cut_off_is_no_paraphrase() -> None:
     draft = Draft(ORIGINAL)
-    with pytest.raises(ModelError, match="0 of 1 wordings") as raised:
+    with pytest.raises(ModelError, match="0 of 1 paraphrases") as raised:
         Llm(model="any", k=1, tries=2).reword(ground(), draft, Work(Says("Is it", finish="length")))
     assert "2 cut off" in str(raised.value)
 
 
-def test_more_wordings_later_cost_only_those() -> None:
+def test_more_paraphrases_later_cost_only_those() -> None:
     model, draft = Says("One?", "Two?", "Three?"), Draft(ORIGINAL)
     first = Llm(model="any", k=2).reword(ground(), draft, Work(model))
     work = Work(model)
@@ -146,7 +146,7 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
 
 
 @pytest.mark.parametrize(
-    ("said", "wording"),
+    ("said", "paraphrase"),
     [
         ("Is it good?", "Is it good?"),
         ('"Is it good?"', "Is it good?"),
@@ -159,11 +159,11 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
         ("Here are two options: good or bad?", "Here are two options: good or bad?"),
     ],
 )
-def test_what_models_put_around_a_wording_is_taken_away(said: str, wording: str) -> None:
-    assert cleaned(said, "Good or bad?") == wording
+def test_what_models_put_around_a_paraphrase_is_taken_away(said: str, paraphrase: str) -> None:
+    assert cleaned(said, "Good or bad?") == paraphrase
 
 
-def test_a_wording_of_several_lines_keeps_them() -> None:
+def test_a_paraphrase_of_several_lines_keeps_them() -> None:
     assert cleaned("\nIs it good?\n\nOr bad?\n", "Good?\nBad?") == "Is it good?\n\nOr bad?"
 
 

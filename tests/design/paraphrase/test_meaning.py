@@ -32,8 +32,8 @@ def level(name: str, text: str) -> LevelOfFactor:
 
 
 def one(text: str, asked: MeaningSpec | None = None, similarity: float | None = None) -> LevelOfFactor:
-    def told(by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
-        method, found = compare("lexical", original, wordings)
+    def told(by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        method, found = compare("lexical", original, paraphrases)
         return method, found if similarity is None else [similarity] * len(found)
 
     levels = [level(ORIGINAL, PROMPT.instruction), level("w", text)]

@@ -1,4 +1,4 @@
-"""Wordings that a person wrote, from each kind of file."""
+"""Paraphrases that a person wrote, from each kind of file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.design.paraphrase.paraphrase_list import File
 from quaver.errors import QuaverError, SpecError, UnknownName
@@ -18,49 +18,49 @@ LABELS = LabelSet((Label("a", "a"), Label("b", "b")))
 PROMPT = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", "Which?", "", {"a": "a", "b": "b"})
 
 
-def read(folder: Path, name: str, text: str | bytes, **options: str) -> list[Wording]:
+def read(folder: Path, name: str, text: str | bytes, **options: str) -> list[Paraphrase]:
     (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
     engine, ground = File(path=name, **options), Ground(PROMPT, LABELS, 1, home=folder)
     return list(engine.reword(ground, Draft(PROMPT.instruction, exact=True), NoWork()))
 
 
 FILES = {
-    "w.csv": 'name,wording\nx,"What, then?"\ny,Which one?\n',
-    "w.jsonl": '{"name": "x", "wording": "What, then?"}\n{"name": "y", "wording": "Which one?"}\n',
-    "w.tsv": "name\twording\nx\tWhat, then?\ny\tWhich one?\n",
+    "w.csv": 'name,paraphrase\nx,"What, then?"\ny,Which one?\n',
+    "w.jsonl": '{"name": "x", "paraphrase": "What, then?"}\n{"name": "y", "paraphrase": "Which one?"}\n',
+    "w.tsv": "name\tparaphrase\nx\tWhat, then?\ny\tWhich one?\n",
 }
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_table_names_its_wordings(tmp_path: Path, name: str) -> None:
+def test_a_table_names_its_paraphrases(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, name, FILES[name])
     assert [(one.name, one.text) for one in found] == [("x", "What, then?"), ("y", "Which one?")]
 
 
-def test_a_text_file_is_a_line_a_wording_and_the_original_is_not_taken_twice(tmp_path: Path) -> None:
+def test_a_text_file_is_a_line_a_paraphrase_and_the_original_is_not_taken_twice(tmp_path: Path) -> None:
     found = read(tmp_path, "w.txt", "\ufeffWhat?\n\nWhich?\nWhich one?\n")
     assert [(one.name, one.text) for one in found] == [("w1", "What?"), ("w3", "Which one?")]
 
 
 def test_a_temperature_comes_along(tmp_path: Path) -> None:
-    found = read(tmp_path, "w.csv", "wording,heat\nWhat?,0.5\nHow?,\n", temperature="heat")
+    found = read(tmp_path, "w.csv", "paraphrase,heat\nWhat?,0.5\nHow?,\n", temperature="heat")
     assert [dict(one.covariates) for one in found] == [{"paraphrase_temperature": 0.5}, {}]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "kind", "message"),
     [
-        ("w.csv", "wordings\nWhat?\n", UnknownName, "did you mean|name it: column"),
+        ("w.csv", "paraphrases\nWhat?\n", UnknownName, "did you mean|name it: column"),
         (
             "w.csv",
-            "wording\nWhat?\nWhat?\n",
+            "paraphrase\nWhat?\nWhat?\n",
             SpecError,
-            "w.csv:3: wording: .*occurs twice",
+            "w.csv:3: paraphrase: .*occurs twice",
         ),
-        ("w.csv", "name,wording\na,What?\nb,\n", SpecError, "w.csv:3: wording: a wording is empty"),
-        ("w.csv", "name,wording\noriginal,What?\n", SpecError, "as the study file's own is"),
-        ("w.csv", "wording,temperature\nWhat?,hot\n", SpecError, "w.csv:2: temperature: this temperature"),
-        ("w.csv", "wording\n", SpecError, "no other wording"),
+        ("w.csv", "name,paraphrase\na,What?\nb,\n", SpecError, "w.csv:3: paraphrase: a paraphrase is empty"),
+        ("w.csv", "name,paraphrase\noriginal,What?\n", SpecError, "as the study file's own is"),
+        ("w.csv", "paraphrase,temperature\nWhat?,hot\n", SpecError, "w.csv:2: temperature: this temperature"),
+        ("w.csv", "paraphrase\n", SpecError, "no other paraphrase"),
         ("w.txt", b"\xff\xfe\xff", SpecError, "is not utf-8"),
         ("w.docx", "What?", SpecError, "files that end in '.docx' are not read"),
     ],

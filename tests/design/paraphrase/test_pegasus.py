@@ -102,7 +102,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @_needs
 class TestOnRandomWeights:
     @pytest.mark.parametrize("beams", [1, 4])
-    def test_wordings_come_at_every_temperature(self, home: Path, beams: int) -> None:
+    def test_paraphrases_come_at_every_temperature(self, home: Path, beams: int) -> None:
         work, draft = NoCalls(), Draft(TWO)
         engine = Pegasus(model="tiny", temperatures=[0.7, 1.5], k=3, beams=beams, tries=40, batch=1)
         found = engine.reword(ground(TWO, home), draft, work)
@@ -113,7 +113,7 @@ class TestOnRandomWeights:
         assert all("  " in one.text for one in found)  # what stands between the sentences stays
         assert len(work.begun) == 2
 
-    def test_the_same_seed_gives_the_same_wordings(self, home: Path) -> None:
+    def test_the_same_seed_gives_the_same_paraphrases(self, home: Path) -> None:
         made = [
             Pegasus(model="tiny", temperatures=[1.0], k=3, beams=1, tries=40).reword(
                 ground(TWO, home), Draft(TWO), NoCalls()
@@ -152,7 +152,7 @@ class TestOnRandomWeights:
 
     def test_too_few_is_one_error_that_says_how_many(self, home: Path) -> None:
         engine = Pegasus(model="tiny", temperatures=[0.01], k=5, beams=1, tries=1)
-        with pytest.raises(ModelError, match=r"[0-4] of 5 wordings came at temperature 0.01"):
+        with pytest.raises(ModelError, match=r"[0-4] of 5 paraphrases came at temperature 0.01"):
             engine.reword(ground(TWO, home), Draft(TWO), NoCalls())
 
     def test_a_model_that_is_not_there_is_one_error(

@@ -31,7 +31,7 @@ variants:
   - use: formats
     formats:
       1: {postfix: Say., answers: {1: 7, 0: 8}}
-  - use: wordings
+  - use: instructions
     texts: {1: One?, 2: Two?}
 models:
   - {name: 1, use: function}
@@ -47,7 +47,7 @@ def test_whole_numbers_are_codes_wherever_codes_stand(tmp_path: Path) -> None:
     assert [label.name for label in asked.labels.labels] == ["1", "0"]
     assert [item.gold for item in asked.items] == ["1", "0", "1", "0"]
     assert asked.variants[0].answers == {"1": "7", "0": "8"}
-    assert [v.factors["wording"] for v in asked.variants] == ["original", "1", "2"]
+    assert [v.factors["paraphrase"] for v in asked.variants] == ["original", "1", "2"]
     assert list(asked.decodings) == ["0"]
     assert {condition.model for condition in asked.conditions} == {"1"}
 
@@ -109,8 +109,8 @@ STUDIES = {
     "example": example_file(),
     "codes": CODES,
     "grids and nesting": STUDY
-    + "variants: [{use: wordings, texts: {b: B?}}]\nsample: {variants: 2}\n"
-    + "decoding: {hot: {temperature: [0.5, 1], top_p: [0.9], only: {wording: [b]}}}\n",
+    + "variants: [{use: instructions, texts: {b: B?}}]\nsample: {variants: 2}\n"
+    + "decoding: {hot: {temperature: [0.5, 1], top_p: [0.9], only: {paraphrase: [b]}}}\n",
     "short forms": STUDY
     + "variants: []\nevaluators: [first_label, {use: exact}]\nmeasures: [accuracy]\nbudget:\n",
 }

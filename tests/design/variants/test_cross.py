@@ -20,10 +20,10 @@ def level(name: str, columns: Mapping[str, str] | None = None) -> LevelOfFactor:
 
 def test_a_level_s_columns_stand_beside_its_name() -> None:
     levels = [level("original"), level("w1", {"heat": "0.5"})]
-    assert columns_of("wording", levels) == ["wording", "heat"]
-    first, second = cross(PROMPT, {"wording": levels})
-    assert (first.id, first.factors) == ("wording=original", {"wording": "original"})
-    assert (second.id, second.factors) == ("wording=w1", {"wording": "w1", "heat": "0.5"})
+    assert columns_of("paraphrase", levels) == ["paraphrase", "heat"]
+    first, second = cross(PROMPT, {"paraphrase": levels})
+    assert (first.id, first.factors) == ("paraphrase=original", {"paraphrase": "original"})
+    assert (second.id, second.factors) == ("paraphrase=w1", {"paraphrase": "w1", "heat": "0.5"})
 
 
 def test_without_a_factor_of_their_own_levels_are_their_columns() -> None:
@@ -38,14 +38,14 @@ def test_without_a_factor_of_their_own_levels_are_their_columns() -> None:
 
 def test_two_families_cannot_fill_one_column() -> None:
     with pytest.raises(SpecError, match="fill the column 'heat'"):
-        cross(PROMPT, {"wording": [level("w", {"heat": "1"})], "heat": [level("h")]})
+        cross(PROMPT, {"paraphrase": [level("w", {"heat": "1"})], "heat": [level("h")]})
 
 
 def test_covariates_are_no_factors() -> None:
     levels = [level("original"), replace(level("w1"), covariates={"distance": 0.25, "flagged": False})]
-    assert columns_of("wording", levels) == ["wording", "distance", "flagged"]
-    _, second = cross(PROMPT, {"wording": levels})
+    assert columns_of("paraphrase", levels) == ["paraphrase", "distance", "flagged"]
+    _, second = cross(PROMPT, {"paraphrase": levels})
     assert (second.factors, second.covariates) == (
-        {"wording": "w1"},
+        {"paraphrase": "w1"},
         {"distance": 0.25, "flagged": False},
     )

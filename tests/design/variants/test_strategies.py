@@ -10,7 +10,7 @@ from quaver.design.paraphrase.ground import Ground
 from quaver.design.variants.strategies import Strategies, Strategy
 from quaver.errors import SpecError
 
-REWORD = {"use": "wordings", "texts": {"other": "Liked?"}}
+REWORD = {"use": "instructions", "texts": {"other": "Liked?"}}
 
 
 def test_the_three_strategies() -> None:
@@ -27,7 +27,7 @@ def test_the_three_strategies() -> None:
     assert asked[-1].content == prompt_of(simple)
 
 
-def test_strategies_cross_with_wordings_names_and_orders_in_either_order() -> None:
+def test_strategies_cross_with_paraphrases_names_and_orders_in_either_order() -> None:
     names = {"use": "label_names", "names": ["letter"], "original": False}
     strategies = {"use": "strategies", "strategies": {"both": {"definitions": True, "examples": 1}}}
     for families in ([REWORD, names, strategies], [strategies, names, REWORD]):

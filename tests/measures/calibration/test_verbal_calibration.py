@@ -88,7 +88,7 @@ def test_phrasings_are_compared_by_sign_and_size():
     assert compared["same_sign"] is False
     assert compared["range"] == pytest.approx(0.4)
     with pytest.raises(MeasureError, match="nothing to compare"):
-        compare_phrasings(found, phrasing="wording")
+        compare_phrasings(found, phrasing="paraphrase")
 
 
 def test_a_threshold_outside_its_range_is_refused():

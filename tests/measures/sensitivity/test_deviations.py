@@ -10,11 +10,11 @@ from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
 
 
 def answers() -> pl.DataFrame:
-    """Ten items in five wordings; the last wording has another label for the first four items."""
+    """Ten items in five paraphrases; the last paraphrase has another label for the first four items."""
     rows = [
-        (f"i{item}", f"w{wording}", "b" if wording == 4 and item < 4 else "a", "ab"[item % 2])
+        (f"i{item}", f"w{paraphrase}", "b" if paraphrase == 4 and item < 4 else "a", "ab"[item % 2])
         for item in range(10)
-        for wording in range(5)
+        for paraphrase in range(5)
     ]
     return pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
 
@@ -32,7 +32,7 @@ def test_shares_have_intervals_and_the_numbers_of_the_tables() -> None:
     assert worst.n == 10
     none = estimates["variant", "w0"]  # no answer is unlike: the bound on what ten items do not show
     assert (none.low, none.high) == (0.0, clopper_pearson(0, 10).high)
-    # of gold a's 5 items × 5 wordings, items 0 and 2 have one unlike answer each
+    # of gold a's 5 items × 5 paraphrases, items 0 and 2 have one unlike answer each
     assert estimates["class", "a"].value == pytest.approx(2 / 25)
     assert estimates["of", "variant"].value == 1.0
     assert estimates["of", "item"].value == pytest.approx(2 / 4)

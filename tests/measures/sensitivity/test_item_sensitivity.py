@@ -50,7 +50,7 @@ def test_the_papers_convention_counts_na_as_a_label():
 
 
 def test_within_each_repeat():
-    # Each repeat gives every wording the same label: nothing moves with the wording.
+    # Each repeat gives every paraphrase the same label: nothing moves with the paraphrase.
     rows = [(1, v, r, "ab"[r]) for v in range(3) for r in range(2)]
     data = pl.DataFrame(rows, schema=["item", "variant", "repeat", "label"], orient="row")
     assert sensitivity(data)[0].value == 0

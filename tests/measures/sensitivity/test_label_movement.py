@@ -18,18 +18,18 @@ from quaver.errors import MeasureError
 from quaver.measures.sensitivity.label_movement import adjusted_tau
 
 LABELS = LabelSet((Label("a", "Alpha"), Label("b", "Beta")))
-FACTORS = {"wording": ("plain", "polite"), "format": ("names", "letters")}
+FACTORS = {"paraphrase": ("plain", "polite"), "format": ("names", "letters")}
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Estimate]:
     """Names gives b always, letters a always, and one answer has no label."""
     rows = [
-        (f"{item}", wording, layout, "b" if layout == "names" else "a", "ab"[item % 2])
-        for item, wording, layout, _ in product(range(8), *FACTORS.values(), range(2))
+        (f"{item}", paraphrase, layout, "b" if layout == "names" else "a", "ab"[item % 2])
+        for item, paraphrase, layout, _ in product(range(8), *FACTORS.values(), range(2))
     ]
     rows[0] = ("0", "plain", "names", None, "a")
-    frame = pl.DataFrame(rows, schema=["item", "wording", "format", "label", "gold"], orient="row")
+    frame = pl.DataFrame(rows, schema=["item", "paraphrase", "format", "label", "gold"], orient="row")
     return label_movement(frame, FACTORS, labels=LABELS, seed=7)
 
 
@@ -38,7 +38,7 @@ def by_cell(found: list[Estimate], measure: str) -> dict[tuple[str, ...], Estima
 
 
 def test_shares_by_level(found: list[Estimate]) -> None:
-    # names: 8 items × 2 wordings × 2 repeats = 32 answers, one of them without a label
+    # names: 8 items × 2 paraphrases × 2 repeats = 32 answers, one of them without a label
     shares = by_cell(found, "level_shares")
     assert shares["format", "names", "b"].value == pytest.approx(31 / 32)
     assert shares["format", "names", "no label"].value == pytest.approx(1 / 32)
@@ -51,7 +51,7 @@ def test_shares_by_level(found: list[Estimate]) -> None:
 def test_the_range_is_that_of_the_label_that_moves_most(found: list[Estimate]) -> None:
     ranges = by_cell(found, "label_range")
     assert ranges["format", "a"].value == 1.0
-    assert ranges["wording", "b"].value == pytest.approx(1 / 32)
+    assert ranges["paraphrase", "b"].value == pytest.approx(1 / 32)
 
 
 def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate]) -> None:
@@ -66,12 +66,12 @@ def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate])
 def test_variation(found: list[Estimate]) -> None:
     variation = by_cell(found, "variation")
     assert variation[("format",)].value > 0.9
-    assert abs(variation[("wording",)].value) < 0.05
+    assert abs(variation[("paraphrase",)].value) < 0.05
     assert variation[("item",)].value < 0.05
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(MeasureError, match="wording"):
+    with pytest.raises(MeasureError, match="paraphrase"):
         label_movement(pl.DataFrame({"item": [1], "label": ["a"]}), FACTORS, labels=LABELS)
 
 

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.measures.stability.paraphrase_stability import original_agreement, wording_stability
+from quaver.measures.stability.paraphrase_stability import original_agreement, paraphrase_stability
 from quaver.measures.stability.prompt_stability import intra_pss
 
 FRAME = pl.DataFrame(
@@ -32,16 +32,16 @@ def test_the_original_may_be_marked():
 
 
 def test_no_original():
-    assert original_agreement(FRAME.drop("original"))[0].reason == "no original wording is named"
+    assert original_agreement(FRAME.drop("original"))[0].reason == "no original paraphrase is named"
     assert original_agreement(FRAME, original="zeroth")[0].reason == "no answers to 'zeroth'"
     alone = FRAME.filter(pl.col("variant") == "first")
-    assert original_agreement(alone)[0].reason == "no other wording"
+    assert original_agreement(alone)[0].reason == "no other paraphrase"
 
 
-def test_each_wordings_own_stability():
+def test_each_paraphrases_own_stability():
     again = FRAME.with_columns(repeat=1, label=pl.col("label").reverse())
     frame = pl.concat([FRAME.with_columns(repeat=0), again])
-    found = wording_stability(frame)
+    found = paraphrase_stability(frame)
     assert [e.cell["variant"] for e in found] == ["first", "second", "third"]
-    assert {e.measure for e in found} == {"wording_stability"}
+    assert {e.measure for e in found} == {"paraphrase_stability"}
     assert [e.value for e in found] == pytest.approx([e.value for e in intra_pss(frame, by=["variant"])])

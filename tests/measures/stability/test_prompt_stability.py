@@ -9,20 +9,20 @@ from quaver.measures.stability.prompt_stability import inter_model, inter_pss, i
 FAST = {"resamples": 200}
 
 
-def study(items=20, wordings=4, repeats=3, *, seed=0, models=("m",), shared=0.0):
-    """Answers around a label of each item; with ``shared``, wordings pull whole items their own way."""
+def study(items=20, paraphrases=4, repeats=3, *, seed=0, models=("m",), shared=0.0):
+    """Answers around a label of each item; with ``shared``, paraphrases pull whole items their own way."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 3, items)
-    pull = rng.integers(0, 3, (items, wordings))
-    pulled = rng.random((items, wordings)) < shared
+    pull = rng.integers(0, 3, (items, paraphrases))
+    pulled = rng.random((items, paraphrases)) < shared
     rows = []
     for model in models:
         for item in range(items):
-            for wording in range(wordings):
+            for paraphrase in range(paraphrases):
                 for repeat in range(repeats):
-                    base = pull[item, wording] if pulled[item, wording] else truth[item]
+                    base = pull[item, paraphrase] if pulled[item, paraphrase] else truth[item]
                     label = base if rng.random() < 0.8 else rng.integers(3)
-                    rows.append((f"i{item:03}", model, f"w{wording}", repeat, "abc"[label]))
+                    rows.append((f"i{item:03}", model, f"w{paraphrase}", repeat, "abc"[label]))
     return pl.DataFrame(rows, schema=["item", "model", "variant", "repeat", "label"], orient="row")
 
 
@@ -42,7 +42,7 @@ def test_intra_is_the_mean_over_conditions_of_alpha_over_repeats():
     assert [e.cell["variant"] for e in each] == ["w0", "w1", "w2", "w3"]
 
 
-def test_inter_is_the_mean_over_repeats_of_alpha_over_wordings():
+def test_inter_is_the_mean_over_repeats_of_alpha_over_paraphrases():
     frame = study()
     alone = [
         krippendorff_alpha(matrix(part, "variant"), resamples=0).value
@@ -75,24 +75,27 @@ def test_models_as_raters():
     assert inter_model(study(), **FAST)[0].reason == "fewer than two models"
 
 
-def test_another_wording_is_less_certain_than_these():
-    frame = study(items=60, wordings=12, shared=0.3)
+def test_another_paraphrase_is_less_certain_than_these():
+    frame = study(items=60, paraphrases=12, shared=0.3)
     (found,) = inter_pss(frame, **FAST)
-    (low, high), (wide_low, wide_high) = found.details["wordings_fixed"], found.details["wordings_random"]
+    (low, high), (wide_low, wide_high) = (
+        found.details["paraphrases_fixed"],
+        found.details["paraphrases_random"],
+    )
     assert (found.low, found.high, found.unit) == (low, high, "item")
     assert wide_high - wide_low > high - low
-    (other,) = inter_pss(frame, wordings="random", **FAST)
+    (other,) = inter_pss(frame, paraphrases="random", **FAST)
     assert (other.low, other.high, other.unit) == (wide_low, wide_high, "item and variant")
     assert other.value == found.value
 
 
-def test_few_wordings_say_little_about_others():
-    (found,) = inter_pss(study(), wordings="random", **FAST)
-    assert any("4 wordings say little" in warning for warning in found.warnings)
+def test_few_paraphrases_say_little_about_others():
+    (found,) = inter_pss(study(), paraphrases="random", **FAST)
+    assert any("4 paraphrases say little" in warning for warning in found.warnings)
 
 
 def test_conditions_without_variation_are_left_out_and_told():
-    frame = study(wordings=2).with_columns(
+    frame = study(paraphrases=2).with_columns(
         label=pl.when(pl.col("variant") == "w0").then(pl.lit("a")).otherwise("label")
     )
     (found,) = intra_pss(frame, **FAST)
@@ -102,20 +105,20 @@ def test_conditions_without_variation_are_left_out_and_told():
     assert "undefined in 1 of 2" in found.warnings[0]
 
 
-def test_wordings_within_a_format():
+def test_paraphrases_within_a_format():
     formats = pl.concat([study(seed=s).with_columns(format=pl.lit(f"f{s}")) for s in range(2)])
-    formats = formats.rename({"variant": "wording"})
+    formats = formats.rename({"variant": "paraphrase"})
     with pytest.raises(MeasureError, match="several annotations in one place"):
-        inter_pss(formats, columns={"variant": "wording"}, **FAST)
-    each = inter_pss(formats, columns={"variant": "wording"}, by=["format"], **FAST)
-    pooled = inter_pss(formats, columns={"variant": ["wording", "format"]}, **FAST)
+        inter_pss(formats, columns={"variant": "paraphrase"}, **FAST)
+    each = inter_pss(formats, columns={"variant": "paraphrase"}, by=["format"], **FAST)
+    pooled = inter_pss(formats, columns={"variant": ["paraphrase", "format"]}, **FAST)
     assert len(each) == 2
     assert pooled[0].details["variants"] == 8
 
 
 def test_an_unknown_choice():
     with pytest.raises(MeasureError, match="unknown choice"):
-        inter_pss(study(), wordings="loose")
+        inter_pss(study(), paraphrases="loose")
 
 
 def test_views_of_the_annotations():

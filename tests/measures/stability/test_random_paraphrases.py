@@ -11,7 +11,7 @@ CODES = np.random.default_rng(0).integers(-1, 4, (25, 6)).astype(np.int32)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
-def test_each_wording_once_is_alpha_itself(level):
+def test_each_paraphrase_once_is_alpha_itself(level):
     values = VALUES if level in ("interval", "ratio") else None
     weights = np.random.default_rng(1).integers(0, 3, (4, 25)).astype(float)
     found = _alphas(CODES, 4, weights, np.ones((4, 6)), level, values)
@@ -19,7 +19,7 @@ def test_each_wording_once_is_alpha_itself(level):
     assert found == pytest.approx(model.alphas(weights)[:, 0], abs=1e-9)
 
 
-def test_copies_of_a_wording_are_no_pair():
+def test_copies_of_a_paraphrase_are_no_pair():
     copies = np.array([[2, 1, 0, 0, 3, 0]], float)
     found = _alphas(CODES, 4, np.ones((1, 25)), copies, "nominal", None)[0]
     columns = np.repeat(np.arange(6), copies[0].astype(int))

@@ -24,7 +24,7 @@ def kinds(study: Any) -> list[str]:
 def sways(of: int) -> Any:
     """Of each four pairs of items so many are a whenever letters are asked for; the rest are right."""
 
-    def answer(item: int, wording: str, layout: str, repeat: int) -> str:
+    def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str:
         if item // 2 % 4 < of:
             return "a" if layout == "letters" else "b"
         return "ab"[item % 2]
@@ -41,7 +41,7 @@ def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of
     (one,) = found(study).verdicts
     assert one.kind == kind
     assert one.factor == ("format" if of else "")
-    # Two formats of two wordings each: two pairs in three differ in format, and flip the swayed items.
+    # Two formats of two paraphrases each: two pairs in three differ in format, and flip the swayed items.
     assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
 
 
@@ -52,7 +52,7 @@ def test_gold_changes_no_verdict_on_what_moves_the_labels(make: Any) -> None:
 def test_missing_labels_make_no_headline(make: Any) -> None:
     """Every label is right, but one format leaves half of the answers without one."""
 
-    def answer(item: int, wording: str, layout: str, repeat: int) -> str | None:
+    def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
     told = found(make(items=40, answer=answer))

@@ -117,14 +117,14 @@ def answers(
                     "no" if prompt % 2 else "yes",
                 )
                 rows.append((*where, label, status, said == CUT, gold(item) if with_gold else None))
-    columns = ("model", "variant", "decoding", "item", "repeat", "wording", "politeness")
+    columns = ("model", "variant", "decoding", "item", "repeat", "paraphrase", "politeness")
     schema = [*columns, "label", "status", "truncated", "gold"]
     return pl.DataFrame(
         rows, schema=schema, orient="row", schema_overrides={"label": pl.String, "gold": pl.String}
     )
 
 
-FACTORS = ["wording", "politeness"]
+FACTORS = ["paraphrase", "politeness"]
 
 
 def estimates(frame: pl.DataFrame) -> list[Estimate]:
@@ -197,7 +197,7 @@ def test_the_evidence_of_each_verdict() -> None:
     assert wrong.value == pytest.approx(share)
     assert (wrong.details["label"], wrong.details["share"]) == ("a", 1.0)
     follows = judged(marginal)
-    assert follows.factor == "wording"
+    assert follows.factor == "paraphrase"
     assert follows.shift is not None
     assert follows.shift.details["directed"] > 0.5
     drawn = judged(noisy, repeats=3).evidence
@@ -208,14 +208,14 @@ def test_the_evidence_of_each_verdict() -> None:
 
 
 def test_a_factor_with_many_levels_is_not_taken_for_the_one_that_moves_the_labels() -> None:
-    """Twenty wordings range further by chance than two tones do on purpose."""
+    """Twenty paraphrases range further by chance than two tones do on purpose."""
 
     def politely(item: int, prompt: int, _: int) -> str:
         return "ab"[chance(item, prompt) < (0.35 if prompt % 2 else 0.65)]
 
     found = judged(politely, items=40, prompts=20)
     by = {one.cell["factor"]: one for one in found.shifts}
-    assert (by["wording"].value or 0.0) > (by["politeness"].value or 0.0)
+    assert (by["paraphrase"].value or 0.0) > (by["politeness"].value or 0.0)
     assert found.factor == "politeness"
 
 
@@ -303,7 +303,7 @@ def ruled(**changes: Any) -> str:
     ]
     if value["p"] is not None:
         told = {"p_holm": value["p"], "directed": value["directed"]}
-        about = {**cell, "factor": "wording", "label": "a"}
+        about = {**cell, "factor": "paraphrase", "label": "a"}
         estimates.append(Estimate("label_shift", 0.3, cell=about, details=told))
     (found,) = verdicts(estimates)
     return found.kind
@@ -345,7 +345,7 @@ def test_a_decoding_explains_no_flip_between_prompts() -> None:
     """Prompts are compared within a decoding: what moves with it alone flips from no prompt to another."""
     cold, warm = (answers(lambda i, p, k, at=at: "ab"[chance(i, p, at) < at], items=80) for at in (0.2, 0.8))
     frame = pl.concat([cold, warm.with_columns(decoding=pl.lit("warm"))])
-    factors = ["wording", "decoding"]
+    factors = ["paraphrase", "decoding"]
     found = [*answer_quality(frame, factors), *label_flips(frame, factors, labels=LABELS, seed=3)]
     (one,) = verdicts(found)
     assert (one.kind, one.factor) == ("flips without a direction", "")

@@ -180,8 +180,8 @@ def test_an_unknown_measure_gets_a_figure_and_a_table(browser: Any, make: Any, t
 
     study = make()
     study.estimates += [
-        Estimate("wobble/../x", value, value - 1, value + 1, n=3, cell={"wording": wording})
-        for wording, value in (("plain", 12.5), ("polite", 300.25))
+        Estimate("wobble/../x", value, value - 1, value + 1, n=3, cell={"paraphrase": paraphrase})
+        for paraphrase, value in (("plain", 12.5), ("polite", 300.25))
     ]
     with Visit(browser, write_report(tmp_path, **study.inputs())) as visit:
         assert visit.page.locator("#more figure svg:visible").count() == 1
@@ -196,8 +196,8 @@ def test_the_same_study_gives_the_same_page(study: Any, report: Path, tmp_path: 
 
 
 def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tmp_path: Path) -> None:
-    wordings = [f"paraphrase {n:03d} of the original at temperature {n % 5}.5" for n in range(30)]
-    study = make(wordings=wordings, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
+    paraphrases = [f"paraphrase {n:03d} of the original at temperature {n % 5}.5" for n in range(30)]
+    study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
     path = write_report(tmp_path, **study.inputs())
     assert path.stat().st_size < 3_000_000
     for width in WIDTHS:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quaver.report.page.worst_tables import worst_wordings_table
+from quaver.report.page.worst_tables import worst_paraphrases_table
 
 MESSAGES = [["system", "Answer."], ["user", "Text: {{ odd }} text.\nIs it A or B, then?\nAnswer:"]]
 LAYOUT = "Text: {{ text }}\n{{ instruction }}\n{{ postfix }}\nAnswer:"
@@ -23,9 +23,9 @@ LAYOUT = "Text: {{ text }}\n{{ instruction }}\n{{ postfix }}\nAnswer:"
         ("Was it {{ answer }}?", "Was it {{ answer }}?"),  # not in the prompt as it was asked
     ],
 )
-def test_a_wording_is_shown_as_it_was_asked(make: Any, instruction: str, asked: str) -> None:
+def test_a_paraphrase_is_shown_as_it_was_asked(make: Any, instruction: str, asked: str) -> None:
     study = make()
     for variant in study.lock["variants"]:
         variant |= {"instruction": instruction, "example": MESSAGES, "layout": LAYOUT}
-    table = worst_wordings_table(study.results(), study.unlike())
+    table = worst_paraphrases_table(study.results(), study.unlike())
     assert {row[table.columns.index("what it asks")] for row in table.rows} == {asked}

@@ -11,7 +11,7 @@ from quaver.study.session import Study
 
 TWO_PROMPTS = """\
 variants:
-  - {use: wordings, texts: {plain: Good or bad?}}
+  - {use: instructions, texts: {plain: Good or bad?}}
 evaluators: [exact, label_match]
 measures: [accuracy]
 """

@@ -27,7 +27,7 @@ task:
 items: {source: items.csv, id: id, text: "{{ text }}", gold: truth}
 prompt: {instruction: Is this positive or negative?}
 variants:
-  - {use: wordings, texts: {curt: Positive or negative?, kind: Please say whether it is positive.}}
+  - {use: instructions, texts: {curt: Positive or negative?, kind: Please say whether it is positive.}}
 models:
   - {name: fake, use: function}
 measures:

@@ -12,7 +12,7 @@ from quaver.study.analysis.report_evidence import StoredBehind
 from quaver.study.session import Study
 from quaver.study.sources.study_folder import StudyFolder
 
-WORDINGS = 'repeats: 2\nvariants: [{use: wordings, texts: {b: "Good or bad?"}}]\n'
+PARAPHRASES = 'repeats: 2\nvariants: [{use: instructions, texts: {b: "Good or bad?"}}]\n'
 
 
 def annotate(text: str, prompt: str) -> str:
@@ -24,7 +24,7 @@ def annotate(text: str, prompt: str) -> str:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     study = Study.open(
-        written(tmp_path_factory.mktemp("behind"), STUDY + WORDINGS), functions={"fake": annotate}
+        written(tmp_path_factory.mktemp("behind"), STUDY + PARAPHRASES), functions={"fake": annotate}
     )
     study.run()
     return study
@@ -48,8 +48,8 @@ def test_first_answers_errors_in_brackets_and_costs(study: Study) -> None:
         assert cost.money is not None
         parts = behind.part_costs()
         assert [(one.factor, one.level, one.calls) for one in parts] == [
-            ("wording", "original", 6),
-            ("wording", "b", 6),
+            ("paraphrase", "original", 6),
+            ("paraphrase", "b", 6),
         ]
         assert sum(one.money or 0 for one in parts) == pytest.approx(cost.money)
 

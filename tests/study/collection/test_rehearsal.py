@@ -22,7 +22,7 @@ BASE: dict[str, Any] = {
     },
     "prompt": {"instruction": "Is this positive or negative?"},
     "variants": [
-        {"use": "wordings", "texts": {"curt": "Positive?"}},
+        {"use": "instructions", "texts": {"curt": "Positive?"}},
         {"use": "label_order", "orders": "reversed"},
     ],
     "models": [{"name": "fake", "use": "function"}, {"name": "other", "use": "function"}],
@@ -54,11 +54,11 @@ WRONG: list[dict[str, Any]] = [
     {"use": "readiness", "thresholds": {"nothing": 0.5}},
     {"use": "differences", "between": "wordding"},
     {"use": "differences", "between": "model", "reference": "nobody"},
-    {"use": "differences", "between": "wording", "reference": "curtt"},
+    {"use": "differences", "between": "paraphrase", "reference": "curtt"},
     {"use": "distribution_shift", "reference": "curtt"},
     {"use": "factor_effects", "factors": ["wordding"]},
-    {"use": "factor_effects", "reference": {"wording": "curtt"}},
-    {"use": "factor_effects", "interactions": [["wording", "formt"]]},
+    {"use": "factor_effects", "reference": {"paraphrase": "curtt"}},
+    {"use": "factor_effects", "interactions": [["paraphrase", "formt"]]},
     {"use": "mixed_effects", "formula": "correct ~ wordding"},
     {"use": "original_agreement", "original": "curtt"},
     {"use": "coder_agreement", "coders": ["anna"]},
@@ -69,7 +69,7 @@ WRONG: list[dict[str, Any]] = [
     {"use": "accuracy", "by": ["wordding"]},
     {"use": "accuracy", "evaluator": "frist"},
     {"use": "accuracy", "only": {"wordding": "curt"}},
-    {"use": "accuracy", "only": {"wording": "curtt"}},
+    {"use": "accuracy", "only": {"paraphrase": "curtt"}},
     {"use": "accuracy", "only": {"model": "nobody"}},
     {"use": "accuracy", "only": {"decoding": ["hot", "tepid"]}},
     {"use": "accuracy", "only": {"evaluator": "nobody"}},
@@ -93,11 +93,11 @@ RIGHT: list[dict[str, Any]] = [
     {"use": "evaluator_flips", "first": "strict"},
     {"use": "recovered_share", "second": "strict"},
     {"use": "differences", "between": "model", "reference": "other"},
-    {"use": "factor_effects", "factors": ["wording", "decoding"], "reference": {"wording": "curt"}},
-    {"use": "mixed_effects", "formula": "correct ~ wording * decoding"},
-    {"use": "accuracy", "only": {"wording": "curt", "decoding": ["hot", "cold"], "truth": "positive"}},
-    {"use": "accuracy", "group": "truth", "by": ["wording", "truth"]},
-    {"use": "inter_pss", "view": "balanced", "across": "wording"},
+    {"use": "factor_effects", "factors": ["paraphrase", "decoding"], "reference": {"paraphrase": "curt"}},
+    {"use": "mixed_effects", "formula": "correct ~ paraphrase * decoding"},
+    {"use": "accuracy", "only": {"paraphrase": "curt", "decoding": ["hot", "cold"], "truth": "positive"}},
+    {"use": "accuracy", "group": "truth", "by": ["paraphrase", "truth"]},
+    {"use": "inter_pss", "view": "balanced", "across": "paraphrase"},
     {"use": "intra_pss_subsamples", "shares": [0.5]},
     {"use": "expected_intra_pss"},
     {"use": "generalizability"},
@@ -134,7 +134,7 @@ def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: 
 def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
     asked = {"use": "differences", "between": "model", "reference": "other", "only": {"decoding": "hot"}}
     study = opened(
-        tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["wording"]}
+        tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["paraphrase"]}
     )
     study.run()
     assert study.measure("differences") == study.estimates("differences")
@@ -143,7 +143,7 @@ def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
     assert given != study.measure("differences")
     assert len(given) == len(study.measure("differences"))
     assert study.measure("accuracy") == study.estimates("accuracy")
-    assert {name for one in study.measure("accuracy") for name in one.cell} >= {"model", "wording"}
+    assert {name for one in study.measure("accuracy") for name in one.cell} >= {"model", "paraphrase"}
     alone = study.measure("accuracy", by=["decoding"])
     assert [one.cell["decoding"] for one in alone] == ["cold", "hot"] * 2
 

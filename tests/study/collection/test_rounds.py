@@ -122,7 +122,7 @@ def test_what_a_part_of_a_design_holds() -> None:
             "task": {"labels": ["a", "b"]},
             "items": {"source": "anes96", "text": "{{ age }} {{ educ }}", "sample": 30},
             "prompt": {"instruction": "a or b?"},
-            "variants": [{"use": "wordings", "texts": {"curt": "a/b"}}],
+            "variants": [{"use": "instructions", "texts": {"curt": "a/b"}}],
             "models": [{"name": "m", "use": "function"}],
             "repeats": 3,
         }

@@ -1,4 +1,4 @@
-"""How many items, wordings and repeats an interval takes, by hand and from stored answers."""
+"""How many items, paraphrases and repeats an interval takes, by hand and from stored answers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from quaver import Study
 from quaver.errors import MeasureError
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes
 
-WORDINGS = """
+PARAPHRASES = """
 variants:
-  - use: wordings
+  - use: instructions
     texts: {one: "Good or bad?", two: "Is it good?", three: "Say whether it is good."}
 measures: [accuracy, inter_pss]
 """
@@ -25,7 +25,7 @@ def opened(folder: Path, items: int = 40, answer: str = "") -> Study:
     rows = "id,text,truth\n" + "".join(
         f"{n},text {n},{'positive' if n % 2 else 'negative'}\n" for n in range(items)
     )
-    path = written(folder, STUDY + WORDINGS, rows)
+    path = written(folder, STUDY + PARAPHRASES, rows)
 
     def annotate(text: str, prompt: str) -> str:
         if answer:
@@ -62,12 +62,12 @@ def test_after_a_pilot_items_go_with_the_square_of_the_width(tmp_path: Path) -> 
     now = (one.high or 0.0) - (one.low or 0.0)
     told = study.sizes(now / 2, "inter_pss")
     assert needs(told)["items"] == 4 * one.n
-    items, wordings = told.needs[:2]
+    items, paraphrases = told.needs[:2]
     # the variance of 40 items: 39 / 58.12 to 39 / 23.65 of it
     assert items.between == pytest.approx((4 * 40 * 39 / 58.12, 4 * 40 * 39 / 23.65), abs=1)
-    assert wordings.number is not None
-    assert wordings.between is not None
-    assert wordings.between[1] > 10 * wordings.number  # four wordings show little of how wordings differ
+    assert paraphrases.number is not None
+    assert paraphrases.between is not None
+    assert paraphrases.between[1] > 10 * paraphrases.number  # four show little of how they differ
     assert "In brackets is what it may take" in str(told)
 
 

@@ -5,7 +5,7 @@ import pytest
 from quaver.errors import ItemError
 from quaver.study.imports.agreement_import import measure_agreement, read_annotations
 
-CSV = """id,wording,temp,annotation
+CSV = """id,paraphrase,temp,annotation
 1,0,0.1,1
 1,1,0.1,1
 2,0,0.1,0
@@ -17,7 +17,7 @@ CSV = """id,wording,temp,annotation
 2,0,0.5,
 2,1,0.5,0
 """
-NAMES = {"item": "id", "rater": "wording", "label": "annotation", "resamples": 50}
+NAMES = {"item": "id", "rater": "paraphrase", "label": "annotation", "resamples": 50}
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ items:
 prompt:
   instruction: Is this positive or negative?
 variants:
-  - use: wordings
+  - use: instructions
     texts: {curt: Positive or negative?}
 models:
   - {name: fake, use: function}
@@ -58,7 +58,7 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
     assert [one.measure for one in found] == ["accuracy", "accuracy", *(one.measure for one in alone)]
     single = [one for one in alone if one.measure == "conclusion" and one.cell["conclusion"] == "age"]
     assert [one.details["verdict"] for one in single] == ["holds", "holds"]
-    assert {one.cell["variant"] for one in single} == {"wording=original", "wording=curt"}
+    assert {one.cell["variant"] for one in single} == {"paraphrase=original", "paraphrase=curt"}
     kinds = {one.measure for one in alone}
     assert kinds == {
         "conclusion",
@@ -144,7 +144,10 @@ def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path: Path) -> No
     assert quaver.compare(one, one, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
     found = quaver.compare(one, two, measures=["accuracy"], fail_if=[bound], resamples=200)
     (judged,) = found.judgements
-    assert {estimate.cell["variant"] for estimate in judged.failed} == {"wording=original", "wording=curt"}
+    assert {estimate.cell["variant"] for estimate in judged.failed} == {
+        "paraphrase=original",
+        "paraphrase=curt",
+    }
     # A linear regression of turned labels has the turned coefficient.
     for estimate in judged.failed:
         assert estimate.details["after"] == pytest.approx(-estimate.details["before"])
@@ -161,7 +164,7 @@ def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) ->
         for c in found.differences
         if c.measure == "conclusion"
         and tuple(c.cell.values())[:1] == ("age",)
-        and c.cell["variant"] == "wording=curt"
+        and c.cell["variant"] == "paraphrase=curt"
     ]
     # Of 30 items up to 1 - 0.025^(1/30) may differ: 3.47. All of 15 and more are positive, no other is: the
     # slope can only fall, most by the outermost, 14.5, 14.5, 13.5, 13.5 from the mean; squares sum to 2247.5.

@@ -1,4 +1,4 @@
-"""Wordings that a model makes, kept, edited and measured: the whole way through a study's folder."""
+"""Paraphrases that a model makes, kept, edited and measured: the whole way through a study's folder."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def opened(folder: Path, model: Model | None = None, **changes: Any) -> Study:
     return Study.open(written(folder, **changes), functions={"mine": model or Model()})
 
 
-def document(folder: Path, name: str = "wordings.json") -> dict[str, Any]:
+def document(folder: Path, name: str = "paraphrases.json") -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
     return found
 
 
-def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
+def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
     model = Model()
     own = [{"name": "mine", "use": "function", "price": {"input": 1, "output": 5}}]
     before = opened(tmp_path, model, models=own).plan()
-    (left,) = before.wordings
+    (left,) = before.paraphrases
     assert (left.calls, left.answer_tokens, left.made) == (4, 4 * 48, False), "48 tokens are the least room"
     assert left.cost is not None
     assert left.cost.low < (left.prompt_tokens + 5 * left.answer_tokens) / 1e6 <= left.cost.high
@@ -78,7 +78,7 @@ def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp
     assert any("have not been made yet" in note for note in before.notes)
     assert "before a pilot" in str(opened(tmp_path, model).sizes(0.1))
     assert model.reworded == 0
-    opened(tmp_path, model).make_wordings()
+    opened(tmp_path, model).make_paraphrases()
     after = opened(tmp_path, model).plan()
     assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
     assert not any("have not been made yet" in note for note in after.notes)
@@ -87,32 +87,32 @@ def test_a_plan_reckons_with_wordings_that_have_not_been_made_and_makes_none(tmp
     ]
 
 
-def test_wordings_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
+def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model)
-    assert study.make_wordings() == [
-        "2 wordings at temperature 0.5 from mine",
-        "2 wordings at temperature 1 from mine",
+    assert study.make_paraphrases() == [
+        "2 paraphrases at temperature 0.5 from mine",
+        "2 paraphrases at temperature 1 from mine",
     ]
     assert model.reworded == 4
-    assert study.make_wordings() == []
+    assert study.make_paraphrases() == []
     later = opened(tmp_path, model)
     later.run()
     assert [variant.id for variant in later.experiment.variants] == [
-        "wording=original",
-        "wording=t0.5-1",
-        "wording=t0.5-2",
-        "wording=t1-1",
-        "wording=t1-2",
+        "paraphrase=original",
+        "paraphrase=t0.5-1",
+        "paraphrase=t0.5-2",
+        "paraphrase=t1-1",
+        "paraphrase=t1-2",
     ]
     assert (model.reworded, model.labelled) == (4, 5 * 3)
     (made,) = document(tmp_path)["drafts"]
     assert made["by"]["mine"]["engine"] == "function"
-    assert [one["text"] for one in made["wordings"]] == REWORDED
+    assert [one["text"] for one in made["paraphrases"]] == REWORDED
     lock = document(tmp_path, "study.lock.json")
-    assert lock["variants"][1]["origin"]["wording"]["engine"] == "llm"
-    assert lock["variants"][1]["origin"]["wording"]["meaning"]["by"].startswith("lexical")
-    assert lock["wordings"]["made"][0]["answers"] == {"0.5": 2, "1": 2}
+    assert lock["variants"][1]["origin"]["paraphrase"]["engine"] == "llm"
+    assert lock["variants"][1]["origin"]["paraphrase"]["meaning"]["by"].startswith("lexical")
+    assert lock["paraphrases"]["made"][0]["answers"] == {"0.5": 2, "1": 2}
 
 
 def test_looking_makes_nothing_and_says_what_does(tmp_path: Path) -> None:
@@ -133,21 +133,21 @@ def test_a_mistake_in_a_measure_is_found_before_anything_is_paid(tmp_path: Path)
 
 def test_again_makes_them_anew(tmp_path: Path) -> None:
     model = Model()
-    opened(tmp_path, model).make_wordings()
+    opened(tmp_path, model).make_paraphrases()
     study = opened(tmp_path, model)
-    assert len(study.make_wordings(again=True)) == 2
+    assert len(study.make_paraphrases(again=True)) == 2
     assert model.reworded == 8
 
 
 def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
     model = Model()
     family = {**ASKED["variants"][0], "temperatures": [1], "k": 5, "tries": 1}
-    with pytest.raises(ModelError, match="4 of 5 wordings came at temperature 1"):
+    with pytest.raises(ModelError, match="4 of 5 paraphrases came at temperature 1"):
         opened(tmp_path, model, variants=[family]).run()
     assert model.labelled == 0
-    assert len(document(tmp_path)["drafts"][0]["wordings"]) == 4
+    assert len(document(tmp_path)["drafts"][0]["paraphrases"]) == 4
     fewer = opened(tmp_path, model, variants=[{**family, "k": 4}])
-    assert fewer.make_wordings() == []
+    assert fewer.make_paraphrases() == []
 
 
 def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) -> None:
@@ -157,35 +157,35 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     model = Model()
     own = [{"name": "mine", "use": "function", "price": 0}]
     study = opened(tmp_path, model, variants=[family], models=own)
-    study.make_wordings()
+    study.make_paraphrases()
     assert len(study.experiment.variants) == 2
     assert model.reworded == 0
     (by,) = document(tmp_path)["drafts"][0]["by"].values()
     assert by["engine"] == "llamacpp"
-    (spent,) = study.plan(compare=()).wordings
+    (spent,) = study.plan(compare=()).paraphrases
     assert spent.prompt_tokens > spent.calls * 20, "its request is longer than that"
     study.run()
     later = opened(tmp_path, model, variants=[family], models=own)
     now = later.standing()
-    assert (now.wordings, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
+    assert (now.paraphrases, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
     assert spent.cost is not None
     assert spent.cost.high == now.money > 0
     later.report()
     costs = (tmp_path / "tables" / "cost.csv").read_text()
-    assert f"smollm2-135m-instruct (wordings),{spent.calls}," in costs
+    assert f"smollm2-135m-instruct (paraphrases),{spent.calls}," in costs
 
 
-def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:
+def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model, budget={"calls": 6})
-    study.make_wordings()
-    assert [str(one) for one in study.plan(compare=()).wordings] == [
-        "4 calls of mine made wordings: 0 tokens read, 0 written, cost unknown; they count in the budget"
+    study.make_paraphrases()
+    assert [str(one) for one in study.plan(compare=()).paraphrases] == [
+        "4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown; they count in the budget"
     ]
     outcome = study.run()
     assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
     assert study.run().done == 0
-    assert study.standing().wordings == 4
+    assert study.standing().paraphrases == 4
     study = opened(tmp_path, model, budget={"calls": 7})
     assert study.run().done == 1
     with pytest.raises(SpecError, match="more is spent already than the budget allows"):
@@ -197,7 +197,7 @@ def test_calls_that_make_wordings_count_in_the_budget(tmp_path: Path) -> None:
     ("budget", "made"),
     [({"calls": 3}, 2), ({"tokens": 400}, 2), ({"money": 0.2}, 2), ({"money": 0.01}, 0)],
 )
-def test_wordings_that_the_budget_has_no_room_for_are_not_asked_for(
+def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
     tmp_path: Path, budget: dict[str, float], made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two answers take 220 tokens and $0.04; before they are in, up to 48 tokens written each and $0.19."""
@@ -209,13 +209,13 @@ def test_wordings_that_the_budget_has_no_room_for_are_not_asked_for(
 
     monkeypatch.setattr(Function, "answer", counted)
     model, own = Model(), [{"name": "mine", "use": "function", "price": {"input": 0, "output": 2000}}]
-    with pytest.raises(SpecError, match="no room for the wordings") as raised:
+    with pytest.raises(SpecError, match="no room for the paraphrases") as raised:
         opened(tmp_path, model, budget=budget, models=own).run()
     (cap,) = budget
     assert f"budget.{cap}" in str(raised.value)
     assert model.reworded == made
     assert model.labelled == 0
-    opened(tmp_path, model, models=own).make_wordings()
+    opened(tmp_path, model, models=own).make_paraphrases()
     assert model.reworded == 4, "what came before was kept"
 
 
@@ -246,9 +246,9 @@ def rewritten(path: Path, rows: list[dict[str, str]]) -> None:
 @pytest.fixture
 def exported(tmp_path: Path) -> tuple[Study, Path]:
     study = opened(tmp_path)
-    study.make_wordings()
+    study.make_paraphrases()
     path = tmp_path / "table.csv"
-    assert study.export_wordings(path) == 4
+    assert study.export_paraphrases(path) == 4
     return study, path
 
 
@@ -259,29 +259,29 @@ def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tm
     assert rows[2]["remarks"].endswith("lost labels: good, bad")
     rows[2]["text"] = "Is it good, or is it bad?"
     rewritten(path, rows)
-    (edit,) = study.import_wordings(path)
+    (edit,) = study.import_paraphrases(path)
     assert (edit.level, edit.before, edit.after) == ("t1-1", "Is it fine?", "Is it good, or is it bad?")
-    changed = {variant.id: variant for variant in study.experiment.variants}["wording=t1-1"]
+    changed = {variant.id: variant for variant in study.experiment.variants}["paraphrase=t1-1"]
     assert changed.instruction == "Is it good, or is it bad?"
     assert changed.covariates["flagged"] is False  # what is compared is what stands there now
     study.run()
     lock = document(tmp_path, "study.lock.json")
-    assert lock["wordings"]["edits"] == [
+    assert lock["paraphrases"]["edits"] == [
         {
-            "factor": "wording",
+            "factor": "paraphrase",
             "level": "t1-1",
             "part": "instruction",
             "before": "Is it fine?",
             "after": "Is it good, or is it bad?",
         }
     ]
-    assert lock["variants"][3]["origin"]["wording"]["edits"][0]["before"] == "Is it fine?"
+    assert lock["variants"][3]["origin"]["paraphrase"]["edits"][0]["before"] == "Is it fine?"
     page = study.report().read_text(encoding="utf-8")
     assert "Edits by hand" in page
     assert "<ins>" in page
     assert "&lt;b&gt;" in page
     assert "<b>good" not in page
-    shown = {one.id: one for one in study.variants()}["wording=t1-1"]
+    shown = {one.id: one for one in study.variants()}["paraphrase=t1-1"]
     assert any("edited 1 time by hand" in line for line in shown.origin)
 
 
@@ -291,7 +291,7 @@ def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: P
         rows = table(path)
         rows[0]["text"] = text
         rewritten(path, rows)
-        study.import_wordings(path)
+        study.import_paraphrases(path)
     assert [one["after"] for one in document(tmp_path)["edits"]] == [
         "Is it good or bad, then?",
         "Is it good or bad?",
@@ -301,7 +301,7 @@ def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: P
 
 def test_nothing_changed_is_no_edit(exported: tuple[Study, Path], tmp_path: Path) -> None:
     study, path = exported
-    assert study.import_wordings(path) == []
+    assert study.import_paraphrases(path) == []
     assert "edits" not in document(tmp_path)
 
 
@@ -309,7 +309,7 @@ def broken(rows: list[dict[str, str]], how: str) -> list[dict[str, str]]:
     if how == "missing":
         return rows[1:]
     if how == "unknown":
-        rows[0]["id"] = "wording=t0.5-9"
+        rows[0]["id"] = "paraphrase=t0.5-9"
     if how == "twice":
         rows[1] = rows[0]
     if how == "empty":
@@ -324,10 +324,10 @@ def broken(rows: list[dict[str, str]], how: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("missing", "the row of wording=t0.5-1 (instruction) is missing"),
-        ("unknown", "table.csv:2: id: unknown text 'wording=t0.5-9 instruction'"),
-        ("twice", "table.csv:3: wording=t0.5-1 (instruction) is there twice"),
-        ("empty", "table.csv:2: text: the text of wording=t0.5-1 is empty"),
+        ("missing", "the row of paraphrase=t0.5-1 (instruction) is missing"),
+        ("unknown", "table.csv:2: id: unknown text 'paraphrase=t0.5-9 instruction'"),
+        ("twice", "table.csv:3: paraphrase=t0.5-1 (instruction) is there twice"),
+        ("empty", "table.csv:2: text: the text of paraphrase=t0.5-1 is empty"),
         ("no template", "this template cannot be read"),
         ("unknown name", "unknown template field 'it'"),
     ],
@@ -339,7 +339,7 @@ def test_a_table_that_cannot_be_taken_over_is_one_error(
     rewritten(path, broken(table(path), how))
     before = document(tmp_path)
     with pytest.raises(QuaverError) as raised:
-        study.import_wordings(path)
+        study.import_paraphrases(path)
     assert message in str(raised.value)
     assert document(tmp_path) == before
 
@@ -348,9 +348,9 @@ def test_a_table_without_its_columns_or_not_there_is_one_error(exported: tuple[S
     study, path = exported
     path.write_text("id,text\nx,y\n", encoding="utf-8")
     with pytest.raises(UnknownName, match="unknown column 'part'"):
-        study.import_wordings(path)
+        study.import_paraphrases(path)
     with pytest.raises(SpecError, match="there is no such table"):
-        study.import_wordings(path.with_name("none.csv"))
+        study.import_paraphrases(path.with_name("none.csv"))
 
 
 def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[Study, Path]) -> None:
@@ -358,15 +358,15 @@ def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[S
     rows = table(path)
     rows[0]["text"] = "Good or bad?"
     rewritten(path, rows)
-    study.import_wordings(path)
+    study.import_paraphrases(path)
     home = study.folder
     family = {"use": "paraphrases", "engine": "surface", "k": 1, "strengths": [0.5]}
     with pytest.raises(SpecError, match="was made to another text"):
         opened(home, variants=[family]).status()
     again = opened(home, variants=[family])
     with pytest.raises(SpecError, match="--again"):
-        again.make_wordings()
-    again.make_wordings(again=True)
+        again.make_paraphrases()
+    again.make_paraphrases(again=True)
     assert document(home)["edits"] == []
 
 
@@ -377,13 +377,13 @@ def test_measures_with_and_without_what_is_flagged(tmp_path: Path) -> None:
     study = opened(tmp_path)
     study.run()
     frame = study.annotations()
-    assert frame.filter(frame["flagged"])["variant"].unique().to_list() == ["wording=t1-1"]
+    assert frame.filter(frame["flagged"])["variant"].unique().to_list() == ["paraphrase=t1-1"]
     both = study.measure("inter_pss", flagged="both")
     assert [one.cell.get("flagged") for one in both] == [None, "left out"]
     assert both[0].value is not None
     assert both[0].value < 1
-    assert both[1].value == 1.0  # the flagged wording alone turns the labels round
-    assert both[1].excluded["flagged wording"] == 3
+    assert both[1].value == 1.0  # the flagged paraphrase alone turns the labels round
+    assert both[1].excluded["flagged paraphrase"] == 3
     (without,) = study.measure("inter_pss", flagged="without")
     assert without == both[1]
 
@@ -400,8 +400,8 @@ def test_agreement_with_the_original_is_drawn_against_the_distance(tmp_path: Pat
     study = opened(tmp_path, measures=["original_agreement"])
     study.run()
     agreement = {one.cell["variant"]: one.value for one in study.estimates()}
-    assert agreement["wording=t0.5-1"] == 1.0
-    assert agreement["wording=t1-1"] is not None
-    assert agreement["wording=t1-1"] < 0
+    assert agreement["paraphrase=t0.5-1"] == 1.0
+    assert agreement["paraphrase=t1-1"] is not None
+    assert agreement["paraphrase=t1-1"] < 0
     assert "original-agreement-by-distance" in study.report().read_text(encoding="utf-8")
     assert (tmp_path / "figures" / "original-agreement-by-distance.svg").exists()

@@ -53,7 +53,7 @@ class Entry(NamedTuple):
         reckoned_completion: Tokens written, likewise.
         speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
         empty: Answers that ended by themselves before they began.
-        wordings: Whether they made wordings and are no answers.
+        paraphrases: Whether they made paraphrases and are no answers.
         sent: Requests that were sent to a server; in an entry of its own, beside those of responses.
         received: Replies to these.
         discarded: Replies that became no answer; the entry's tokens are theirs.
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
     reckoned_completion: float = 0.0
     speechless: float = 0.0
     empty: float = 0.0
-    wordings: bool = False
+    paraphrases: bool = False
     sent: int = 0
     received: int = 0
     discarded: int = 0
@@ -158,14 +158,14 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, recko
         reckoned: Count what came without a count of tokens by its length, as a budget does.
 
     Returns:
-        Calls of the study as it stands and those that made wordings, and all tokens and money, also of
+        Calls of the study as it stands and those that made paraphrases, and all tokens and money, also of
         what fits no call any more.
     """
     calls, tokens, money = 0, 0.0, 0.0
     for one in entries:
         if one.reused is not None:
             continue
-        calls += one.calls if one.placed or one.wordings else 0
+        calls += one.calls if one.placed or one.paraphrases else 0
         read, wrote = one.prompt_tokens, one.completion_tokens
         if reckoned:
             read, wrote = read + one.reckoned_prompt, wrote + one.reckoned_completion

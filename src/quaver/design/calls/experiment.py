@@ -91,7 +91,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     Args:
         spec: The study.
         source: Where its parts stand, for errors.
-        keeper: Has the wordings that models made, and the edits made by hand.
+        keeper: Has the paraphrases that models made, and the edits made by hand.
 
     Raises:
         SpecError: A template is wrong, or the design contradicts itself.
@@ -255,7 +255,7 @@ def _only_one(before: str | None, factor: str) -> str:
         raise SpecError(
             "two families put the instruction into other words, and only one of them can",
             found=f"{before} and {factor}",
-            fix="leave one of them out, or put all wordings into one family",
+            fix="leave one of them out, or put all paraphrases into one family",
         )
     return factor
 

@@ -25,7 +25,7 @@ class LevelOfFactor:
         edit: What it does to the prompt; pure.
         origin: Where it came from, for the lock file and the report.
         columns: What else the annotations say of it, by column; each is a factor too.
-        turn: When it is applied, whatever the order of the factors: those of turn -1 first (wordings,
+        turn: When it is applied, whatever the order of the factors: those of turn -1 first (paraphrases,
             which others build on), then those of turn 0 (layouts, answers), of turn 1 (orders, moves), of
             turn 2 (additions), and of turn 3, which draw on all else (JSON schemas).
         covariates: Numbers, marks and texts that the annotations say of it and that are no levels: a
@@ -48,7 +48,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
         factors: Levels by factor.
 
     Returns:
-        The variants; the id says the levels (``wording=plain,format=digits``), or ``original``
+        The variants; the id says the levels (``paraphrase=plain,format=digits``), or ``original``
         where nothing is varied. The levels' columns are factors too.
 
     Raises:

@@ -1,6 +1,6 @@
 """Edits that a person made to the prompt's levels, with what stood there before.
 
-What can be edited is each part of the prompt that a level changes: the instruction of a wording, the
+What can be edited is each part of the prompt that a level changes: the instruction of a paraphrase, the
 layout of a format. The edits of one part form a chain, from what the family made to what stands now.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import LevelOfFactor
+from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
 
 __all__ = ["PARTS", "Edit", "Editable", "editable", "edited"]
@@ -35,7 +36,7 @@ class Editable:
     """A template that can be edited.
 
     Attributes:
-        id: ``wording=t0.5-1``.
+        id: ``paraphrase=t0.5-1``.
         factor: The factor.
         level: The level.
         part: Of the prompt.
@@ -63,7 +64,7 @@ def edited(
     """
     mine: dict[str, list[Edit]] = {}
     for edit in edits:
-        if edit.factor == factor:
+        if edit.factor in (factor, former_factor(factor)):
             mine.setdefault(edit.level, []).append(edit)
     found = []
     for level in levels:
@@ -94,11 +95,11 @@ def _with(level: LevelOfFactor, prompt: Variant, changes: Sequence[Edit]) -> Lev
 def _stale(edit: Edit, found: str) -> SpecError:
     return SpecError(
         f"an edit of {edit.factor}={edit.level} was made to another text than stands there now",
-        where=f"wordings.json: edits: {edit.factor}={edit.level}: {edit.part}",
+        where=f"paraphrases.json: edits: {edit.factor}={edit.level}: {edit.part}",
         expected=edit.before[:120],
         found=found[:120],
-        fix="undo what changed in the study file, or take the edit out of wordings.json "
-        "(`quaver variants STUDY --again` makes all wordings anew and forgets the edits)",
+        fix="undo what changed in the study file, or take the edit out of paraphrases.json "
+        "(`quaver variants STUDY --again` makes all paraphrases anew and forgets the edits)",
     )
 
 

@@ -83,20 +83,20 @@ def explained_words(
 
 
 def lost_class_words(
-    original: str, wording: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
+    original: str, paraphrase: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
 ) -> list[str]:
-    """The class words of an instruction that a wording has no more, in any inflection.
+    """The class words of an instruction that a paraphrase has no more, in any inflection.
 
     Words that explain a code are lost one by one; those of the question only where none of them is left.
 
     Args:
         original: The instruction.
-        wording: The same in other words.
+        paraphrase: The same in other words.
         postfix: What fixes the answer's format, for both.
         labels: The label set.
         answers: What is written for each label, by code.
     """
-    kept = _content(filled(wording, labels, answers))
+    kept = _content(filled(paraphrase, labels, answers))
     if words := explained_words(original, postfix, labels, answers):
         return [word for word in words if not _is_kept(word, kept)]
     if named(original, [name for name in label_names(labels, answers) if not _is_code(name)]):

@@ -21,8 +21,8 @@ def available() -> bool:
     return find_spec(_PACKAGE) is not None and find_spec("sentence_transformers") is not None
 
 
-def similarities(original: str, wordings: Sequence[str]) -> list[float]:
-    """The cosine of each wording's embedding and the original's, from -1 to 1.
+def similarities(original: str, paraphrases: Sequence[str]) -> list[float]:
+    """The cosine of each paraphrase's embedding and the original's, from -1 to 1.
 
     The model reads 256 tokens; of a longer text the sentences are embedded one by one and averaged.
 
@@ -30,7 +30,7 @@ def similarities(original: str, wordings: Sequence[str]) -> list[float]:
         Unavailable: The extra is not installed.
     """
     model = _model()
-    texts = [original, *wordings]
+    texts = [original, *paraphrases]
     vectors = _vectors(model, texts)
     return [float(vector @ vectors[0]) for vector in vectors[1:]]
 
@@ -60,7 +60,7 @@ def _model() -> Any:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise Unavailable(
-            "comparing wordings by sentence embeddings needs a package that is not installed",
+            "comparing paraphrases by sentence embeddings needs a package that is not installed",
             found=str(error),
             fix='pip install "quaver[embeddings]", or compare by letters: meaning: {by: lexical}',
         ) from None

@@ -16,7 +16,7 @@ from typing import Any
 
 from quaver.core.records import Variant
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError, UnknownName
@@ -95,7 +95,7 @@ class Format:
         """The grammar."""
         return {"choices": {name: list(some) for name, some in self._choices.items()}}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """``n`` layouts that differ, by their points of the grammar: ``f1234``.
 
         Raises:
@@ -113,22 +113,22 @@ class Format:
             )
         drawn = random.Random(f"{ground.seed} format")
         for point in drawn.sample(range(size), min(size, _WIDEST)):
-            if len(draft.wordings) == self._n:
+            if len(draft.paraphrases) == self._n:
                 break
             chosen = _chosen(grammar, point)
             layout = _layout(fields, chosen, len(ground.prompt.answers))
             told = {f"layout_{name}": _visible(value) for name, value in chosen.items()}
             origin = {"point": point, "points": size, **chosen}
             draft.offer(layout, lambda _, point=point: f"f{point}", "", told, origin)  # type: ignore[misc]
-        if len(draft.wordings) < self._n:
+        if len(draft.paraphrases) < self._n:
             raise SpecError(
-                f"the grammar has {len(draft.wordings)} layouts",
+                f"the grammar has {len(draft.paraphrases)} layouts",
                 where="n",
                 expected=f"{self._n}",
                 found=f"{size} points, some of which look alike or are the study file's own layout",
                 fix="lower n, or give more choices",
             )
-        return draft.wordings
+        return draft.paraphrases
 
     def _fields(self, prompt: Variant) -> list[str]:
         """The fields of the study file's layout in their order, then those that this engine adds."""

@@ -1,4 +1,4 @@
-"""``llm``: any model of Quaver's is asked for other wordings, at each of several temperatures."""
+"""``llm``: any model of Quaver's is asked for other paraphrases, at each of several temperatures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, ToAsk, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
 from quaver.design.paraphrase.protected_words import escaped
 from quaver.design.paraphrase.reply_cleaning import cleaned
@@ -38,14 +38,14 @@ class Llm:
         model: The name of one of the study's models, or a model as it would stand among them (``use`` and
             its options), which then rewords and nothing else.
         temperatures: At which it is asked.
-        k: Wordings wanted at each.
-        tries: How many answers are drawn for each wording wanted before it is given up.
+        k: Paraphrases wanted at each.
+        tries: How many answers are drawn for each paraphrase wanted before it is given up.
         max_tokens: How long an answer may be; by default as many tokens as the instruction has characters,
             which is three times its length or more.
         request: What the model is asked, over ``instruction``.
     """
 
-    factor = "wording"
+    factor = "paraphrase"
     part = "instruction"
     exact = False
     kept = True
@@ -79,17 +79,17 @@ class Llm:
         """The model, the request and the length of an answer."""
         return {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
 
-    def foreseen(self, original: str) -> Sequence[Wording]:
-        """``k`` wordings at each temperature."""
+    def foreseen(self, original: str) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each temperature."""
         return stand_ins(original, self._temperatures, self._k)
 
     def to_ask(self, draft: Draft) -> ToAsk:
-        """A call for each wording that is not in the draft."""
+        """A call for each paraphrase that is not in the draft."""
         missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
         return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
-        """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
             ModelError: Fewer came.
@@ -120,7 +120,7 @@ class Llm:
                     "lower k, raise the temperature or tries, or take another model; what came is kept",
                 )
             if not drawn:
-                work.begin(f"{missing} wordings at temperature {group} from {_named(self._model)}")
+                work.begin(f"{missing} paraphrases at temperature {group} from {_named(self._model)}")
             count = min(missing, most - drawn)
             self._draw(temperature, group, count, ground, draft, work)
             drawn += count
@@ -147,12 +147,12 @@ class Llm:
             if response.finish != "stop":
                 draft.drop(group, "cut off")
                 continue
-            wording = cleaned(response.text, original)
-            if _is_request(wording, request, original):
+            paraphrase = cleaned(response.text, original)
+            if _is_request(paraphrase, request, original):
                 draft.drop(group, "echo")
                 continue
             draft.offer(
-                escaped(wording, original),
+                escaped(paraphrase, original),
                 lambda n: f"t{group}-{n}",
                 group,
                 {TEMPERATURE: temperature},
@@ -160,10 +160,10 @@ class Llm:
             )
 
 
-def _is_request(wording: str, request: str, original: str) -> bool:
+def _is_request(paraphrase: str, request: str, original: str) -> bool:
     """Whether a model has sent back a line of what it was asked."""
     asked = request.replace(original, "")
-    return len(wording) > 8 and wording in asked
+    return len(paraphrase) > 8 and paraphrase in asked
 
 
 def _named(model: str | Mapping[str, Any]) -> str:
@@ -171,10 +171,10 @@ def _named(model: str | Mapping[str, Any]) -> str:
 
 
 def check_temperatures(temperatures: Sequence[float], k: int) -> None:
-    """See to it that wordings can be drawn at these temperatures.
+    """See to it that paraphrases can be drawn at these temperatures.
 
     Raises:
-        SpecError: There is none, one is given twice or out of range, or is 0 for more than one wording.
+        SpecError: There is none, one is given twice or out of range, or is 0 for more than one paraphrase.
     """
     if not temperatures:
         raise SpecError("no temperature is given", where="temperatures", expected="one or more")
@@ -188,7 +188,7 @@ def check_temperatures(temperatures: Sequence[float], k: int) -> None:
             )
         if temperature == 0 and k > 1:
             raise SpecError(
-                "temperature 0 gives one wording and no other",
+                "temperature 0 gives one paraphrase and no other",
                 where="temperatures",
                 expected="a temperature above 0, or k: 1",
                 found=f"k: {k} at temperature 0",

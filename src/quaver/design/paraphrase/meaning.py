@@ -1,8 +1,8 @@
-"""Whether a wording still asks for the same: measured, not assumed.
+"""Whether a paraphrase still asks for the same: measured, not assumed.
 
 Similarity is that of sentence embeddings (`paraphrase.embeddings`) or, without these, of the letters:
 a lexical measure, which says so. Neither notices a negation. Beside it: whether labels, numbers, placeholders
-and the words that explain labels survived, and how the length changed. Wordings are flagged, never dropped.
+and the words that explain labels survived, and how the length changed. They are flagged, never dropped.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BAND = 0.1
 
 By = Literal["auto", "embeddings", "lexical"]
 Comparison = Callable[[By, str, Sequence[str]], tuple[str, list[float]]]
-"""Given by what, the original and its wordings: the measure's name, and similarities, 1 for the same."""
+"""Given by what, the original and its paraphrases: the measure's name, and similarities, 1 for the same."""
 
 
-def compare(by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
-    """Similarities of wordings to an original, by embeddings where ``auto`` finds these installed."""
+def compare(by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+    """Similarities of paraphrases to an original, by embeddings where ``auto`` finds these installed."""
     if by == "embeddings" or (by == "auto" and embeddings.available()):
-        return embeddings.METHOD, embeddings.similarities(original, wordings)
-    return LEXICAL, [lexical(original, wording) for wording in wordings]
+        return embeddings.METHOD, embeddings.similarities(original, paraphrases)
+    return LEXICAL, [lexical(original, paraphrase) for paraphrase in paraphrases]
 
 
 def lexical(one: str, other: str) -> float:
@@ -73,7 +73,7 @@ def checked(
         levels: The levels of one factor; one of them leaves the prompt as it is.
         prompt: The original.
         labels: The label set.
-        asked: By which measure, and under which similarity a wording is flagged.
+        asked: By which measure, and under which similarity a paraphrase is flagged.
         comparison: Gives the similarities.
 
     Returns:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Protocol
 
 from quaver.core.records import Decoding, Prompt, Response
 
-__all__ = ["Draft", "ToAsk", "Wording", "Work"]
+__all__ = ["Draft", "Paraphrase", "ToAsk", "Work"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """One wording.
+class Paraphrase:
+    """One paraphrase.
 
     Attributes:
         name: The level that it becomes, the same in every run: ``t0.5-3``.
@@ -33,28 +33,28 @@ class Wording:
 
 @dataclass
 class Draft:
-    """The wordings of one original, as they come in.
+    """The paraphrases of one original, as they come in.
 
     Attributes:
         original: The template that is reworded.
-        exact: Whether case, spacing and the final stop tell two wordings apart.
-        wordings: What was kept.
+        exact: Whether case, spacing and the final stop tell two paraphrases apart.
+        paraphrases: What was kept.
         asked: How many answers were drawn, by group.
-        dropped: How many of them were no wording, by group and why.
+        dropped: How many of them were no paraphrase, by group and why.
     """
 
     original: str
     exact: bool = False
-    wordings: list[Wording] = field(default_factory=list)
+    paraphrases: list[Paraphrase] = field(default_factory=list)
     asked: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._forms = {self._form(one.text) for one in self.wordings}
+        self._forms = {self._form(one.text) for one in self.paraphrases}
 
-    def of(self, group: str) -> list[Wording]:
-        """The wordings of a group, in the order in which they came."""
-        return [one for one in self.wordings if one.group == group]
+    def of(self, group: str) -> list[Paraphrase]:
+        """The paraphrases of a group, in the order in which they came."""
+        return [one for one in self.paraphrases if one.group == group]
 
     def offer(
         self,
@@ -64,14 +64,14 @@ class Draft:
         covariates: Mapping[str, str | float | bool] | None = None,
         origin: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Keep a wording, unless it is empty, an echo of the original or there already.
+        """Keep a paraphrase, unless it is empty, an echo of the original or there already.
 
         Args:
-            text: The wording.
+            text: The paraphrase.
             name: What the n-th of its group is called, from 1.
             group: Where it belongs.
-            covariates: See `Wording`.
-            origin: See `Wording`.
+            covariates: See `Paraphrase`.
+            origin: See `Paraphrase`.
 
         Returns:
             Whether it was kept.
@@ -81,12 +81,12 @@ class Draft:
             self.drop(group, why)
             return False
         number = len(self.of(group)) + 1
-        self.wordings.append(Wording(name(number), text, group, covariates or {}, origin or {}))
+        self.paraphrases.append(Paraphrase(name(number), text, group, covariates or {}, origin or {}))
         self._forms.add(self._form(text))
         return True
 
     def drop(self, group: str, why: str) -> None:
-        """Count an answer that is no wording."""
+        """Count an answer that is no paraphrase."""
         reasons = self.dropped.setdefault(group, {})
         reasons[why] = reasons.get(why, 0) + 1
 
@@ -126,7 +126,7 @@ class Work(Protocol):
 
 
 class ToAsk(NamedTuple):
-    """What is left to be asked of a model for wordings, if each of its answers is one.
+    """What is left to be asked of a model for paraphrases, if each of its answers is one.
 
     Attributes:
         model: One of the study's, by name, or one given beside these.

@@ -1,4 +1,4 @@
-"""What a study keeps of its wordings between commands: design asks for it, ``paraphrase_file`` keeps it."""
+"""What a study keeps of its paraphrases between commands: ``paraphrase_file`` implements it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from quaver.core.records import Decoding, Prompt, Response
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase.meaning import By, compare
-from quaver.design.paraphrase.paraphrase_draft import Draft, ToAsk, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.errors import SpecError
 
 __all__ = ["NOTHING_KEPT", "Keeper", "NoWork", "NotMade"]
@@ -31,10 +31,10 @@ class Keeper(Protocol):
         """Edits by hand, in the order in which they were made."""
         ...
 
-    def wordings(
-        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
-    ) -> Sequence[Wording]:
-        """The wordings that were asked for: those that are kept, and what ``fill`` adds to them.
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
+        """The paraphrases that were asked for: those that are kept, and what ``fill`` adds to them.
 
         Args:
             asked: What decides them; two that ask for the same share what is kept.
@@ -43,13 +43,13 @@ class Keeper(Protocol):
         """
         ...
 
-    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
-        """Similarities of wordings to their original, as `meaning.compare` gives them."""
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        """Similarities of paraphrases to their original, as `meaning.compare` gives them."""
         ...
 
 
 class NotMade(SpecError):
-    """Wordings that cost something are wanted, have not been made, and may not be made now."""
+    """Paraphrases that cost something are wanted, have not been made, and may not be made now."""
 
 
 class NoWork:
@@ -61,7 +61,7 @@ class NoWork:
         """Refuse."""
         self.refused = True
         raise NotMade(
-            "wordings that a model makes have not been made yet",
+            "paraphrases that a model makes have not been made yet",
             expected=what,
             found="none",
             fix="`quaver variants STUDY` makes them, and so does run",
@@ -84,13 +84,13 @@ class _NothingKept:
     def foresee(self, left: ToAsk) -> None:
         """Nobody plans with it."""
 
-    def wordings(
-        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
-    ) -> Sequence[Wording]:
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
         return fill(blank, NoWork())
 
-    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
-        return compare(by, original, wordings)
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+        return compare(by, original, paraphrases)
 
 
 NOTHING_KEPT: Keeper = _NothingKept()

@@ -1,4 +1,4 @@
-"""``file``: wordings that a person wrote, in a file beside the study's."""
+"""``file``: paraphrases that a person wrote, in a file beside the study's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from quaver.design.factors.factor_level import ORIGINAL
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE
 from quaver.errors import SpecError, UnknownName
 
@@ -19,18 +19,18 @@ _PLAIN = (".txt", ".md")
 
 
 class File:
-    """Wordings from a file.
+    """Paraphrases from a file.
 
     Args:
-        path: A CSV, TSV, JSONL or Parquet file with a row a wording, or a text file (``.txt``) with a line
-            a wording; beside the study file, or absolute.
-        column: The column of the wordings.
+        path: A CSV, TSV, JSONL or Parquet file with a row a paraphrase, or a text file (``.txt``) with a line
+            a paraphrase; beside the study file, or absolute.
+        column: The column of the paraphrases.
         name: The column of their names; ``w1``, ``w2``, … where the file has none.
         temperature: The column of the temperature at which each was made, where the file has one.
         encoding: Of the file.
     """
 
-    factor = "wording"
+    factor = "paraphrase"
     part = "instruction"
     exact = True
     kept = False
@@ -39,7 +39,7 @@ class File:
         self,
         *,
         path: str,
-        column: str = "wording",
+        column: str = "paraphrase",
         name: str = "name",
         temperature: str = "temperature",
         encoding: str = "utf-8",
@@ -51,17 +51,17 @@ class File:
         """The file."""
         return {"path": self._path}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
-        """The file's wordings in their order; one that is the original again is left out.
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        """The file's paraphrases in their order; one that is the original again is left out.
 
         Raises:
-            SpecError: The file is missing or empty, or a wording is, or occurs twice.
+            SpecError: The file is missing or empty, or a paraphrase is, or occurs twice.
             UnknownName: It has no such column.
         """
         path = ground.home / self._path
         if not path.is_file():
             raise SpecError(
-                "there is no such file of wordings",
+                "there is no such file of paraphrases",
                 where=str(path),
                 fix="paths are relative to the study file",
             )
@@ -73,32 +73,32 @@ class File:
             name = str(row.get(self._name) or f"w{number}")
             if not draft.offer(text, lambda _, name=name: name, "", self._told(row), {"path": self._path}):  # type: ignore[misc]
                 raise SpecError(
-                    "a wording is empty, or occurs twice",
+                    "a paraphrase is empty, or occurs twice",
                     where=f"{row.where}: {self._column}",
-                    expected="a wording of its own in every row",
+                    expected="a paraphrase of its own in every row",
                     found=text[:120] or "nothing",
                 )
             if name == ORIGINAL:
                 raise SpecError(
-                    f"a wording is named {ORIGINAL!r}, as the study file's own is",
+                    f"a paraphrase is named {ORIGINAL!r}, as the study file's own is",
                     where=f"{row.where}: {self._name}",
                     fix="give it another name",
                 )
-        if not draft.wordings:
+        if not draft.paraphrases:
             raise SpecError(
-                "the file holds no other wording than the original",
+                "the file holds no other paraphrase than the original",
                 where=str(path),
-                expected=f"wordings in {self._column!r}",
+                expected=f"paraphrases in {self._column!r}",
                 found=f"{len(rows):,} rows",
             )
-        return draft.wordings
+        return draft.paraphrases
 
     def _lines(self, path: Path) -> list[Row]:
         try:
             lines = path.read_text(encoding=self._encoding).removeprefix("\ufeff").splitlines()
         except (UnicodeError, LookupError) as error:
             raise SpecError(
-                f"the file of wordings is not {self._encoding}", where=str(path), found=str(error)[:120]
+                f"the file of paraphrases is not {self._encoding}", where=str(path), found=str(error)[:120]
             ) from None
         return [
             Row([(self._column, line)], path.name, number)

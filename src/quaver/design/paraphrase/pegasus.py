@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.llm_paraphraser import check_temperatures
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
 from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
@@ -34,16 +34,16 @@ class Pegasus:
     Args:
         model: A model's name on Hugging Face's hub, or the folder of one, beside the study file or absolute.
         temperatures: At which it is sampled.
-        k: Wordings wanted at each.
+        k: Paraphrases wanted at each.
         beams: Sampled side by side, the likeliest of which are taken, as the paper does; 1 samples each
-            wording for itself.
+            paraphrase for itself.
         top_k: Tokens that may be sampled at each step; 0 for all.
-        tries: How many are drawn for each wording wanted before it is given up.
+        tries: How many are drawn for each paraphrase wanted before it is given up.
         batch: Sentences reworded together.
         device: ``cpu``, ``cuda``, …; by default the accelerator where there is one.
     """
 
-    factor = "wording"
+    factor = "paraphrase"
     part = "instruction"
     exact = False
     kept = True
@@ -73,26 +73,26 @@ class Pegasus:
         """The model and how it is sampled."""
         return {"model": self._model, "beams": self._beams, "top_k": self._top_k}
 
-    def foreseen(self, original: str) -> Sequence[Wording]:
-        """``k`` wordings at each temperature."""
+    def foreseen(self, original: str) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each temperature."""
         return stand_ins(original, self._temperatures, self._k)
 
     def to_ask(self, draft: Draft) -> None:
         """Nothing: it has a model of its own."""
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
-        """``k`` wordings at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
             SpecError: A sentence is too long for the model and cannot be cut.
             ModelError: Fewer came, or the model cannot be loaded.
         """
-        chosen: list[Wording] = []
+        chosen: list[Paraphrase] = []
         sampler: _Sampler | None = None
         for temperature in self._temperatures:
             group = f"{temperature:g}"
             if len(draft.of(group)) < self._k:
-                work.begin(f"wordings at temperature {group} from {self._model}")
+                work.begin(f"paraphrases at temperature {group} from {self._model}")
                 sampler = sampler or self._sampler(ground)
                 self._fill(sampler, temperature, group, ground, draft)
             chosen += draft.of(group)[: self._k]
@@ -138,10 +138,10 @@ class Pegasus:
             if any(text is None for text, _ in whole):
                 draft.drop(group, "cut off")
                 continue
-            wording = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
+            paraphrase = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
             told = {TEMPERATURE: temperature}
             origin = {"temperature": temperature, "seed": seed, "sentences": len(texts)}
-            draft.offer(wording, lambda n: f"t{group}-{n}", group, told, origin)
+            draft.offer(paraphrase, lambda n: f"t{group}-{n}", group, told, origin)
 
 
 class _Piece(NamedTuple):
@@ -234,7 +234,7 @@ class _Sampler:
     def sample(
         self, texts: Sequence[str], count: int, temperature: float, beams: int, top_k: int, seed: int
     ) -> list[list[str | None]]:
-        """Draw wordings of each text; None for one that did not end within the limit."""
+        """Draw paraphrases of each text; None for one that did not end within the limit."""
         torch, tokenizer, model = self._loaded
         batch = tokenizer(list(texts), padding=True, return_tensors="pt").to(model.device)
         with torch.random.fork_rng(), torch.no_grad():

@@ -56,16 +56,16 @@ def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
         yield at, len(text)
 
 
-def lost(original: str, wording: str, names: list[str]) -> dict[str, list[str]]:
-    """What the original has and a wording has no more, by kind.
+def lost(original: str, paraphrase: str, names: list[str]) -> dict[str, list[str]]:
+    """What the original has and a paraphrase has no more, by kind.
 
     >>> lost("Is {{ x }} 1 or 2, good or bad?", "Is it 1, Good or evil?", ["good", "bad"])
     {'placeholders': ['{{ x }}'], 'labels': ['bad'], 'numbers': ['2']}
     """
     found = {
-        "placeholders": [one for one in _placed(original) if one not in _placed(wording)],
-        "labels": [one for one in named(original, names) if one not in named(wording, names)],
-        "numbers": [one for one in _numbers(original) if one not in _numbers(wording)],
+        "placeholders": [one for one in _placed(original) if one not in _placed(paraphrase)],
+        "labels": [one for one in named(original, names) if one not in named(paraphrase, names)],
+        "numbers": [one for one in _numbers(original) if one not in _numbers(paraphrase)],
     }
     return {kind: some for kind, some in found.items() if some}
 

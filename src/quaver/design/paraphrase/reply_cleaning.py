@@ -1,4 +1,4 @@
-"""From what a model says when it is asked for a wording to the wording."""
+"""From what a model says when it is asked for a paraphrase to the paraphrase."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _LEAD = re.compile(
     r"^\s*(?:\**(?:new|rewritten|reworded|rephrased|revised|alternative|paraphrased?)\b[^:\n]{0,40}:\**|"
     r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}:[ \t]*\n|"
     r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}"
-    r"(?:version|wording|phrasing|paraphrase|instruction)s?\**:)\s*",
+    r"(?:version|paraphrase|phrasing|paraphrase|instruction)s?\**:)\s*",
     re.IGNORECASE,
 )
 _QUOTES = (("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ('"', '"'), ("'", "'"), ("`", "`"), ("**", "**"))
 
 
 def cleaned(answer: str, original: str) -> str:
-    r"""A wording without what models put around it: thinking, lead-ins, list marks, quotation marks.
+    r"""A paraphrase without what models put around it: thinking, lead-ins, list marks, quotation marks.
 
     Args:
         answer: What the model wrote.
         original: What it was to reword. Of an answer to a single line only the first line is taken: what
-            follows are second thoughts, or the next wording.
+            follows are second thoughts, or the next paraphrase.
 
     >>> cleaned('Sure, here is one:\n1. "Is it good or bad?"\n2. Good?', "Good or bad?")
     'Is it good or bad?'

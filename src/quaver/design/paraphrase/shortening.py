@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.llm_paraphraser import Llm
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT
 
 __all__ = ["REQUEST", "shortened"]
@@ -37,9 +37,9 @@ def shortened(text: str, model: str, ground: Ground) -> str:
     engine = Llm(model=model, k=1, temperatures=[0.3], request=REQUEST)
     about = replace(ground, prompt=replace(ground.prompt, instruction=text))
 
-    def fill(draft: Draft, work: Work) -> Sequence[Wording]:
+    def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
         return engine.reword(about, draft, work)
 
     asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": ground.seed}
-    (wording,) = (ground.keeper or NOTHING_KEPT).wordings(asked, Draft(text), fill)
-    return wording.text
+    (paraphrase,) = (ground.keeper or NOTHING_KEPT).paraphrases(asked, Draft(text), fill)
+    return paraphrase.text

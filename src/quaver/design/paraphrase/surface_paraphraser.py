@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from quaver.design.paraphrase.class_words import explained_words
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
 from quaver.design.paraphrase.protected_words import label_names, protected, segments
 from quaver.design.paraphrase.surface_edits import EDITS, Edit
@@ -23,7 +23,7 @@ __all__ = ["Surface"]
 Kind = Literal["articles", "contractions", "politeness", "punctuation", "casing", "spacing", "typos"]
 
 _TRIES = 50
-"""Draws for each wording that is wanted."""
+"""Draws for each paraphrase that is wanted."""
 
 
 class Surface:
@@ -32,11 +32,11 @@ class Surface:
     Args:
         strengths: The share of the places that could be changed that is changed, from 0 to 1; one place
             at least.
-        k: Wordings at each strength.
+        k: Paraphrases at each strength.
         kinds: What may be changed: articles, contractions, politeness, punctuation, casing, spacing, typos.
     """
 
-    factor = "wording"
+    factor = "paraphrase"
     part = "instruction"
     exact = True
     kept = False
@@ -66,8 +66,8 @@ class Surface:
         """The kinds of edits."""
         return {"kinds": self._kinds}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Wording]:
-        """``k`` wordings at each strength, named ``s0.2-1``, ``s0.2-2`` and so on.
+    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        """``k`` paraphrases at each strength, named ``s0.2-1``, ``s0.2-2`` and so on.
 
         Raises:
             SpecError: The instruction allows of fewer.
@@ -79,7 +79,7 @@ class Surface:
         places = _places(text, self._kinds, names)
         for strength in self._strengths:
             self._fill(strength, text, places, ground.seed, draft)
-        return draft.wordings
+        return draft.paraphrases
 
     def _fill(self, strength: float, text: str, places: list[_Place], seed: int, draft: Draft) -> None:
         group = f"{strength:g}"

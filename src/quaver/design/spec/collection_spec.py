@@ -15,7 +15,7 @@ class BudgetSpec(Part):
     """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
 
     calls: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
-        None, description="Of all runs together; calls that made wordings count."
+        None, description="Of all runs together; calls that made paraphrases count."
     )
     tokens: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
         None, description="Tokens, read and written, of all runs together."

@@ -48,7 +48,7 @@ class MeasureSpec(PluginSpec):
     )
     evaluator: Name | None = Field(None, description="Whose readings; every evaluator's if left out.")
     flagged: Literal["with", "without", "both"] = Field(
-        "with", description="Wordings whose meaning is doubtful: with them, without them, or one of each."
+        "with", description="Paraphrases whose meaning is doubtful: with them, without them, or one of each."
     )
     only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
 

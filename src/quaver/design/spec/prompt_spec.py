@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from quaver.design.spec.former_names import renamed_family
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 __all__ = ["TEXT_FACTOR", "FamilySpec", "MeaningSpec", "PromptSpec", "SampleSpec"]
@@ -21,7 +22,7 @@ class PromptSpec(Part):
     layout: Text = Field(
         "{{ text }}\n\n{{ question }}",
         description="The user message. The question is the instruction and, on a line of its own, the "
-        "postfix. Text first lets all wordings of a question share its reading.",
+        "postfix. Text first lets all paraphrases of a question share its reading.",
     )
     instruction: Text = Field(
         description="What is asked: the part that variants reword.",
@@ -50,9 +51,14 @@ class FamilySpec(PluginSpec):
         {}, description="Vary only where other factors have these levels; its first level elsewhere."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_today(cls, given: Any) -> Any:
+        return renamed_family(given)
+
 
 class MeaningSpec(Part):
-    """How wordings are compared with the original. They are flagged, never dropped."""
+    """How paraphrases are compared with the original. They are flagged, never dropped."""
 
     by: Literal["auto", "embeddings", "lexical"] = Field(
         "auto",
@@ -61,7 +67,7 @@ class MeaningSpec(Part):
     )
     threshold: Annotated[float, Field(ge=-1, le=1)] | None = Field(
         None,
-        description="Wordings less similar than this are flagged; 0.5 for embeddings and 0.2 for letters "
+        description="Paraphrases less similar than this are flagged; 0.5 for embeddings and 0.2 for letters "
         "if left out.",
     )
 

@@ -32,7 +32,7 @@ class StudySpec(Part):
     items: ItemsSpec
     prompt: PromptSpec
     variants: tuple[FamilySpec, ...] = Field((), description="Ways to vary the prompt, crossed in full.")
-    meaning: MeaningSpec = Field(MeaningSpec(), description="How wordings are compared with the original.")
+    meaning: MeaningSpec = Field(MeaningSpec(), description="How paraphrases are compared with the original.")
     models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
         description="The models that are asked.",
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],

@@ -10,7 +10,7 @@ from quaver.core import registry
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
 from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
 from quaver.design.spec.study_file import Source, bind
@@ -19,7 +19,7 @@ __all__ = ["Paraphrases"]
 
 
 class Paraphrases:
-    """Wordings that an engine makes of the prompt's own, which is one of the set, as ``original``.
+    """Paraphrases that an engine makes of the prompt's own, which is one of the set, as ``original``.
 
     Args:
         engine: A registered engine: llm, pegasus, surface, format, file.
@@ -36,7 +36,7 @@ class Paraphrases:
         self._points: tuple[int, int] | None = None
 
     def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
-        """The original wording, then the engine's.
+        """The original paraphrase, then the engine's.
 
         Raises:
             SpecError: The engine cannot make them, or may not make them now.
@@ -53,24 +53,24 @@ class Paraphrases:
 
         drafts: list[Draft] = []
 
-        def fill(draft: Draft, work: Work) -> Sequence[Wording]:
+        def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
             drafts.append(draft)
             return engine.reword(ground, draft, work)
 
         blank = Draft(original, engine.exact)
         keeper = ground.keeper or NOTHING_KEPT
         try:
-            wordings = keeper.wordings(asked, blank, fill) if engine.kept else fill(blank, NoWork())
+            paraphrases = keeper.paraphrases(asked, blank, fill) if engine.kept else fill(blank, NoWork())
         except NotMade:
             if not (keeper.stands_in and isinstance(engine, Foreseen)):
                 raise
-            wordings = engine.foreseen(original)
+            paraphrases = engine.foreseen(original)
             if (left := engine.to_ask(drafts[-1])) is not None:
                 keeper.foresee(left)
         first = LevelOfFactor(
             ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
         )
-        return [first, *(self._level(one) for one in wordings)]
+        return [first, *(self._level(one) for one in paraphrases)]
 
     def notes(self, ground: Ground) -> Sequence[str]:
         """How many points the grammar has, where there is one."""
@@ -79,12 +79,12 @@ class Paraphrases:
         drawn, points = self._points
         return [f"{self.factor}: {drawn:,} layouts drawn from a grammar of {points:,} points"]
 
-    def _level(self, wording: Wording) -> LevelOfFactor:
+    def _level(self, paraphrase: Paraphrase) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:
             if self.rewords:
-                return replace(variant, instruction=wording.text)
-            return replace(variant, layout=wording.text)
+                return replace(variant, instruction=paraphrase.text)
+            return replace(variant, layout=paraphrase.text)
 
-        origin = {"family": "paraphrases", "engine": self._name, "parent": ORIGINAL, **wording.origin}
+        origin = {"family": "paraphrases", "engine": self._name, "parent": ORIGINAL, **paraphrase.origin}
         turn = -1 if self.rewords else 0
-        return LevelOfFactor(wording.name, edit, origin, turn=turn, covariates=wording.covariates)
+        return LevelOfFactor(paraphrase.name, edit, origin, turn=turn, covariates=paraphrase.covariates)

@@ -136,8 +136,8 @@ class Perturbations:
         if self._paraphrase is None:
             draft = Draft(ground.prompt.instruction, exact=True)
             with _about_the_paraphrase():
-                (wording,) = Surface(**_SURFACE).reword(ground, draft, NoWork())
-            text, made = wording.text, {"by": "surface", **wording.origin}
+                (paraphrase,) = Surface(**_SURFACE).reword(ground, draft, NoWork())
+            text, made = paraphrase.text, {"by": "surface", **paraphrase.origin}
         else:
             text, made = self._paraphrase, {"by": "hand"}
         if " ".join(text.split()) == " ".join(ground.prompt.instruction.split()):

@@ -44,7 +44,7 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
     Raises:
         MeasureError: The annotations are of several evaluators.
 
-    Two of three wordings agree about the item; the third is unlike them:
+    Two of three paraphrases agree about the item; the third is unlike them:
 
     >>> found = unlike_answers({"item": [1, 1, 1], "variant": ["v", "w", "x"], "label": ["a", "a", "b"]})
     >>> found.variants.select("variant", "share").rows()
@@ -100,7 +100,7 @@ def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[E
         ``unlike_share``, with ``variant``, ``model`` or ``class`` in the cell, and ``unlike_held``: the part
         of all unlike answers in the worst fifth of the items, or of the variants (in the cell as ``of``).
 
-    Of two items the second wording has another label for one; the first of two equally common labels is
+    Of two items the second paraphrase has another label for one; the first of two equally common labels is
     the commonest:
 
     >>> found = unlike_answers({"item": [1, 2, 1, 2], "variant": list("vvww"), "label": list("aaab")})

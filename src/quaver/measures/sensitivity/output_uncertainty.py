@@ -1,7 +1,7 @@
-"""Output uncertainty: how spread the model's own label probabilities are, at a wording as it stands.
+"""Output uncertainty: how spread the model's own label probabilities are, at a paraphrase as it stands.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, who set it beside sensitivity: a model may be
-certain of each answer and yet give another one to every wording.
+certain of each answer and yet give another one to every paraphrase.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def output_uncertainty(
     """Output uncertainty: the mean entropy of the label probabilities, over ln C.
 
     −Σ_v p(v) ln p(v) / ln C for each answer with C label probabilities, averaged over answers; with
-    ``by=["variant"]``, at each wording. Undefined where no answer has probabilities.
+    ``by=["variant"]``, at each paraphrase. Undefined where no answer has probabilities.
 
     Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
 

@@ -1,4 +1,4 @@
-"""Whether classes whose labels move more with the wording are answered less alike."""
+"""Whether classes whose labels move more with the paraphrase are answered less alike."""
 
 from __future__ import annotations
 

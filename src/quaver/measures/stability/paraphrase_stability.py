@@ -1,4 +1,4 @@
-"""The wordings one by one: how stable each is, and how far it agrees with the original."""
+"""The paraphrases one by one: how stable each is, and how far it agrees with the original."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from quaver.estimation.measure_protocol import Frame, compares
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
-__all__ = ["original_agreement", "wording_stability"]
+__all__ = ["original_agreement", "paraphrase_stability"]
 
 
 @compares("variant")
-def wording_stability(
+def paraphrase_stability(
     annotations: Frame,
     *,
     labels: LabelSet | None = None,
@@ -39,7 +39,7 @@ def wording_stability(
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
 ) -> list[Estimate]:
-    """Each wording's own stability: `intra_pss` of every variant apart.
+    """Each paraphrase's own stability: `intra_pss` of every variant apart.
 
     Krippendorff's alpha with the repeats as raters, within each model and decoding, averaged over those.
 
@@ -66,7 +66,7 @@ def wording_stability(
         MeasureError: The frame or an option cannot be used.
 
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "repeat": [0] * 3 + [1] * 3, "label": list("aababb")})
-    >>> [(e.cell, round(e.value, 3)) for e in wording_stability(frame.with_columns(variant=pl.lit("v")))]
+    >>> [(e.cell, round(e.value, 3)) for e in paraphrase_stability(frame.with_columns(variant=pl.lit("v")))]
     [({'variant': 'v'}, 0.444)]
     """
     resampling = Resampling(confidence, resamples, seed, interval)
@@ -74,19 +74,19 @@ def wording_stability(
     found: list[Estimate] = []
     for cell in setting.cells(("repeat",), CONDITION):
         method = "Krippendorff's alpha of one variant, repeats as raters"
-        claim = setting.claim("wording_stability", method, PAPER, cell)
+        claim = setting.claim("paraphrase_stability", method, PAPER, cell)
         role = (columns or {}).get("variant", "variant")
         names = [role] if isinstance(role, str) else list(role)
-        wordings: dict[tuple[tuple[str, str], ...], list[int]] = {}
+        paraphrases: dict[tuple[tuple[str, str], ...], list[int]] = {}
         for index, stratum in enumerate(cell.strata):
             which = tuple((name, stratum[name]) for name in names if name in stratum)
-            wordings.setdefault(which, []).append(index)
-        if not wordings:
+            paraphrases.setdefault(which, []).append(index)
+        if not paraphrases:
             found.append(undefined(replace(claim, n=0), cell.units, resampling, "no annotations"))
             continue
         parts = [
             Part(replace(claim, cell={**cell.where, **dict(which)}), strata)
-            for which, strata in wordings.items()
+            for which, strata in paraphrases.items()
         ]
         found += each_alpha(setting, cell, cell.counts(), parts)
     return found
@@ -108,7 +108,7 @@ def original_agreement(
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
 ) -> list[Estimate]:
-    """Agreement of each wording with the original one: their alpha, as two raters.
+    """Agreement of each paraphrase with the original one: their alpha, as two raters.
 
     Computed within each repeat (of each model and decoding) and averaged over those. ``details`` has the
     share of answers on which the two agree. Undefined where no original is known.
@@ -181,12 +181,12 @@ def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[E
         cell,
     )
     if original is None or original not in cell.raters:
-        why = "no original wording is named" if original is None else f"no answers to {original!r}"
+        why = "no original paraphrase is named" if original is None else f"no answers to {original!r}"
         why = why if cell.items else "no annotations"
         return [undefined(replace(base, n=0), cell.units, setting.resampling, why)]
     others = [index for index, name in enumerate(cell.raters) if name != original]
     if not others:
-        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other wording")]
+        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other paraphrase")]
     size = len(cell.labels)
     given = (cell.codes[..., None] == np.arange(size)).astype(np.float64)
     first = cell.raters.index(original)

@@ -1,6 +1,6 @@
-"""Many alphas of the same items at once: of every k, of every wording.
+"""Many alphas of the same items at once: of every k, of every paraphrase.
 
-One matrix product serves them all, so that a thousand wordings do not take a thousand bootstraps.
+One matrix product serves them all, so that a thousand paraphrases do not take a thousand bootstraps.
 """
 
 from __future__ import annotations

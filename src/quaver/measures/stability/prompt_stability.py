@@ -29,7 +29,7 @@ PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 CONDITION = ("model", "variant", "decoding")
 WITHIN_REPEAT = ("model", "decoding", "repeat")
 
-FEW_WORDINGS = 10
+FEW_PARAPHRASES = 10
 
 
 def intra_pss(
@@ -52,7 +52,7 @@ def intra_pss(
 
     Computed within each condition (model × variant × decoding) and averaged over a cell's conditions.
     Undefined where alpha is in every condition (see `quaver.agreement.alpha`). The interval resamples
-    items, the same ones in all conditions; it holds for these wordings and says nothing about others.
+    items, the same ones in all conditions; it holds for these paraphrases and says nothing about others.
 
     Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
@@ -107,7 +107,7 @@ def inter_pss(
     missing: Missing = "drop",
     view: View = "original",
     across: str | None = None,
-    wordings: Literal["fixed", "random"] = "fixed",
+    paraphrases: Literal["fixed", "random"] = "fixed",
     columns: Columns | None = None,
     group: str | None = None,
     interval: Literal["bca", "percentile"] = "bca",
@@ -115,10 +115,10 @@ def inter_pss(
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
     Computed across variants within each repeat (of each model and decoding) and averaged over those.
-    Undefined where alpha is in every one of them. Two intervals: with the wordings fixed, items alone are
-    resampled, and it says nothing about the next wording; with the wordings random, both are
-    (`quaver.measures.stability.random_paraphrases`). Both are in ``details``, as ``wordings_fixed`` and
-    ``wordings_random``.
+    Undefined where alpha is in every one of them. Two intervals: with the paraphrases fixed, items alone are
+    resampled, and it says nothing about the next paraphrase; with the paraphrases random, both are
+    (`quaver.measures.stability.random_paraphrases`). Both are in ``details``, as ``paraphrases_fixed`` and
+    ``paraphrases_random``.
 
     Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
 
@@ -134,10 +134,10 @@ def inter_pss(
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
             each level of ``across``, ``"matched"`` to items valid at all levels (`estimation.answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
-        wordings: Which of the two intervals the estimate gives.
-        columns: Other names for the frame's columns: ``{"variant": "wording"}`` takes wordings as raters.
+        paraphrases: Which of the two intervals the estimate gives.
+        columns: Other names for the frame's columns: ``{"variant": "paraphrase"}`` makes these the raters.
         group: The column whose groups of items are resampled.
-        interval: How the interval with the wordings fixed is made; the other is a percentile interval.
+        interval: How the interval with the paraphrases fixed is made; the other is a percentile interval.
 
     Returns:
         An estimate for each cell.
@@ -151,9 +151,9 @@ def inter_pss(
     >>> round(inter_pss(frame)[0].value, 6)
     0.444444
     """
-    if wordings not in ("fixed", "random"):
+    if paraphrases not in ("fixed", "random"):
         raise MeasureError(
-            "unknown choice", where="wordings", expected="fixed or random", found=repr(wordings)
+            "unknown choice", where="paraphrases", expected="fixed or random", found=repr(paraphrases)
         )
     resampling = Resampling(confidence, resamples, seed, interval)
     setting = Setting(annotations, resampling, labels, by, level, missing, columns, group, view, across)
@@ -161,7 +161,7 @@ def inter_pss(
     found = []
     for cell in setting.cells(("variant",), WITHIN_REPEAT):
         fixed = _alpha(setting, cell, "inter_pss", method, "repeat", variants=len(cell.raters))
-        found.append(_both(setting, cell, fixed, wordings))
+        found.append(_both(setting, cell, fixed, paraphrases))
     return found
 
 
@@ -171,8 +171,8 @@ def _alpha(setting: Setting, cell: Cell, measure: str, method: str, strata: str,
     return mean_alpha(claim, cell.counts(), cell.units, setting.resampling, level, values, strata)
 
 
-def _both(setting: Setting, cell: Cell, fixed: Estimate, wordings: str) -> Estimate:
-    """Put the interval with random wordings beside the one with fixed ones."""
+def _both(setting: Setting, cell: Cell, fixed: Estimate, paraphrases: str) -> Estimate:
+    """Put the interval with random paraphrases beside the one with fixed ones."""
     if fixed.value is None or not setting.resampling.resamples:
         return fixed
     level, values = setting.scaled(cell)
@@ -180,19 +180,22 @@ def _both(setting: Setting, cell: Cell, fixed: Estimate, wordings: str) -> Estim
     ends = percentile(draws, setting.resampling.tail)
     ends = None if ends is None or ends.high - ends.low <= 1e-12 else ends
     plain = None if fixed.low is None else (fixed.low, fixed.high)
-    details = {**fixed.details, "wordings_fixed": plain, "wordings_random": ends and tuple(ends)}
-    if wordings == "fixed":
+    details = {**fixed.details, "paraphrases_fixed": plain, "paraphrases_random": ends and tuple(ends)}
+    if paraphrases == "fixed":
         return replace(fixed, details=details)
     warnings = fixed.warnings
-    if len(cell.raters) < FEW_WORDINGS:
-        warnings += (f"{len(cell.raters)} wordings say little about others: the interval is rough",)
+    if len(cell.raters) < FEW_PARAPHRASES:
+        warnings += (f"{len(cell.raters)} paraphrases say little about others: the interval is rough",)
     if ends is None:
         return replace(
             fixed,
             low=None,
             high=None,
             details=details,
-            warnings=(*warnings, "no draw of wordings differs, so there is no interval for other wordings"),
+            warnings=(
+                *warnings,
+                "no draw of paraphrases differs, so there is no interval for others",
+            ),
         )
     point = fixed.value
     method = fixed.method.partition(";")[0]
@@ -224,7 +227,7 @@ def pooled_pss(
 ) -> list[Estimate]:
     """Pooled prompt stability: alpha with every variant in every repeat as a rater of its own.
 
-    Pairs of repeats of one wording are among its pairs, so it lies between the intra- and the
+    Pairs of repeats of one paraphrase are among its pairs, so it lies between the intra- and the
     inter-prompt score and is neither. Computed within each model and decoding and averaged over those.
 
     Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.

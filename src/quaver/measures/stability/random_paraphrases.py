@@ -1,7 +1,7 @@
-"""The interval of inter-prompt stability that also speaks of wordings nobody has tried yet.
+"""The interval of inter-prompt stability that also speaks of paraphrases nobody has tried yet.
 
-Items and wordings are both drawn with replacement. Two copies of one wording agree by birth, so pairs
-of them are left out: with wording w drawn c_w times, an item that m of the drawn wordings labelled has
+Items and paraphrases are both drawn with replacement. Two copies of one paraphrase agree by birth, so pairs
+of them are left out: with paraphrase w drawn c_w times, an item that m of the drawn paraphrases labelled has
 m² − Σ_w c_w² pairs in place of m (m − 1), and alpha is
 
     1 − (n − 1) Σ_u w_u m_u S_u / (m_u² − Σ_w c_w²) / Σ_vk N_v N_k δ²(v, k),   S_u = Σ_vk n_uv n_uk δ²(v, k),
@@ -33,12 +33,12 @@ def two_way_alphas(
     level: Level,
     values: Floats | None,
 ) -> Floats:
-    """Bootstrap values of the mean over strata of alpha, items and wordings drawn anew each time.
+    """Bootstrap values of the mean over strata of alpha, items and paraphrases drawn anew each time.
 
     Args:
-        codes: (items, strata, wordings), -1 for none; the same wordings are drawn in every stratum.
+        codes: (items, strata, paraphrases), -1 for none; the same paraphrases are drawn in every stratum.
         labels: How many labels there are.
-        units: What is resampled beside the wordings.
+        units: What is resampled beside the paraphrases.
         resampling: How.
         level: Level of measurement.
         values: The labels' numbers, at the interval and ratio levels.
@@ -46,8 +46,8 @@ def two_way_alphas(
     Returns:
         One value a resample; NaN where it is undefined.
     """
-    items, strata, wordings = codes.shape
-    drawn = np.concatenate(list(Units(wordings, name="wording").weights(resampling)))
+    items, strata, paraphrases = codes.shape
+    drawn = np.concatenate(list(Units(paraphrases, name="paraphrase").weights(resampling)))
     found = []
     start = 0
     for block in units.weights(resampling):
@@ -75,11 +75,11 @@ def _alphas(
     level: Level,
     values: Floats | None,
 ) -> Floats:
-    """Alpha of one stratum for each sample of items and wordings."""
+    """Alpha of one stratum for each sample of items and paraphrases."""
     items = len(codes)
     given = (codes >= 0).astype(float)
     which = np.stack([(codes == label) for label in range(labels)], 1).astype(float)
-    # counts: (samples, items, labels), how often each label was given by the drawn wordings.
+    # counts: (samples, items, labels), how often each label was given by the drawn paraphrases.
     counts = (copies @ which.reshape(items * labels, -1).T).reshape(len(copies), items, labels)
     m = copies @ given.T
     pairs = m**2 - (copies**2) @ given.T

@@ -1,4 +1,4 @@
-"""Each wording's stability against how far it is from the original."""
+"""Each paraphrase's stability against how far it is from the original."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from quaver.report.estimate_index import Results, varying
 __all__ = ["distance_figures"]
 
 _KINDS = {
-    "wording_stability": ("Stability of each wording", "α over the wording’s repeats"),
-    "original_agreement": ("Agreement of each wording with the original", "α with the original wording"),
+    "paraphrase_stability": ("Stability of each paraphrase", "α over the paraphrase’s repeats"),
+    "original_agreement": (
+        "Agreement of each paraphrase with the original",
+        "α with the original paraphrase",
+    ),
 }
 _DOUBTED = "meaning in doubt"
 _MOST = 1500
 
 
 def distance_figures(results: Results) -> list[Figure]:
-    """A figure for each measure of single wordings, where their distances are known."""
+    """A figure for each measure of single paraphrases, where their distances are known."""
     known = _distances(results)
     if len(set(known.values())) < 2:
         return []
@@ -66,7 +69,7 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure |
     ]
     plane = Plane(
         spots,
-        "distance from the original wording",
+        "distance from the original paraphrase",
         axis,
         x_ends=(0.0, max(0.1, *(spot.x for spot in spots))),
         y_ends=(0.0, 1.0),
@@ -79,7 +82,7 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure |
         measure,
         "stability",
         title,
-        f"A dot for each wording. {BARS} Distance: 1 less the similarity ({_measured(results)}).",
+        f"A dot for each paraphrase. {BARS} Distance: 1 less the similarity ({_measured(results)}).",
         partial(draw, plane),
         some,
         f"{title}. {spoken(some, results)}",

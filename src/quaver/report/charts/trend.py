@@ -16,7 +16,7 @@ from quaver.report.plain_text import slug
 __all__ = ["numeric_column", "trend_figures"]
 
 _TITLES = {
-    "inter_pss": "Stability across wordings",
+    "inter_pss": "Stability across paraphrases",
     "intra_pss": "Stability across repeats",
     "answer_entropy": "Entropy of repeated answers",
 }
@@ -24,7 +24,7 @@ _COLUMNS = {"share": "share of the items"}
 """Columns whose names say too little."""
 _BARRED = frozenset(
     {"inter_pss", "intra_pss", "inter_pss_subsamples", "intra_pss_subsamples", "pooled_pss"}
-    | {"wording_stability", "original_agreement"}
+    | {"paraphrase_stability", "original_agreement"}
 )
 _ELSEWHERE = frozenset({"label_shares", "spread", "mixed_effects", "mixed_effects_sd"})
 """What other charts show better."""

@@ -72,7 +72,7 @@ def causes(results: Results, found: Unlike | None) -> list[Cause]:
         return []
     instruction = Cause(
         "An ambiguous instruction",
-        "the question can be understood in several ways, and its wording decides in which",
+        "the question can be understood in several ways, and its paraphrase decides in which",
         "say in the prompt what decides a doubtful case, define each label, fix the answer’s format; then "
         "run what changed",
     )
@@ -152,7 +152,7 @@ def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -
     if held >= _CONCENTRATED:
         instruction.speaks_for.append(said)
     elif held <= _SPREAD:
-        instruction.against.append(said + ": all wordings share in it")
+        instruction.against.append(said + ": all paraphrases share in it")
 
 
 def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
@@ -167,7 +167,7 @@ def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
     said = f"asked again in the same words, it agrees with itself at α = {alpha}"
     if most < STABLE:
         model.speaks_for.append(f"{said} only")
-        instruction.against.append(f"{said} only: no wording is needed to move it")
+        instruction.against.append(f"{said} only: no paraphrase is needed to move it")
     elif least < STABLE:
         model.unknown.append(f"{said}: stable in some conditions only")
     else:

@@ -63,9 +63,9 @@ def method_paragraph(results: Results, cost: Table) -> str:
     if followed:
         parts.append(f"Beside the answers, follow-ups were asked: {', '.join(map(str, followed))}.")
     parts += _collected({} if results.imported else lock.get("collection", {}))
-    edits = lock.get("wordings", {}).get("edits", ())
+    edits = lock.get("paraphrases", {}).get("edits", ())
     if edits:
-        parts.append(f"{_count(len(edits), 'edit')} by hand changed wordings; they are listed.")
+        parts.append(f"{_count(len(edits), 'edit')} by hand changed paraphrases; they are listed.")
     return " ".join([*parts, *_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)])
 
 

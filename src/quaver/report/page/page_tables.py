@@ -19,7 +19,7 @@ from quaver.report.page.worst_tables import (
     part_cost_table,
     worst_answers_table,
     worst_items_table,
-    worst_wordings_table,
+    worst_paraphrases_table,
 )
 from quaver.report.table_rows import Table, noise_table, statuses, undefined_table
 from quaver.report.tables.audit_tables import (
@@ -54,7 +54,7 @@ def page_tables(
         "evaluators": flips_table(results),
         "recovered": recovered_table(results),
         "parse-rates": parse_rates_table(results),
-        "worst-variants": worst_wordings_table(results, found),
+        "worst-variants": worst_paraphrases_table(results, found),
         "worst-items": worst_items_table(results, found, behind),
         "worst-answers": answers,
         "causes": causes_table(told),

@@ -70,7 +70,7 @@ def marked(pieces: Sequence[Change]) -> Markup:
 
 def edits_table(results: Results) -> Table:
     """What a person changed by hand in the prompts, with what stood there before."""
-    edits = results.lock.get("wordings", {}).get("edits", ())
+    edits = results.lock.get("paraphrases", {}).get("edits", ())
     rows = tuple(
         (f"{one['factor']}={one['level']}", one["part"], one["before"], one["after"]) for one in edits
     )

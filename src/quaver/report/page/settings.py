@@ -1,4 +1,4 @@
-"""What a study was made with, in sentences for its methods section: items, models, wordings, decodings."""
+"""What a study was made with, in sentences for its methods section: items, models, paraphrases, decodings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_
 
 
 def setting_in_words(results: Results) -> list[str]:
-    """Where the items are from, which models and wordings there were, and how answers were drawn.
+    """Where the items are from, which models and paraphrases there were, and how answers were drawn.
 
     Args:
         results: The study.
@@ -24,7 +24,7 @@ def setting_in_words(results: Results) -> list[str]:
     return [
         *_items(lock.get("study", {}).get("items") or {}),
         *_models(lock.get("models", {})),
-        *_wordings(results),
+        *_paraphrases(results),
         *([] if results.imported else _decodings(lock)),
     ]
 
@@ -50,8 +50,8 @@ def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [f"The {'model is' if len(told) == 1 else 'models are'} {_listed(told)}."]
 
 
-def _wordings(results: Results) -> list[str]:
-    """Who made the wordings, at which temperatures or strengths, and how they were checked."""
+def _paraphrases(results: Results) -> list[str]:
+    """Who made the paraphrases, at which temperatures or strengths, and how they were checked."""
     made: dict[str, list[Mapping[str, Any]]] = {}
     for variant in results.variants:
         for level in variant.get("origin", {}).values():
@@ -59,14 +59,14 @@ def _wordings(results: Results) -> list[str]:
                 made.setdefault(str(level["engine"]), []).append(level)
     asked = {
         str(one.get("asked", {}).get("engine")): one.get("asked", {}).get("model")
-        for one in results.lock.get("wordings", {}).get("made", ())
+        for one in results.lock.get("paraphrases", {}).get("made", ())
     }
     told = []
     for engine, levels in made.items():
         several = {str(sorted(map(repr, level.items()))) for level in levels}
         by = asked.get(engine)
         by = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
-        said = f"{len(several):,} wordings were made by the engine {engine}" + (f" (“{by}”)" if by else "")
+        said = f"{len(several):,} paraphrases were made by the engine {engine}" + (f" (“{by}”)" if by else "")
         told.append(said + "".join(_range(levels, key) for key in ("temperature", "strength")))
     if not told:
         return []

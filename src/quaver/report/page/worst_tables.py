@@ -1,4 +1,4 @@
-"""The tables of what moves most: the worst items with raw answers, the worst wordings with their text."""
+"""The tables of what moves most: the worst items with raw answers, the worst paraphrases with their text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "worst_answers_table",
     "worst_items",
     "worst_items_table",
-    "worst_wordings_table",
+    "worst_paraphrases_table",
 ]
 
 _WORST = 20
@@ -100,12 +100,12 @@ def worst_answers_table(results: Results, found: Unlike | None, behind: Behind |
     return Table(columns, tuple(rows), frozenset(), note, "worst-answers")
 
 
-def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
+def worst_paraphrases_table(results: Results, found: Unlike | None) -> Table:
     """The variants whose labels are most unlike the others', with their text and how it differs."""
     if found is None or found.variants.height < 2 or not found.total:
         return Table((), (), name="worst-variants")
     variants = {str(one["id"]): one for one in results.variants}
-    known = {measure: _by_variant(results, measure) for measure in ("accuracy", "wording_stability")}
+    known = {measure: _by_variant(results, measure) for measure in ("accuracy", "paraphrase_stability")}
     extra = [measure for measure, values in known.items() if values]
     ends = {
         one.cell["variant"]: interval(one)
@@ -121,7 +121,7 @@ def worst_wordings_table(results: Results, found: Unlike | None) -> Table:
         own = (results.variant_name(row["variant"]), share, ends.get(row["variant"], ""))
         cells = (*own, f"{row['answers']:,}", *more)
         rows.append((*cells, text, _differences(results, variant)))
-    titles = {"accuracy": "accuracy", "wording_stability": "own stability"}
+    titles = {"accuracy": "accuracy", "paraphrase_stability": "own stability"}
     columns = (
         "variant",
         "unlike the others",

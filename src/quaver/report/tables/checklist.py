@@ -144,8 +144,8 @@ def _spread(results: Results) -> Row:
 
 
 def _edits(results: Results) -> Row:
-    asked = "Edits by hand to the wordings"
-    edits = results.lock.get("wordings", {}).get("edits", ())
+    asked = "Edits by hand to the paraphrases"
+    edits = results.lock.get("paraphrases", {}).get("edits", ())
     if edits:
         return asked, "yes", f"{_many(len(edits), 'edit')}, with what stood there before, under Prompts"
     return asked, "yes", "none"

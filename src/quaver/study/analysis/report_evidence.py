@@ -37,7 +37,7 @@ class StoredBehind:
         experiment: Its design.
         store: Its answers; None where there are none.
         prices: Of its models; None where one is not known.
-        made: What was spent on wordings.
+        made: What was spent on paraphrases.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class StoredBehind:
         return found
 
     def costs(self) -> Sequence[Cost]:
-        """The ledger by model, the calls that made wordings apart."""
+        """The ledger by model, the calls that made paraphrases apart."""
         entries = [*self._made, *(ledger(self._store) if self._store else ())]
         kinds: dict[tuple[str, bool], list[Entry]] = {}
         for one in entries:
-            kinds.setdefault((one.model, one.wordings), []).append(one)
+            kinds.setdefault((one.model, one.paraphrases), []).append(one)
         return [
-            _cost(f"{model} (wordings)" if wordings else model, some, self._prices.get(model))
-            for (model, wordings), some in kinds.items()
+            _cost(f"{model} (paraphrases)" if paraphrases else model, some, self._prices.get(model))
+            for (model, paraphrases), some in kinds.items()
         ]
 
     def part_costs(self) -> Sequence[PartCost]:

@@ -149,7 +149,7 @@ def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFra
     return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
 
 
-_TREATMENTS = ("convention", "missing", "level", "wordings")
+_TREATMENTS = ("convention", "missing", "level", "paraphrases")
 """Options by which one measure may be taken of the same cells more than once."""
 
 
@@ -249,7 +249,7 @@ def with_something_to_read(study: Resolved, frame: pl.DataFrame) -> pl.DataFrame
 
 
 def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
-    """How many items, wordings and repeats an interval of a width takes.
+    """How many items, paraphrases and repeats an interval of a width takes.
 
     Args:
         study: The study.

@@ -1,4 +1,4 @@
-"""A study's wordings: made where a model is to make them, shown, written to a table, edited by hand."""
+"""A study's paraphrases: made where a model is to make them, shown, written to a table, edited by hand."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ from quaver.study.collection.paraphrase_table import read_edits, write_texts
 from quaver.study.sources.prices import check_money
 from quaver.study.sources.resolved import Resolved
 
-__all__ = ["export_wordings", "import_wordings", "lacks_wordings", "make_wordings", "shown_variants"]
+__all__ = [
+    "export_paraphrases",
+    "import_paraphrases",
+    "lacks_paraphrases",
+    "make_paraphrases",
+    "shown_variants",
+]
 
 
-def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None]) -> list[str]:
-    """Have the wordings made that a model is to make, and that the folder does not hold yet.
+def make_paraphrases(study: Resolved, *, again: bool, watch: Callable[[str], None]) -> list[str]:
+    """Have the paraphrases made that a model is to make, and that the folder does not hold yet.
 
     Args:
         study: The study.
@@ -37,22 +43,22 @@ def make_wordings(study: Resolved, *, again: bool, watch: Callable[[str], None])
         ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
         SpecError: The budget has no room for them; what came is kept.
     """
-    if study.spec.annotations is not None or not (again or lacks_wordings(study)):
+    if study.spec.annotations is not None or not (again or lacks_paraphrases(study)):
         return []
     study.plugins.check_named()  # before anything is paid
     study.files.make()
     with sole_writer(study.folder):
-        study.wordings.make(again=again, watch=watch, afford=_affording(study))
+        study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
         try:
-            made = resolve(study.spec, study.source, study.wordings)
+            made = resolve(study.spec, study.source, study.paraphrases)
         finally:
-            study.wordings.rest()
+            study.paraphrases.rest()
     study.forget(made)
-    return study.wordings.made
+    return study.paraphrases.made
 
 
 def _affording(study: Resolved) -> Callable[[Request], None]:
-    """Refuses a request for wordings that the study's budget has no room for, beside all that is spent."""
+    """Refuses a request for paraphrases that the study's budget has no room for, beside all that is spent."""
     caps, stored = study.spec.budget, list[Entry]()
     if study.files.responses.exists():
         with study.files.store() as store:
@@ -61,33 +67,33 @@ def _affording(study: Resolved) -> Callable[[Request], None]:
     def afford(request: Request) -> None:
         check_money(study.prices, study.spec, study.source)
         known = {name: price for name, price in study.prices.items() if price is not None}
-        used = spent([*stored, *study.spent_on_wordings()], known)
+        used = spent([*stored, *study.spent_on_paraphrases()], known)
         budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
         if not budget.lets(request):
             raise SpecError(
-                "the budget has no room for the wordings that a model is to make",
+                "the budget has no room for the paraphrases that a model is to make",
                 where=study.source.where("budget", str(budget.stopped)),
                 expected=f"room for {len(request.calls):,} answers of {request.model}, "
                 f"each at most {request.decoding.max_tokens:,} tokens long",
                 found=f"{used.calls:,} calls, {used.tokens:,.0f} tokens and ${used.money:,.2f} spent already",
-                fix="raise it, or have fewer wordings made; what came is kept",
+                fix="raise it, or have fewer paraphrases made; what came is kept",
             )
 
     return afford
 
 
-def lacks_wordings(study: Resolved) -> bool:
-    """Whether the study is good but for wordings that have not been made yet."""
+def lacks_paraphrases(study: Resolved) -> bool:
+    """Whether the study is good but for paraphrases that have not been made yet."""
     try:
         _ = study.experiment
     except SpecError:
-        if study.wordings.lacking:
+        if study.paraphrases.lacking:
             return True
         raise
     return False
 
 
-def export_wordings(study: Resolved, path: Path) -> int:
+def export_paraphrases(study: Resolved, path: Path) -> int:
     """Write every text that the variants bring to a table (CSV); how many there are.
 
     Raises:
@@ -96,18 +102,18 @@ def export_wordings(study: Resolved, path: Path) -> int:
     return write_texts(path, study.experiment.editable)
 
 
-def import_wordings(study: Resolved, path: Path) -> list[Edit]:
-    """Take over the edits made in a table that ``export_wordings`` wrote; what was changed.
+def import_paraphrases(study: Resolved, path: Path) -> list[Edit]:
+    """Take over the edits made in a table that ``export_paraphrases`` wrote; what was changed.
 
     Raises:
         SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
     """
     edits = read_edits(path, study.experiment.editable)
     if edits:
-        resolve(study.spec, study.source, study.wordings.with_edits(edits))
+        resolve(study.spec, study.source, study.paraphrases.with_edits(edits))
         study.files.make()
         with sole_writer(study.folder):
-            study.wordings.add_edits(edits)
+            study.paraphrases.add_edits(edits)
         study.forget()
     return edits
 

@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "read_edits", "write_texts"]
 
 COLUMNS = ("id", "part", "text", "original", "remarks")
 """The level, which part of the prompt it changes, its text (the one column to edit), the study file's own
-text, and why the wording is flagged where it is."""
+text, and why the paraphrase is flagged where it is."""
 
 
 def write_texts(path: Path, texts: Sequence[Editable]) -> int:
@@ -60,7 +60,7 @@ def read_edits(path: Path, texts: Sequence[Editable]) -> list[Edit]:
                 where=path.name,
                 expected=f"{len(known)} rows, one for each text",
                 found=f"{len(found)} rows",
-                fix="put it back: a wording is left out by the study file, not by its table",
+                fix="put it back: a paraphrase is left out by the study file, not by its table",
             )
     return [
         Edit(one.factor, one.level, one.part, one.text, after)

@@ -57,7 +57,7 @@ class Collecting:
         watch: Called with the progress as responses are stored.
         retry_errors: Whether what ended in an error is asked again.
         following: What follows from answers; None where nothing does.
-        made: What was spent on wordings; it counts in the budget.
+        made: What was spent on paraphrases; it counts in the budget.
         probe: Tries a model on what it is going to be asked; called once for each that is a server, when
             something is left to ask it.
     """

@@ -111,7 +111,7 @@ def run(
             journal=journal,
             watch=watch,
             following=study.plan.following if quotes else None,
-            made=study.spent_on_wordings(),
+            made=study.spent_on_paraphrases(),
             probe=lambda name, model: _probe(study, name, model),
             retry_errors=retry_errors,
         )

@@ -58,7 +58,7 @@ class Standing:
         process: The process that collects now; None where none does.
         rate: Calls a second in the last minute; 0 where nobody collects.
         ended: How the collection in rounds ended, where there was one.
-        wordings: Calls that made wordings; their tokens and money are among the others.
+        paraphrases: Calls that made paraphrases; their tokens and money are among the others.
         done_without: A sentence for each thing that a server did not honour and the study did without.
         cut_in_thought: A sentence for each model whose thinking left no room for answers.
         empty: A sentence for each model that ended answers without a word.
@@ -85,7 +85,7 @@ class Standing:
     process: int | None
     rate: float
     ended: str | None = None
-    wordings: int = 0
+    paraphrases: int = 0
     done_without: Sequence[str] = ()
     cut_in_thought: Sequence[str] = ()
     empty: Sequence[str] = ()
@@ -160,7 +160,7 @@ def standing(
         prices: Of its models; None where one is not known.
         process: The process that collects now.
         ended: How the collection in rounds ended.
-        made: What was spent on wordings.
+        made: What was spent on paraphrases.
         misasked: Answers that were asked without the JSON schema that they should follow.
     """
     answered: Counter[int] = Counter()
@@ -196,7 +196,7 @@ def standing(
         process=process,
         rate=rate,
         ended=ended,
-        wordings=sum(one.calls for one in made),
+        paraphrases=sum(one.calls for one in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
         empty=empty_answers(entries),

@@ -16,7 +16,7 @@ from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.study.forecasts.costs import Range, Tokens, expected_tokens
 from quaver.study.forecasts.plan_parts import PlanPart, answer_tokens, parts_of
 
-__all__ = ["Forecast", "ModelForecast", "WordingsForecast", "forecast", "forecast_of_wordings"]
+__all__ = ["Forecast", "ModelForecast", "ParaphrasesForecast", "forecast", "forecast_of_paraphrases"]
 
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
@@ -58,12 +58,12 @@ class ModelForecast:
     whole: Tokens
 
 
-class WordingsForecast(NamedTuple):
-    """What a model's calls took that made wordings, or will take at least that are to make them.
+class ParaphrasesForecast(NamedTuple):
+    """What a model's calls took that made paraphrases, or will take at least that are to make them.
 
     Attributes:
         model: Its name.
-        calls: How many there were, or one for each wording that is missing (a useless answer takes another).
+        calls: How many there were, or one for each missing paraphrase (a useless answer takes another).
         prompt_tokens: Tokens that they read; where they are to be made, at four characters a token.
         answer_tokens: Tokens that they wrote; where they are to be made, at most.
         cost: US dollars; None where the price is not known.
@@ -81,10 +81,10 @@ class WordingsForecast(NamedTuple):
         cost = "cost unknown" if self.cost is None else str(self.cost)
         if not self.made:
             tokens = f"about {self.prompt_tokens:,} tokens read, at most {self.answer_tokens:,} written"
-            return f"{self.calls:,} calls of {self.model} or more are to make wordings: {tokens}, {cost}"
+            return f"{self.calls:,} calls of {self.model} or more are to make paraphrases: {tokens}, {cost}"
         tokens = f"{self.prompt_tokens:,} tokens read, {self.answer_tokens:,} written"
         return (
-            f"{self.calls:,} calls of {self.model} made wordings: {tokens}, {cost}; they count in the budget"
+            f"{self.calls:,} calls of {self.model} made paraphrases: {tokens}, {cost}; the budget counts them"
         )
 
 
@@ -100,7 +100,7 @@ class Forecast:
         parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
         elsewhere: What all calls of one model would cost on others, by name.
-        wordings: What the calls take that make wordings, by model; these are not among the others.
+        paraphrases: What the calls take that make paraphrases, by model; these are not among the others.
     """
 
     items: int
@@ -110,7 +110,7 @@ class Forecast:
     parts: tuple[PlanPart, ...] = ()
     notes: tuple[str, ...] = ()
     elsewhere: Mapping[str, Range] = field(default_factory=dict)
-    wordings: tuple[WordingsForecast, ...] = ()
+    paraphrases: tuple[ParaphrasesForecast, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -144,7 +144,7 @@ class Forecast:
                 f"{one.model}: {one.calls:,} calls, {one.prompt_tokens:,} prompt tokens "
                 f"({one.new_tokens:,} read once), at most {one.answer_tokens:,} answer tokens, {time}, {cost}"
             )
-        return "\n".join([*lines, *map(str, self.wordings)])
+        return "\n".join([*lines, *map(str, self.paraphrases)])
 
     def _repr_html_(self) -> str:
         heads = (
@@ -189,7 +189,7 @@ def forecast(
         usage: What each model's stored calls took, as ``Store.usage`` gives it.
         prices: Of the study's models; None where one is not known.
         compared: Of other models that the study could be asked of.
-        made: What was spent on wordings.
+        made: What was spent on paraphrases.
     """
     experiment, survey = plan.experiment, plan.survey
     of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
@@ -236,14 +236,14 @@ def forecast(
         parts=parts_of(plan, rates),
         notes=tuple(experiment.notes),
         elsewhere=_elsewhere(found, compared or {}),
-        wordings=tuple(_of_wordings(one, prices.get(one.model)) for one in made),
+        paraphrases=tuple(_of_paraphrases(one, prices.get(one.model)) for one in made),
     )
 
 
-def forecast_of_wordings(
+def forecast_of_paraphrases(
     left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
-) -> tuple[WordingsForecast, ...]:
-    """Reckon what wordings will take that have not been made.
+) -> tuple[ParaphrasesForecast, ...]:
+    """Reckon what paraphrases will take that have not been made.
 
     Args:
         left: What is left to be asked, and of which model.
@@ -254,14 +254,14 @@ def forecast_of_wordings(
         read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
         tokens, price = expected_tokens(one.calls, read, 0, longest, False, {}), prices.get(name)
         cost = None if price is None else tokens.cost(price)
-        found.append(WordingsForecast(name, one.calls, round(read), longest, cost, made=False))
+        found.append(ParaphrasesForecast(name, one.calls, round(read), longest, cost, made=False))
     return tuple(found)
 
 
-def _of_wordings(one: Entry, price: Price | None) -> WordingsForecast:
+def _of_paraphrases(one: Entry, price: Price | None) -> ParaphrasesForecast:
     read, written = round(one.prompt_tokens), round(one.completion_tokens)
     money = None if price is None else price.of(one.prompt_tokens, one.cached_tokens, one.completion_tokens)
-    return WordingsForecast(
+    return ParaphrasesForecast(
         one.model, one.calls, read, written, None if money is None else Range(money, money)
     )
 

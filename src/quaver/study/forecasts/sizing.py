@@ -1,4 +1,4 @@
-"""How many items, wordings and repeats an interval of a width takes: before a study, or after a pilot."""
+"""How many items, paraphrases and repeats an interval of a width takes: before a study, or after a pilot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPREAD = 0.05
 _FEWEST_ITEMS = 10
 """Items from which the width is reckoned: of fewer the spread is known to a factor of about two."""
 _LEAST = 4
-"""Wordings or repeats from which their own spread is reckoned."""
+"""Paraphrases or repeats from which their own spread is reckoned."""
 _LEFT_OUT = 20
 """Parts that are left out in turn, at most."""
 _RANGES = (
@@ -29,7 +29,7 @@ _RANGES = (
     "answers."
 )
 _SHARES = frozenset(["accuracy", "compliance", "label_shares", "strict_stability", "mode_frequency", "f1"])
-_FACETS = {"variant": "wordings", "repeat": "repeats"}
+_FACETS = {"variant": "paraphrases", "repeat": "repeats"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Need:
     """How many of one thing it takes, all else being as it is.
 
     Attributes:
-        what: ``items``, ``wordings`` or ``repeats``.
+        what: ``items``, ``paraphrases`` or ``repeats``.
         number: How many; None where it cannot be said.
         why: What this rests on, in words.
         between: What the number may be, since the stored answers show the spread only so well; None where
@@ -105,22 +105,22 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
         labels: How many labels there are.
 
     >>> [(need.what, need.number) for need in assumed_sizes("accuracy", 0.1, 2).needs]
-    [('items', 385), ('wordings', 4), ('repeats', 1)]
+    [('items', 385), ('paraphrases', 4), ('repeats', 1)]
     >>> assumed_sizes("inter_pss", 0.1, 2).needs[0].number  # 0.1 × 0.9 / 0.25 × (2 × 1.96 / 0.1)²
     554
     """
     steps = (2 * _Z / checked_width(width)) ** 2
-    wordings = Need(
-        "wordings",
+    paraphrases = Need(
+        "paraphrases",
         max(2, _up(_SPREAD**2 * steps)),
-        "To speak of wordings in general: taking results to vary between wordings by a standard deviation "
+        "To speak of paraphrases in general: taking results to vary between them by a standard deviation "
         f"of {_SPREAD}. A pilot replaces this guess.",
     )
     if measure in _SHARES:
         why = "The widest case: half of the items right, all answers about an item alike. No more is needed."
         alone = Need("repeats", 1, "In that case repeats add nothing; they are needed to measure stability.")
         return Sizing(
-            measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), wordings, alone)
+            measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), paraphrases, alone)
         )
     if measure.endswith(("_pss", "_stability", "_agreement", "model")):
         chance = 1 - 1 / max(2, labels)
@@ -133,7 +133,7 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
         repeats = Need(
             "repeats", 2, "Two are the fewest that can agree; more narrow the interval, a pilot says how."
         )
-        return Sizing(measure, width, "before a pilot, from assumptions", (items, wordings, repeats))
+        return Sizing(measure, width, "before a pilot, from assumptions", (items, paraphrases, repeats))
     unknown = Need(
         "items", None, "Without a pilot there is no rule for this measure; ask about 50 items first."
     )
@@ -143,12 +143,12 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
 def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) -> Sizing:
     """What it takes by the stored answers, of the cell whose interval is widest.
 
-    Items: the interval of the stored answers, which narrows with the root of their number. Wordings and
+    Items: the interval of the stored answers, which narrows with the root of their number. Paraphrases and
     repeats: the jackknife's standard error, leaving one out at a time, over those that are stored, which
     narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
     k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
-    (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 wordings or repeats, and where the answers
-    do not vary, so that the interval is a bound that says nothing of the spread.
+    (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 paraphrases or repeats, and where the
+    answers do not vary, so that the interval is a bound that says nothing of the spread.
 
     Args:
         measurement: The measure.
@@ -182,7 +182,7 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
 def _left_out(
     measurement: Measurement, frame: pl.DataFrame, widest: Estimate, column: str, width: float
 ) -> Need:
-    """How many wordings or repeats, by the jackknife over those that are stored."""
+    """How many paraphrases or repeats, by the jackknife over those that are stored."""
     what = _FACETS[column]
     if column in widest.cell:
         return Need(what, 1, f"Each is a cell of its own: the interval is of one {what.removesuffix('s')}.")

@@ -26,7 +26,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What a column is often called, by the role that it plays."""
 
-_VARIANTS = ("variant", "prompt_id", "wording", "format", "temperature")
+_VARIANTS = ("variant", "prompt_id", "paraphrase", "format", "temperature")
 _SINGLE = (
     *("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat"),
     *("text", "gold"),

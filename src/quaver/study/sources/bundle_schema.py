@@ -18,6 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Estimate, Item, LabelSet, Variant
+from quaver.design.spec.former_names import renamed_lock
 from quaver.errors import QuaverError, StoreError
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class _Wordings(TypedDict, total=False):
+class _Paraphrases(TypedDict, total=False):
     made: list[dict[str, Any]]
     edits: list[dict[str, Any]]
     spent: list[dict[str, Any]]
@@ -66,7 +67,7 @@ class _Told(TypedDict, total=False):
     calls: _Count
     evaluators: dict[str, str]
     versions: dict[str, str]
-    wordings: _Wordings
+    paraphrases: _Paraphrases
 
 
 class Place(TypedDict):
@@ -105,7 +106,7 @@ def lock_in(folder: Path) -> Lock:
         StoreError: It is missing, damaged, of another shape, or contradicts itself.
     """
     path = folder / "study.lock.json"
-    document = _document(path)
+    document = renamed_lock(_document(path))
     if isinstance(document, dict) and isinstance(document.get("variants"), list):
         shown = document["variants"]
         bare = [{**one, "examples": ()} if isinstance(one, dict) else one for one in shown]

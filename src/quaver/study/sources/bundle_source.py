@@ -96,9 +96,9 @@ class Packed(Resolved):
                 self._is_sound = True
             yield store
 
-    def spent_on_wordings(self) -> list[Entry]:
+    def spent_on_paraphrases(self) -> list[Entry]:
         """As the lock has it."""
-        return entries_of(self._lock.document.get("wordings", {}).get("spent", ()))
+        return entries_of(self._lock.document.get("paraphrases", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""

@@ -10,14 +10,14 @@ from typing_extensions import TypedDict
 
 from quaver.collect.run.engine_noise import Noise
 from quaver.design.factors.prompt_edits import Edit
-from quaver.design.paraphrase.paraphrase_draft import Wording
+from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 
 __all__ = ["other_shape"]
 
 
 class _Draft(TypedDict):
     asked: dict[str, Any]
-    wordings: list[Wording]
+    paraphrases: list[Paraphrase]
     answers: dict[str, int]
     dropped: dict[str, dict[str, int]]
 
@@ -35,7 +35,7 @@ class _Spent(TypedDict):
     thinking_tokens: float
 
 
-class _Wordings(TypedDict, total=False):
+class _Paraphrases(TypedDict, total=False):
     drafts: list[_Draft]
     spent: list[_Spent]
     edits: list[Edit]
@@ -64,14 +64,14 @@ _SHAPES: dict[str, Any] = {
     "noise.json": dict[str, list[Noise]],
     "rounds.json": _Rounds,
     "study.lock.json": _Lock,
-    "wordings.json": _Wordings,
+    "paraphrases.json": _Paraphrases,
 }
 
 
 def other_shape(name: str, document: Any) -> str | None:
     """What is wrong with the shape of a file's document; None where nothing is.
 
-    >>> other_shape("wordings.json", {"edits": [{"factor": "wording"}]})
+    >>> other_shape("paraphrases.json", {"edits": [{"factor": "paraphrase"}]})
     'edits.0.level: Field required'
     >>> other_shape("rounds.json", {"rounds": [], "ended": None})
     """

@@ -1,6 +1,6 @@
-"""``wordings.json``: the wordings that models made and what these took, the edits made by hand, and meanings.
+"""``paraphrases.json``: paraphrases that models made and what they took, edits made by hand, and meanings.
 
-Wordings that cost something are made once. What is kept here is used by every later command and never made
+Paraphrases that cost something are made once. What is kept here is used by every later command and never made
 again, unless that is asked for; the file can be read, and goes with the study's folder.
 """
 
@@ -21,17 +21,17 @@ from quaver.core.records import Call, Decoding, Prompt, Request, Response
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase import embeddings
 from quaver.design.paraphrase.meaning import By, compare
-from quaver.design.paraphrase.paraphrase_draft import Draft, ToAsk, Wording, Work
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.study.sources.study_folder import StudyFolder
 
-__all__ = ["KeptWordings", "entries_of"]
+__all__ = ["KeptParaphrases", "entries_of"]
 
-_EDITS, _WORDINGS = TypeAdapter(list[Edit]), TypeAdapter(list[Wording])
+_EDITS, _PARAPHRASES = TypeAdapter(list[Edit]), TypeAdapter(list[Paraphrase])
 
 
-class KeptWordings:
-    """A study's ``wordings.json``; design asks it for wordings (`Keeper`).
+class KeptParaphrases:
+    """A study's ``paraphrases.json``; design asks it for paraphrases (`Keeper`).
 
     Args:
         files: The study's folder.
@@ -48,7 +48,7 @@ class KeptWordings:
         self, files: StudyFolder, model: Callable[[str | Mapping[str, Any]], tuple[str, Model]]
     ) -> None:
         self._files, self._model = files, model
-        self._document = files.read_wordings()
+        self._document = files.read_paraphrases()
         self._making = self._again = False
         self._writes = True
         self._remade: list[Mapping[str, Any]] = []
@@ -86,11 +86,11 @@ class KeptWordings:
         """From now on, have nothing made."""
         self._making = self._again = self.lacking = False
 
-    # ------------------------------------------------------------------- wordings
+    # ------------------------------------------------------------------- paraphrases
 
-    def wordings(
-        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Wording]]
-    ) -> Sequence[Wording]:
+    def paraphrases(
+        self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
+    ) -> Sequence[Paraphrase]:
         """What is kept under ``asked``, filled up where something is missing and may be made."""
         entries: list[dict[str, Any]] = self._document.setdefault("drafts", [])
         entry = next((one for one in entries if one["asked"] == asked), None)
@@ -142,7 +142,7 @@ class KeptWordings:
 
     @property
     def spent(self) -> list[dict[str, Any]]:
-        """What was spent on wordings, also on those that are no longer there: an entry a model.
+        """What was spent on paraphrases, also on those that are no longer there: an entry a model.
 
         ``model`` is its name, ``asked`` what the study file says of it; ``calls``, ``errors``,
         ``prompt_tokens``, ``cached_tokens``, ``completion_tokens`` and ``thinking_tokens`` are numbers,
@@ -162,18 +162,18 @@ class KeptWordings:
         self._document["edits"] = [asdict(one) for one in [*self.edits, *edits]]
         self._write()
 
-    def with_edits(self, edits: Sequence[Edit]) -> KeptWordings:
+    def with_edits(self, edits: Sequence[Edit]) -> KeptParaphrases:
         """The same with further edits, nothing written: to see whether they are any good."""
-        other = KeptWordings(self._files, self._model)
+        other = KeptParaphrases(self._files, self._model)
         other._document = {**self._document, "edits": [asdict(one) for one in [*self.edits, *edits]]}
         other._writes = False
         return other
 
     def told(self) -> dict[str, Any]:
-        """What the lock file says of them: how the wordings that models made came about, and every edit."""
+        """What the lock file says of them: how models made them, and every edit."""
         drafts = [
-            {name: value for name, value in one.items() if name != "wordings"}
-            | {"wordings": len(one["wordings"])}
+            {name: value for name, value in one.items() if name != "paraphrases"}
+            | {"paraphrases": len(one["paraphrases"])}
             for one in self._document.get("drafts", ())
         ]
         spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
@@ -181,16 +181,16 @@ class KeptWordings:
 
     # -------------------------------------------------------------------- meaning
 
-    def similarities(self, by: By, original: str, wordings: Sequence[str]) -> tuple[str, list[float]]:
+    def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
         """Similarities; those of embeddings are kept, and so are the same where these are not installed."""
         known: dict[str, float] = (
             self._document.get("similarities", {}).get(embeddings.METHOD, {}).get(original, {})
         )
-        if by != "lexical" and all(text in known for text in wordings):
-            return embeddings.METHOD, [known[text] for text in wordings]
-        method, found = compare(by, original, wordings)
+        if by != "lexical" and all(text in known for text in paraphrases):
+            return embeddings.METHOD, [known[text] for text in paraphrases]
+        method, found = compare(by, original, paraphrases)
         if method == embeddings.METHOD:
-            new = known | dict(zip(wordings, found, strict=True))
+            new = known | dict(zip(paraphrases, found, strict=True))
             self._document.setdefault("similarities", {}).setdefault(method, {})[original] = new
             if self._making or self._files.path.is_dir():
                 self._write()
@@ -198,13 +198,13 @@ class KeptWordings:
 
     def _write(self) -> None:
         if self._writes:
-            self._files.write_wordings({"format": 1, **self._document})
+            self._files.write_paraphrases({"format": 1, **self._document})
 
 
 class _Work:
     """What an engine may spend, and what it has spent."""
 
-    def __init__(self, kept: KeptWordings) -> None:
+    def __init__(self, kept: KeptParaphrases) -> None:
         self._kept = kept
         self.begun = False
         self.by: dict[str, Any] = {}
@@ -220,7 +220,7 @@ class _Work:
         """Ask a model the same thing several times."""
         name, engine = self._kept.model(model)
         self.by[name] = {"identity": engine.identity(), **engine.provenance()}
-        calls = tuple(Call(f"wording {seed + n}".encode(), 0, 0, n) for n in range(count))
+        calls = tuple(Call(f"paraphrase {seed + n}".encode(), 0, 0, n) for n in range(count))
         request = Request(name, prompt, decoding, (), seed, calls)
         return self._kept.answers(model, request, engine)
 
@@ -238,8 +238,8 @@ def _taken(responses: Sequence[Response]) -> dict[str, float]:
 
 
 def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
-    """What was spent on wordings, as entries of the ledger; the lock file does not say when."""
-    rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "wordings": True}
+    """What was spent on paraphrases, as entries of the ledger; the lock file does not say when."""
+    rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "paraphrases": True}
     when = {"first": 0.0, "last": 0.0}
     return [
         Entry(**rest, **{**when, **{name: one[name] for name in Entry._fields if name in one}})  # type: ignore[arg-type]
@@ -252,7 +252,7 @@ def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
     return Draft(
         blank.original,
         blank.exact,
-        _WORDINGS.validate_python(entry["wordings"]),
+        _PARAPHRASES.validate_python(entry["paraphrases"]),
         dict(entry["answers"]),
         {group: dict(reasons) for group, reasons in entry["dropped"].items()},
     )
@@ -260,7 +260,7 @@ def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
 
 def _entry(draft: Draft) -> dict[str, Any]:
     return {
-        "wordings": [asdict(one) for one in draft.wordings],
+        "paraphrases": [asdict(one) for one in draft.paraphrases],
         "answers": draft.asked,
         "dropped": draft.dropped,
     }

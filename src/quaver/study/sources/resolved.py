@@ -31,7 +31,7 @@ from quaver.errors import ModelError, StoreError
 from quaver.study.collection.model_fit import check_abilities
 from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.outgoing_check import check_design
-from quaver.study.sources.paraphrase_file import KeptWordings, entries_of
+from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
 from quaver.study.sources.prices import price_of, prices
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
@@ -71,25 +71,25 @@ class Resolved:
         """Items, variants, decodings and conditions, loaded and checked.
 
         Raises:
-            SpecError: The study contradicts itself, or has wordings that have not been made yet.
+            SpecError: The study contradicts itself, or has paraphrases that have not been made yet.
         """
-        found = resolve(self.spec, self.source, self.wordings)
+        found = resolve(self.spec, self.source, self.paraphrases)
         check_design(found)
         return found
 
     @cached_property
-    def wordings(self) -> KeptWordings:
-        """The wordings that models made, and the edits by hand."""
-        return KeptWordings(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
+    def paraphrases(self) -> KeptParaphrases:
+        """The paraphrases that models made, and the edits by hand."""
+        return KeptParaphrases(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
 
     def with_stand_ins(self) -> Resolved:
-        """The same, for a plan: something as long stands in for wordings that have not been made."""
+        """The same, for a plan: something as long stands in for paraphrases that have not been made."""
         other = Resolved(self.spec, self.source, self.folder, self.plugins.functions)
-        other.wordings.stands_in = True
+        other.paraphrases.stands_in = True
         return other
 
     def forget(self, experiment: Experiment | None = None) -> None:
-        """Resolve anew what depends on the wordings.
+        """Resolve anew what depends on the paraphrases.
 
         Args:
             experiment: What they resolve to now, where that is known.
@@ -172,7 +172,7 @@ class Resolved:
 
     @property
     def prices(self) -> dict[str, Price | None]:
-        """What models cost, by name: the study's, and those beside them that make wordings.
+        """What models cost, by name: the study's, and those beside them that make paraphrases.
 
         None where nobody knows it.
 
@@ -190,7 +190,7 @@ class Resolved:
         return prices(self.spec, models, self.source)
 
     def _prices_beside(self) -> dict[str, Price | None]:
-        spent = {one["model"]: one["asked"] for one in self.wordings.spent}
+        spent = {one["model"]: one["asked"] for one in self.paraphrases.spent}
         beside = {name: asked for name, asked in spent.items() if not isinstance(asked, str)}
         for asked in beside.values():
             with suppress(ModelError):  # as above
@@ -198,14 +198,16 @@ class Resolved:
         known = {name: price_of(spec, model) for name, (spec, model) in self.plugins.beside.items()}
         return dict.fromkeys(beside) | known
 
-    def foreseen_wordings(self) -> list[tuple[str, ToAsk]]:
-        """What a study with stand-ins will ask for the wordings themselves, by the name of the model."""
+    def foreseen_paraphrases(self) -> list[tuple[str, ToAsk]]:
+        """What a study with stand-ins will ask for the paraphrases themselves, by the name of the model."""
         _ = self.experiment
-        return [(self.plugins.one_model(one.model, self.engines)[0], one) for one in self.wordings.foreseen]
+        return [
+            (self.plugins.one_model(one.model, self.engines)[0], one) for one in self.paraphrases.foreseen
+        ]
 
-    def spent_on_wordings(self) -> list[Entry]:
-        """What was spent on calls that made wordings."""
-        return entries_of(self.wordings.spent)
+    def spent_on_paraphrases(self) -> list[Entry]:
+        """What was spent on calls that made paraphrases."""
+        return entries_of(self.paraphrases.spent)
 
     # ---------------------------------------------------------------------- calls
 
@@ -317,4 +319,4 @@ class Resolved:
         """What the study resolved to: the document of ``study.lock.json``."""
         rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
         document = lock_document(self.spec, self.experiment, self.served, rules)
-        return document | {"wordings": self.wordings.told()}
+        return document | {"paraphrases": self.paraphrases.told()}

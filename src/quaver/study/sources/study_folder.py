@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import polars as pl
 from quaver._secrets import Keys
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import writing
+from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
 from quaver.study.sources.folder_files import other_shape
 
@@ -21,7 +22,7 @@ __all__ = ["StudyFolder"]
 _INSTEAD = {
     "noise.json": "move it away; quaver doctor measures the noise again",
     "rounds.json": "put back a copy of it; without it the rounds are counted from the start",
-    "wordings.json": "put back a copy of it; without it the wordings are made, and paid, once more",
+    "paraphrases.json": "put back a copy of it; without it the paraphrases are made, and paid, once more",
 }
 """What to do where a file is damaged that a run does not write anew."""
 
@@ -61,9 +62,9 @@ class StudyFolder:
         return self.path / "noise.json"
 
     @property
-    def wordings(self) -> Path:
-        """The wordings that models made and the edits by hand."""
-        return self.path / "wordings.json"
+    def paraphrases(self) -> Path:
+        """The paraphrases that models made and the edits by hand."""
+        return self.path / "paraphrases.json"
 
     @property
     def _rounds(self) -> Path:
@@ -93,7 +94,7 @@ class StudyFolder:
 
     def read_lock(self) -> dict[str, Any]:
         """What the study resolved to when it last ran; empty before it did."""
-        return _read(self._lock)
+        return _read(self._lock, renamed=renamed_lock)
 
     def write_lock(self, document: Mapping[str, Any]) -> None:
         """Keep what the study resolved to."""
@@ -126,13 +127,15 @@ class StudyFolder:
             finally:
                 part.unlink(missing_ok=True)
 
-    def read_wordings(self) -> dict[str, Any]:
-        """The wordings that models made and the edits by hand; empty where there are none."""
-        return _read(self.wordings)
+    def read_paraphrases(self) -> dict[str, Any]:
+        """The paraphrases that models made and the edits by hand; empty where there are none."""
+        if self.paraphrases.exists():
+            return _read(self.paraphrases)
+        return _read(self.path / "wordings.json", "paraphrases.json", renamed_paraphrases)
 
-    def write_wordings(self, document: Mapping[str, Any]) -> None:
-        """Keep the wordings that models made and the edits by hand."""
-        self._write(self.wordings, document)
+    def write_paraphrases(self, document: Mapping[str, Any]) -> None:
+        """Keep the paraphrases that models made and the edits by hand."""
+        self._write(self.paraphrases, document)
 
     def _write(self, path: Path, document: Mapping[str, Any]) -> None:
         text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
@@ -146,8 +149,10 @@ class StudyFolder:
                 part.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """A file of the folder; empty where there is none.
+def _read(
+    path: Path, shape: str | None = None, renamed: Callable[[Any], Any] = lambda document: document
+) -> dict[str, Any]:
+    """A file of the folder, in the names of today; empty where there is none.
 
     Raises:
         StoreError: It is not what Quaver wrote.
@@ -155,10 +160,10 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = renamed(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
-    if found := other_shape(path.name, document):
+    if found := other_shape(shape or path.name, document):
         raise _damaged(path, found)
     return dict(document)
 

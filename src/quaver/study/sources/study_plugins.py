@@ -33,7 +33,7 @@ class Measurement(NamedTuple):
         plugin: The function.
         evaluator: Whose readings alone; every evaluator's where None.
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
-        flagged: Whether wordings whose meaning is in doubt take part: with, without, or one after the other.
+        flagged: Whether paraphrases whose meaning is in doubt take part: with, without, or both in turn.
         only: The values that annotations need to take part, by column.
         named: What tells it from the study's other estimates of this measure, for their cells.
         failed: What is wrong with how it is asked for; None where nothing is.
@@ -81,7 +81,7 @@ class Measurement(NamedTuple):
         if self.flagged != "with":
             for one in self._taken(without_flagged(frame), other):
                 count = left_out(frame, one.cell)
-                excluded = {**one.excluded, **({"flagged wording": count} if count else {})}
+                excluded = {**one.excluded, **({"flagged paraphrase": count} if count else {})}
                 found.append(replace(one, cell={**one.cell, FLAGGED: "left out"}, excluded=excluded))
         return [replace(one, cell={**one.cell, **self.named}) for one in found] if self.named else found
 
@@ -99,7 +99,7 @@ class Plugins:
         functions: The functions of models that use one, by the model's name.
 
     Attributes:
-        beside: Models beside the study's own that were asked for wordings, by what they are called.
+        beside: Models beside the study's own that were asked for paraphrases, by what they are called.
 
     Raises:
         UnknownName: A function is given for a model that the study does not have.

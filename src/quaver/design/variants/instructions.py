@@ -1,4 +1,4 @@
-"""``wordings``: the instruction in other words that a person wrote; the postfix never changes."""
+"""``instructions``: the instruction in other words that a person wrote; the postfix never changes."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.ground import Ground
 
-__all__ = ["Wordings"]
+__all__ = ["Instructions"]
 
 
-class Wordings:
+class Instructions:
     """Instructions written by hand.
 
     Args:
         texts: Instruction templates by name. The prompt's own is one of the set, as ``original``.
     """
 
-    factor = "wording"
+    factor = "paraphrase"
     rewords = True
 
     def __init__(self, *, texts: dict[str, str]) -> None:
         self._texts = texts
 
     def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
-        """The original wording, then the others in their order."""
-        wordings = [(ORIGINAL, ground.prompt.instruction), *self._texts.items()]
-        return [_level(name, text) for name, text in wordings]
+        """The original paraphrase, then the others in their order."""
+        paraphrases = [(ORIGINAL, ground.prompt.instruction), *self._texts.items()]
+        return [_level(name, text) for name, text in paraphrases]
 
 
 def _level(name: str, text: str) -> LevelOfFactor:
     def edit(variant: Variant) -> Variant:
         return replace(variant, instruction=text)
 
-    return LevelOfFactor(name, edit, {"family": "wordings", "by": "hand", "parent": ORIGINAL}, turn=-1)
+    return LevelOfFactor(name, edit, {"family": "instructions", "by": "hand", "parent": ORIGINAL}, turn=-1)
