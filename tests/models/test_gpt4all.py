@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tests.extras import needs
-from tests.models.older import older_smollm2
-from tests.models.requests import TEXTS, ask, one, request
 
 from quaver.core.records import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.gpt4all import GPT4All, _Written
 from quaver.models.llamacpp import LlamaCpp
+from quaver.testing.older_weights import older_smollm2
+from quaver.testing.requests import TEXTS, ask, one, request
 
 pytestmark = needs("gpt4all")
 

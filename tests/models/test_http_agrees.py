@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.models.llama_server import NAME, base_url
-from tests.models.requests import ask
 
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import resolve
@@ -12,6 +10,8 @@ from quaver.design.spec.study_file import read_study
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.score.evaluators.logprob import label_masses
+from quaver.testing.embedded_server import NAME, base_url
+from quaver.testing.requests import ask
 
 pytest.importorskip("statsmodels")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from tests.extras import needs
-from tests.models.requests import TEXTS, ask, one, request
 
 from quaver.errors import ModelError, SpecError
 from quaver.models.inspect_models import Inspect
+from quaver.testing.requests import TEXTS, ask, one, request
 
 pytestmark = needs("inspect")
 

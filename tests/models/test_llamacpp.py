@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.models.requests import TEXTS, ask, bits, one, request
 
 from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import ModelError, Unavailable
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.cores import cores, waiting
 from quaver.models.local.weights import BUNDLED, find_weights
+from quaver.testing.requests import TEXTS, ask, bits, one, request
 
 NAME = "smollm2-135m-instruct"
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 from tests.models.faulty_server import answer_to
-from tests.models.llama_server import NAME, base_url
-from tests.models.requests import TEXTS, ask, one, request
 from tests.models.serving import free_port, serving
 
 from quaver.collect.run.budget import Price, written
@@ -24,6 +22,8 @@ from quaver.models.served.request_body import body_of
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
+from quaver.testing.embedded_server import NAME, base_url
+from quaver.testing.requests import TEXTS, ask, one, request
 
 
 def model(url: str, **options: Any) -> OpenAICompatible:

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.models.requests import ask, one, request
 
 from quaver.core.records import Response
 from quaver.errors import ModelError
 from quaver.models.python_function import Function
+from quaver.testing.requests import ask, one, request
 
 
 def echo(text: str, prompt: str) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.models.requests import one, request
 from tests.studies import ITEMS
 
 from quaver import Study
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
 from quaver.models.replay import Replay
+from quaver.testing.requests import one, request
 
 TWINS = ITEMS + "d,I like it.,positive\n"  # as the first
 

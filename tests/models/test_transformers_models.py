@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.extras import needs
-from tests.models.requests import TEXTS, ask, bits, one, request
 from tests.models.tiny import make_tiny
 
 from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError, Unavailable
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.transformers_models import Transformers
+from quaver.testing.requests import TEXTS, ask, bits, one, request
 
 pytestmark = needs("hf")
 

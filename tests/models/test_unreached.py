@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.models.requests import one, request
 from tests.models.serving import free_port, serving
 
 from quaver.core.model import Needs
 from quaver.errors import ModelError, Unavailable
 from quaver.models.openai_compatible import OpenAICompatible
+from quaver.testing.requests import one, request
 
 
 @contextmanager

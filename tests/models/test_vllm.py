@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.models.llama_server import NAME
-from tests.models.requests import ask, one, request
 
 from quaver.core.model import Needs
 from quaver.core.records import Message, Prompt, Request
 from quaver.errors import ModelError
 from quaver.models.openai_compatible import OpenAICompatible
+from quaver.testing.embedded_server import NAME
+from quaver.testing.requests import ask, one, request
 
 URL = os.environ.get("QUAVER_VLLM", "")
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.score.tasks import TASKS
 
 from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import QuaverError, SpecError, StoreError
@@ -13,6 +12,7 @@ from quaver.score.evaluators.exact import Exact
 from quaver.score.evaluators.first_label import FirstLabel
 from quaver.score.evaluators.logprob import LogProb
 from quaver.score.parsing.evaluator import Evaluator
+from quaver.testing.tasks import TASKS
 
 LABELS, _ = TASKS["names"]
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.score.tasks import TASKS, task
 
 from quaver.core.records import Label, Reading, Response
 from quaver.errors import SpecError, UnknownName
@@ -17,6 +16,7 @@ from quaver.score.evaluators.label_scores import LabelScores
 from quaver.score.evaluators.pattern import Pattern
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.parsing.parsed_answer import Answer
+from quaver.testing.tasks import TASKS, task
 
 
 def reading(evaluator: Evaluator, name: str, text: str) -> Reading:

@@ -1,9 +1,9 @@
 import pytest
 from tests.score.outputs import TEXT_EVALUATORS, Output, outputs
-from tests.score.tasks import TASKS
 
 from quaver.core import registry
 from quaver.score.annotation import read
+from quaver.testing.tasks import TASKS
 
 ALL = [*outputs("hostile"), *outputs("real")]
 

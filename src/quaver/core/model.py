@@ -1,7 +1,7 @@
 """Models, one engine a file: they turn requests into responses.
 
 To add one, write a class with the methods of ``Model`` in a file of its own and register it under
-``quaver.models``; ``tests/conformance/test_models.py`` then holds it to this contract.
+``quaver.models``; ``pytest --pyargs quaver.testing`` then holds it to this contract.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 import math
 
 import pytest
-from tests.score.tasks import TASKS, task
 
 from quaver.core.records import Label, Reading, Response, Token
 from quaver.score.annotation import read
 from quaver.score.evaluators.logprob import LogProb
+from quaver.testing.tasks import TASKS, task
 
 
 def token(text: str, **top: float) -> Token:

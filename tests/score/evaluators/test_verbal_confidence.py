@@ -1,10 +1,10 @@
 import pytest
-from tests.score.tasks import TASKS
 
 from quaver.core.records import Reading, Response
 from quaver.errors import SpecError
 from quaver.score.annotation import read
 from quaver.score.evaluators.verbal_confidence import VerbalConfidence
+from quaver.testing.tasks import TASKS
 
 
 def reading(answer: Response, said: str, **options: str) -> Reading:

@@ -1,9 +1,9 @@
 import pytest
-from tests.score.tasks import TASKS, task
 
 from quaver.core.records import Label, Response
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
+from quaver.testing.tasks import TASKS, task
 
 
 def mentioned(name: str, text: str) -> list[str]:

@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.score.tasks import TASKS
 
 from quaver.core.records import Response, Token
 from quaver.score.parsing.statuses import Judge, loops
+from quaver.testing.tasks import TASKS
 
 JUDGE = Judge(*TASKS["names"])
 

@@ -130,5 +130,5 @@ def _breach(found: str) -> ModelError:
         "the model does not keep to what a model is to do",
         expected="each request that it was asked, once, with a list of its responses",
         found=found,
-        fix="correct the plug-in; `tests/conformance/test_models.py` shows what holds for a model",
+        fix="correct the plug-in; `pytest --pyargs quaver.testing` tests what holds for a model",
     )

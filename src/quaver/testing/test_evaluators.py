@@ -10,19 +10,19 @@ from typing import get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.score.tasks import TASKS
 
 from quaver.core import registry
 from quaver.core.records import Label, LabelSet, Reading, Response, Status, Token, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
-
-# What an evaluator needs to be made at all, where it has no default.
-OPTIONS: dict[str, dict[str, object]] = {"pattern": {"pattern": r"(?i)label\W+(\w+)"}}
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import Recipe, recipe_of
+from quaver.testing.tasks import TASKS
 
 
 def made(name: str) -> Evaluator:
-    evaluator: Evaluator = registry.load("evaluators", name)(**OPTIONS.get(name, {}))
+    options = recipe_of("evaluators", name, Recipe()).options
+    evaluator: Evaluator = built("evaluators", name, options, checked=False)
     return evaluator
 
 
@@ -124,7 +124,7 @@ MEGABYTES = [
 PIECE, COPIES, GENEROUS, TRIES = 10_000, 16, 6, 5
 
 
-@pytest.mark.parametrize("name", registry.names("evaluators"))
+@pytest.mark.parametrize("name", plugins("evaluators", Recipe()))
 class TestEveryEvaluator:
     def test_it_states_its_rule(self, name: str) -> None:
         assert len(inspect.getdoc(registry.load("evaluators", name)) or "") > 100

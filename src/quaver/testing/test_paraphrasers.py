@@ -12,11 +12,13 @@ import pytest
 from quaver.core import registry
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
+from quaver.design.paraphrase.paraphrase_draft import Draft, Wording
 from quaver.design.paraphrase.paraphraser import Paraphraser
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Source, bind
 from quaver.errors import QuaverError
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import ParaphraserRecipe, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 PROMPT = Variant(
@@ -34,14 +36,6 @@ SAID = [
     '"Of the 2, positive or negative: which is it?"',
     "Is the opinion in this text positive or negative? It is one of these 2, do not guess.",
 ]
-ENGINES: dict[str, dict[str, Any]] = {
-    "file": {"path": "paraphrases.csv"},
-    "format": {"n": 5},
-    "llm": {"model": "any", "k": 2, "temperatures": [0.5]},
-    "pegasus": {"k": 2},
-    "surface": {"k": 4, "strengths": [0.1, 0.5]},
-}
-NEEDS_WEIGHTS = {"pegasus"}  # tests/design/paraphrase/test_pegasus.py makes some
 
 
 class Said:
@@ -61,17 +55,21 @@ class Said:
         return [Response(SAID[n % len(SAID)]) for n in range(self._at - count, self._at)]
 
 
+def recipe(name: str) -> ParaphraserRecipe:
+    return recipe_of("paraphrasers", name, ParaphraserRecipe())
+
+
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    (tmp_path / "paraphrases.csv").write_text(
-        "name,paraphrase\na,Good or bad?\nb,Bad or good?\n", encoding="utf-8"
-    )
+def ground(name: str, tmp_path: Path) -> Ground:
+    if recipe(name).needs_weights:
+        pytest.skip("its weights are not here; tests of its own make some")
+    for file, text in recipe(name).files.items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
     return Ground(PROMPT, LABELS, 7, home=tmp_path)
 
 
 def engine(name: str) -> Paraphraser:
-    plugin = registry.load("paraphrasers", name)
-    made: Paraphraser = plugin(**bind(plugin, ENGINES[name], Source(None, {}), ()))
+    made: Paraphraser = built("paraphrasers", name, recipe(name).options)
     return made
 
 
@@ -80,37 +78,33 @@ def original(one: Paraphraser) -> str:
     return text
 
 
-def made(name: str, ground: Ground) -> Sequence[Paraphrase]:
+def made(name: str, ground: Ground) -> Sequence[Wording]:
     one = engine(name)
     return one.reword(ground, Draft(original(one), one.exact), Said())
 
 
-def test_every_registered_engine_is_here() -> None:
-    assert sorted(ENGINES) == registry.names("paraphrasers")
-
-
-@pytest.mark.parametrize("name", sorted(set(ENGINES) - NEEDS_WEIGHTS))
+@pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
 class TestEngine:
-    def test_paraphrases_differ_from_the_original_and_each_other(self, name: str, ground: Ground) -> None:
+    def test_wordings_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
         one = engine(name)
-        texts = [paraphrase.text for paraphrase in made(name, ground)]
+        texts = [wording.text for wording in made(name, ground)]
         assert len(texts) > 1
         assert len({*texts, original(one)}) == len(texts) + 1
         assert all(text.strip() for text in texts)
 
     def test_names_are_their_own_and_fit_an_id(self, name: str, ground: Ground) -> None:
-        names = [paraphrase.name for paraphrase in made(name, ground)]
+        names = [wording.name for wording in made(name, ground)]
         assert len(set(names)) == len(names)
         assert not any(sign in one for one in names for sign in ",=")
 
     def test_the_same_seed_gives_the_same(self, name: str, ground: Ground) -> None:
         assert made(name, ground) == made(name, ground)
 
-    def test_paraphrases_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
+    def test_wordings_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
         known = ["labels", "answers", "item"]
         known += ["text", "question", "instruction", "postfix"] if engine(name).part == "layout" else []
-        for paraphrase in made(name, ground):
-            check(paraphrase.text, known, where=paraphrase.name)
+        for wording in made(name, ground):
+            check(wording.text, known, where=wording.name)
 
     def test_only_what_is_kept_may_cost_anything(self, name: str, ground: Ground) -> None:
         one = engine(name)
@@ -126,8 +120,9 @@ class TestEngine:
         assert json.loads(json.dumps(engine(name).asked())) == engine(name).asked()
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
 def test_an_unknown_option_is_one_error(name: str) -> None:
-    plugin = registry.load("paraphrasers", name)
+    options = recipe(name).options
+    given = {**(options() if callable(options) else options), "kk": 1}
     with pytest.raises(QuaverError, match="unknown key 'kk'"):
-        bind(plugin, {**ENGINES[name], "kk": 1}, Source(None, {}), ())
+        bind(registry.load("paraphrasers", name), given, Source(None, {}), ())

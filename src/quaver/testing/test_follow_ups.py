@@ -1,38 +1,24 @@
-"""What every registered follow-up keeps to; one that is registered and not here fails."""
+"""What every registered follow-up keeps to."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from quaver.core import registry
 from quaver.core.records import Label, LabelSet, Message, Variant
 from quaver.design.follow_ups import FollowUp
-from quaver.design.spec.study_file import Source, bind
-
-FOLLOW_UPS: dict[str, dict[str, Any]] = {
-    "constrained": {},
-    "first_token": {},
-    "verbal": {"question": "Sure?"},
-    "verbal_decimal": {},
-    "verbal_percentage": {},
-}
-"""Options for each."""
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import Recipe, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 VARIANT = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"pos": "positive", "neg": "no"})
 PROMPT = (Message("system", "You code texts."), Message("user", "I like it. Which?"))
 
 
-def test_every_registered_follow_up_is_here() -> None:
-    assert sorted(FOLLOW_UPS) == registry.names("follow_ups")
-
-
-@pytest.fixture(params=FOLLOW_UPS)
+@pytest.fixture(params=plugins("follow_ups", Recipe()))
 def follow_up(request: pytest.FixtureRequest) -> FollowUp:
-    plugin = registry.load("follow_ups", request.param)
-    made: FollowUp = plugin(**bind(plugin, FOLLOW_UPS[request.param], Source(None, {}), ("follow_ups", 0)))
+    made: FollowUp = built(
+        "follow_ups", request.param, recipe_of("follow_ups", request.param, Recipe()).options
+    )
     return made
 
 

@@ -1,116 +1,30 @@
-"""What every registered model keeps to; one that is registered and not here fails.
-
-To add a model, say in ``MODELS`` how it is built, in two settings that answer differently.
-"""
+"""What every registered model keeps to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+import json
+from collections.abc import Iterator
+from dataclasses import replace
 
-import polars as pl
 import pytest
-from tests.extras import needs
-from tests.models.llama_server import base_url
-from tests.models.older import another_older, older_smollm2
-from tests.models.requests import TEXTS, ask, one, request
 
-from quaver.core import registry
 from quaver.core.model import Model
 from quaver.core.records import Message, Request, Response
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import ModelRecipe, Options, recipe_of
+from quaver.testing.requests import TEXTS, ask, one, request
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a model is built.
-
-    Attributes:
-        options: Its options, or what makes them where that takes a library or a server.
-        other: Options under which the same question may get another answer.
-        too_long: A text that does not fit into its context; empty where nothing is too long.
-        extra: The extra that it needs, where the default environment does not have it.
-        stored: It has answers to ``TEXTS`` alone, and errors for everything else.
-    """
-
-    options: dict[str, Any] | Callable[[], dict[str, Any]]
-    other: dict[str, Any] | Callable[[], dict[str, Any]]
-    too_long: str = ""
-    extra: str = ""
-    stored: bool = False
-
-    @property
-    def marks(self) -> list[pytest.MarkDecorator]:
-        return needs(self.extra) if self.extra else []
+def recipe(name: str) -> ModelRecipe:
+    return recipe_of("models", name, ModelRecipe())
 
 
-def says_its_length(text: str, prompt: str) -> str:
-    return f"{len(text)} {len(prompt)}"
+def model_of(name: str, options: Options) -> Model:
+    made: Model = built("models", name, options, checked=False)
+    return made
 
 
-def says_its_end(text: str, prompt: str) -> str:
-    return text[-10:]
-
-
-FOLDER = TemporaryDirectory(prefix="quaver-answers-")
-
-
-def answers(ending: str) -> dict[str, Any]:
-    """A file with ten answers to each of the texts."""
-    path = Path(FOLDER.name) / f"answers-{ending}.csv"
-    asked = [request(text).prompt.messages[0].content for text in TEXTS]
-    rows = [{"prompt": prompt, "answer": f"{n}{ending}"} for prompt in asked for n in range(10)]
-    pl.DataFrame(rows).write_csv(path)
-    return {"file": str(path)}
-
-
-def mock(said: Any) -> dict[str, Any]:
-    """inspect-ai's own model for tests."""
-
-    def answer(messages: Any, *_: Any) -> Any:
-        from inspect_ai.model import ModelOutput, ModelUsage
-
-        output = ModelOutput.from_content("mock", said(messages[-1].text, messages[0].text))
-        output.usage = ModelUsage(input_tokens=5, output_tokens=2)
-        return output
-
-    return {"model": "mockllm/model", "options": {"custom_outputs": answer}}
-
-
-SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
-SERVED = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server"}
-
-MODELS = {
-    "function": Recipe({"annotate": says_its_length}, {"annotate": says_its_end}),
-    "gpt4all": Recipe(older_smollm2, another_older, too_long="many words " * 400, extra="gpt4all"),
-    "inspect": Recipe(mock(says_its_length), mock(says_its_end), extra="inspect"),
-    "llamacpp": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400),
-    "openai_compatible": Recipe(
-        lambda: SERVED | {"base_url": base_url()},
-        lambda: SERVED | {"base_url": base_url(), "version": "2"},
-        too_long="many words " * 400,
-    ),
-    "replay": Recipe(answers("a"), answers("b"), stored=True),
-    "transformers": Recipe(SMOLLM2, SMOLLM2 | {"setting": "fast"}, too_long="many words " * 400, extra="hf"),
-}
-
-
-def test_every_registered_model_is_here() -> None:
-    assert sorted(MODELS) == registry.names("models")
-
-
-def built(name: str, *, other: bool = False) -> Model:
-    recipe = MODELS[name]
-    options = recipe.other if other else recipe.options
-    model: Model = registry.load("models", name)(**(options() if callable(options) else options))
-    return model
-
-
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=recipe.marks) for name, recipe in MODELS.items()]
-)
+@pytest.fixture(scope="module", params=plugins("models", ModelRecipe()))
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
@@ -119,13 +33,13 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def any_text(name: str) -> None:
     """For tests that ask what nobody has asked before."""
-    if MODELS[name].stored:
+    if recipe(name).stored:
         pytest.skip("it has stored answers alone")
 
 
 @pytest.fixture(scope="module")
 def model(name: str) -> Iterator[Model]:
-    made = built(name)
+    made = model_of(name, recipe(name).options)
     made.prepare(3)
     yield made
     made.close()
@@ -186,26 +100,22 @@ def test_a_greedy_answer_repeats_itself(model: Model) -> None:
     assert one(model, request(TEXTS[1])).text == first[0].text
 
 
-def test_identity_is_the_same_for_the_same_and_differs_for_others(name: str, model: Model) -> None:
-    assert built(name).identity() == model.identity() == model.identity()
-    assert built(name, other=True).identity() != model.identity()
+def test_identity_is_the_same_for_the_same(name: str, model: Model) -> None:
+    assert model_of(name, recipe(name).options).identity() == model.identity() == model.identity()
+
+
+def test_identity_differs_where_answers_may_differ(name: str, model: Model) -> None:
+    other = recipe(name).other
+    if other is None:
+        pytest.skip("its recipe names no options under which it answers differently")
+    assert model_of(name, other).identity() != model.identity()
 
 
 def test_provenance_can_be_written_down(model: Model) -> None:
-    import json
-
     provenance = model.provenance()
     assert provenance["engine"]
     assert json.loads(json.dumps(dict(provenance)))
     assert model.provenance() == provenance
-
-
-def test_building_one_loads_nothing(name: str) -> None:
-    made = built(name)
-    made.prepare(4)
-    for weights in ("_server", "_causal", "_library"):  # of the engines in this process
-        assert getattr(made, weights, None) is None
-    made.close()
 
 
 def test_tokens_are_counted_for_every_prompt_or_for_none(model: Model) -> None:
@@ -226,7 +136,7 @@ def test_counted_tokens_are_those_that_are_read(model: Model) -> None:
 
 @pytest.mark.usefixtures("any_text")
 def test_a_prompt_that_is_too_long_is_an_error_response(name: str, model: Model) -> None:
-    text = MODELS[name].too_long
+    text = recipe(name).too_long
     if not text:
         assert one(model, request("word " * 100_000)).finish != "error"
         return

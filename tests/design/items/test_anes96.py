@@ -1,43 +1,13 @@
-"""What every registered set of items keeps to."""
+"""The voters of 1996 as items: as many as the codebook says, in words that follow its codes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
-from quaver.core import registry
 from quaver.design.items.anes96 import rows
 from quaver.errors import ItemError
-
-SOURCES: dict[str, dict[str, Any] | None] = {
-    "anes96": {},
-    "hf": None,  # a dataset of one's own, below: nothing is fetched
-}
-
-
-def test_every_registered_source_is_here() -> None:
-    assert sorted(SOURCES) == registry.names("items")
-
-
-@pytest.mark.parametrize("name", [name for name, options in SOURCES.items() if options is not None])
-def test_rows_are_mappings_with_the_same_columns_and_the_same_each_time(name: str) -> None:
-    source, options = registry.load("items", name), SOURCES[name]
-    found = source(**options)
-    assert found
-    assert found == source(**options)
-    assert len({tuple(row) for row in found}) == 1
-    assert all(isinstance(column, str) for column in found[0])
-
-
-def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ItemError, match="not installed") as caught:
-        registry.load("items", "hf")(path="owner/name")
-    assert caught.value.fix == "pip install datasets"
 
 
 def test_voters_without_statsmodels_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

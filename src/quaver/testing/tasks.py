@@ -4,12 +4,14 @@ from quaver.core.records import Label, LabelSet, Level, Variant
 
 
 def variant(answers: dict[str, str], *, explains: bool = False) -> Variant:
+    """A variant that asks for these answers, by the label's code."""
     return Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", answers, explains=explains)
 
 
 def task(
     answers: dict[str, str], *labels: Label, level: Level = "nominal", explains: bool = False
 ) -> tuple[LabelSet, Variant]:
+    """A label set, and a variant that asks for these answers."""
     return LabelSet(labels, level), variant(answers, explains=explains)
 
 

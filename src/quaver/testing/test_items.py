@@ -1,0 +1,18 @@
+"""What every registered set of items keeps to."""
+
+from __future__ import annotations
+
+import pytest
+
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import Recipe, recipe_of
+
+
+@pytest.mark.parametrize("name", plugins("items", Recipe()))
+def test_rows_are_mappings_with_the_same_columns_and_the_same_each_time(name: str) -> None:
+    options = recipe_of("items", name, Recipe()).options
+    found = built("items", name, options)
+    assert found
+    assert found == built("items", name, options)
+    assert len({tuple(row) for row in found}) == 1
+    assert all(isinstance(column, str) for column in found[0])

@@ -1,0 +1,79 @@
+"""What every registered family of prompt variants keeps to."""
+
+from __future__ import annotations
+
+import pytest
+
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, cross
+from quaver.design.variants.variant_family import VariantFamily
+from quaver.testing.building import built, plugins
+from quaver.testing.prompts import LABELS, PROMPT, ground
+from quaver.testing.recipes import VariantRecipe, recipe_of
+
+PARTS = {
+    name for name in Variant.__dataclass_fields__ if name not in ("id", "factors", "covariates", "origin")
+}
+
+
+def recipe(name: str) -> VariantRecipe:
+    return recipe_of("variants", name, VariantRecipe())
+
+
+def prompt_of(name: str) -> Variant:
+    return recipe(name).prompt or PROMPT
+
+
+def family(name: str) -> VariantFamily:
+    made: VariantFamily = built("variants", name, recipe(name).options)
+    return made
+
+
+def variants(name: str, seed: int = 1) -> list[Variant]:
+    made, prompt = family(name), prompt_of(name)
+    return cross(prompt, {made.factor: made.levels(ground(seed, prompt))})
+
+
+@pytest.mark.parametrize("name", plugins("variants", VariantRecipe()))
+class TestFamily:
+    def test_the_original_comes_first_and_is_the_prompt_as_it_stands(self, name: str) -> None:
+        first = variants(name)[0]
+        assert first.factors == (recipe(name).original or {family(name).factor: ORIGINAL})
+        for part in PARTS - ({"max_tokens"} if recipe(name).sets_length else set()):
+            assert getattr(first, part) == getattr(prompt_of(name), part)
+
+    def test_levels_have_names_of_their_own(self, name: str) -> None:
+        names = [level.name for level in family(name).levels(ground())]
+        assert len(names) > 1
+        assert len(set(names)) == len(names)
+        assert all(names)
+
+    def test_levels_differ_in_what_they_make(self, name: str) -> None:
+        made = {str([getattr(variant, part) for part in PARTS]) for variant in variants(name)}
+        assert len(made) == len(variants(name))
+
+    def test_the_same_seed_gives_the_same_levels(self, name: str) -> None:
+        assert variants(name, 7) == variants(name, 7)
+
+    def test_an_edit_is_pure(self, name: str) -> None:
+        prompt = prompt_of(name)
+        before = repr(prompt)
+        for level in family(name).levels(ground(prompt=prompt)):
+            assert level.edit(prompt) == level.edit(prompt)
+        assert repr(prompt) == before
+
+    def test_every_label_keeps_an_answer(self, name: str) -> None:
+        for variant in variants(name):
+            assert set(variant.answers) == set(LABELS.codes)
+            assert len(set(variant.answers.values())) == len(LABELS.codes)
+
+    def test_every_level_says_where_it_came_from(self, name: str) -> None:
+        for variant in variants(name):
+            assert variant.origin[family(name).factor or name]["family"] == name
+
+    def test_a_rewording_leaves_the_format_alone(self, name: str) -> None:
+        for variant in variants(name):
+            if recipe(name).rewords:
+                assert (variant.postfix, variant.answers) == (PROMPT.postfix, PROMPT.answers)
+            elif not recipe(name).rebuilds:
+                assert variant.instruction.startswith(PROMPT.instruction)

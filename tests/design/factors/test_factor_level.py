@@ -1,0 +1,34 @@
+"""Factors are crossed in full, in whichever order they are named."""
+
+from __future__ import annotations
+
+from quaver.core.records import Variant
+from quaver.design.factors.factor_level import ORIGINAL, cross
+from quaver.design.variants.variant_family import VariantFamily
+from quaver.testing.building import built
+from quaver.testing.prompts import PROMPT, ground
+from quaver.testing.recipes import VariantRecipe, recipe_of
+
+
+def family(name: str) -> VariantFamily:
+    made: VariantFamily = built("variants", name, recipe_of("variants", name, VariantRecipe()).options)
+    return made
+
+
+def test_families_are_crossed_in_full_in_either_order() -> None:
+    found = {name: family(name) for name in ("wordings", "formats")}
+    one = cross(PROMPT, {f.factor: f.levels(ground()) for f in found.values()})
+    other = cross(PROMPT, {f.factor: f.levels(ground()) for f in reversed(found.values())})
+    assert len(one) == len(other) == 6
+    assert one[0].id == "wording=original,format=original"
+    assert one[-1].id == "wording=polite,format=digits"
+
+    def made(variants: list[Variant]) -> set[tuple[str, str, str]]:
+        return {(v.instruction, v.postfix, str(v.answers)) for v in variants}
+
+    assert made(one) == made(other)
+
+
+def test_nothing_varied_is_one_variant() -> None:
+    (only,) = cross(PROMPT, {})
+    assert (only.id, only.factors) == (ORIGINAL, {})

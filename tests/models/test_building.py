@@ -1,0 +1,19 @@
+"""Building an engine costs nothing: weights are loaded when they are first needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from quaver.testing.building import built, plugins
+from quaver.testing.recipes import ModelRecipe, recipe_of
+
+
+@pytest.mark.parametrize("name", plugins("models", ModelRecipe()))
+def test_building_one_loads_nothing(name: str) -> None:
+    made: Any = built("models", name, recipe_of("models", name, ModelRecipe()).options, checked=False)
+    made.prepare(4)
+    for weights in ("_server", "_causal", "_library"):  # of the engines in this process
+        assert getattr(made, weights, None) is None
+    made.close()
