@@ -19,6 +19,7 @@ from quaver.cli import (
     import_command,
     init_command,
     measure_command,
+    new_command,
     plan_command,
     repair_command,
     report_command,
@@ -70,6 +71,7 @@ for command in (
     doctor_command,
     demo_command,
     schema_command,
+    new_command,
 ):
     app.command(name=command.__name__.rpartition(".")[2].removesuffix("_command"))(command.command)
 

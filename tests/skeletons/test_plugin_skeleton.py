@@ -1,0 +1,126 @@
+"""What ``quaver new`` writes works as it is: it is lint-clean, typed, tested, and keeps its contract."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from quaver.core import registry
+from quaver.errors import QuaverError, UnknownName
+from quaver.skeletons.plugin_skeleton import KINDS, write_skeleton
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(home: Path, *command: str) -> None:
+    """Run a Python tool beside a package that is installed, as far as its metadata say."""
+    paths = [home / "src", home / "site", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def install(home: Path) -> None:
+    """What an installer leaves of the project's metadata."""
+    entries = tomllib.loads((home / "pyproject.toml").read_text())["project"]["entry-points"]
+    info = home / "site" / "mine-1.0.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    tables = [
+        "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in named.items())])
+        for group, named in entries.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(tables) + "\n")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of one plug-in of every kind."""
+    folder = tmp_path_factory.mktemp("packages") / "my-plugins"
+    folder.mkdir()
+    for kind in KINDS:
+        write_skeleton(kind, f"my_{kind}", folder)
+    install(folder)
+    return folder
+
+
+def test_a_new_package_is_clean_and_typed(home: Path) -> None:
+    rules = ("--config", str(ROOT / "pyproject.toml"), "--no-cache")
+    run(home, "ruff", "check", *rules, "src")
+    run(home, "ruff", "check", "--no-cache", "--select", "I", "src", "tests")
+    run(home, "ruff", "format", "--check", "--no-cache", "--line-length", "110", "src", "tests")
+    run(home, "mypy", "--strict", "--follow-imports", "silent", "--cache-dir", str(home / "types"), "src")
+
+
+def test_the_tests_of_a_new_package_pass(home: Path) -> None:
+    run(home, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+
+
+def test_new_plug_ins_keep_their_contracts(home: Path) -> None:
+    run(home, "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "my_")
+
+
+def test_in_quaver_itself_it_goes_where_its_kind_is(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    wrote = write_skeleton("evaluator", "last_words", tmp_path)
+    assert wrote.module.relative_to(tmp_path).as_posix() == "src/quaver/score/evaluators/last_words.py"
+    assert wrote.test.relative_to(tmp_path).as_posix() == "tests/score/evaluators/test_last_words.py"
+    lines = (tmp_path / "pyproject.toml").read_text().splitlines()
+    at = lines.index('last_words = "quaver.score.evaluators.last_words:LastWords"')
+    assert lines[at - 1].startswith("label_scores = "), "in order among the others"
+    for path in (wrote.module, wrote.test):
+        run(tmp_path, "ruff", "check", "--no-cache", str(path))
+        run(tmp_path, "ruff", "format", "--check", "--no-cache", str(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "to", "where"),
+    [
+        ("evaluator", "Last Word", None, "name"),
+        ("evaluator", "class", None, "name"),
+        ("evaluator", "exact", None, "name"),
+        ("evaluator", "mine", "../elsewhere", "--to"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path: Path, kind: str, name: str, to: str | None, where: str) -> None:
+    with pytest.raises(QuaverError) as caught:
+        write_skeleton(kind, name, tmp_path, to=to)
+    assert caught.value.where == where
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_kind(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName):
+        write_skeleton("evaluater", "mine", tmp_path)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    wrote = write_skeleton("model", "mine", tmp_path)
+    before = {path: path.read_text() for path in (wrote.module, wrote.test, wrote.project)}
+    with pytest.raises(QuaverError):
+        write_skeleton("model", "mine", tmp_path)
+    wrote.module.unlink()
+    wrote.test.unlink()
+    with pytest.raises(QuaverError, match="taken") as caught:
+        write_skeleton("model", "mine", tmp_path)
+    assert "quaver.models" in str(caught.value.where)
+    assert wrote.project.read_text() == before[wrote.project]
+
+
+def test_every_kind_of_skeleton_is_a_kind_of_plug_in() -> None:
+    for shape in KINDS.values():
+        assert registry.names(shape.group)
