@@ -12,7 +12,7 @@ import pytest
 from quaver.core import registry
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 from quaver.design.paraphrase.ground import Ground
-from quaver.design.paraphrase.paraphrase_draft import Draft, Wording
+from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphraser import Paraphraser
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Source, bind
@@ -78,33 +78,33 @@ def original(one: Paraphraser) -> str:
     return text
 
 
-def made(name: str, ground: Ground) -> Sequence[Wording]:
+def made(name: str, ground: Ground) -> Sequence[Paraphrase]:
     one = engine(name)
     return one.reword(ground, Draft(original(one), one.exact), Said())
 
 
 @pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
 class TestEngine:
-    def test_wordings_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
         one = engine(name)
-        texts = [wording.text for wording in made(name, ground)]
+        texts = [paraphrase.text for paraphrase in made(name, ground)]
         assert len(texts) > 1
         assert len({*texts, original(one)}) == len(texts) + 1
         assert all(text.strip() for text in texts)
 
     def test_names_are_their_own_and_fit_an_id(self, name: str, ground: Ground) -> None:
-        names = [wording.name for wording in made(name, ground)]
+        names = [paraphrase.name for paraphrase in made(name, ground)]
         assert len(set(names)) == len(names)
         assert not any(sign in one for one in names for sign in ",=")
 
     def test_the_same_seed_gives_the_same(self, name: str, ground: Ground) -> None:
         assert made(name, ground) == made(name, ground)
 
-    def test_wordings_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
         known = ["labels", "answers", "item"]
         known += ["text", "question", "instruction", "postfix"] if engine(name).part == "layout" else []
-        for wording in made(name, ground):
-            check(wording.text, known, where=wording.name)
+        for paraphrase in made(name, ground):
+            check(paraphrase.text, known, where=paraphrase.name)
 
     def test_only_what_is_kept_may_cost_anything(self, name: str, ground: Ground) -> None:
         one = engine(name)

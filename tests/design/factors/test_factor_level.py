@@ -16,12 +16,12 @@ def family(name: str) -> VariantFamily:
 
 
 def test_families_are_crossed_in_full_in_either_order() -> None:
-    found = {name: family(name) for name in ("wordings", "formats")}
+    found = {name: family(name) for name in ("paraphrases", "formats")}
     one = cross(PROMPT, {f.factor: f.levels(ground()) for f in found.values()})
     other = cross(PROMPT, {f.factor: f.levels(ground()) for f in reversed(found.values())})
     assert len(one) == len(other) == 6
-    assert one[0].id == "wording=original,format=original"
-    assert one[-1].id == "wording=polite,format=digits"
+    assert one[0].id == "paraphrase=original,format=original"
+    assert one[-1].id == "paraphrase=polite,format=digits"
 
     def made(variants: list[Variant]) -> set[tuple[str, str, str]]:
         return {(v.instruction, v.postfix, str(v.answers)) for v in variants}
