@@ -128,13 +128,14 @@ _VARIANTS: Mapping[str, VariantRecipe] = {
     "shots": VariantRecipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
     "strategies": VariantRecipe(original={"strategy": "simple"}),
     "treatments": VariantRecipe({"original": True}),
-    "paraphrases": VariantRecipe(
+    "instructions": VariantRecipe(
         {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
     ),
 }
 _PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
     "file": ParaphraserRecipe(
-        {"path": "paraphrases.csv"}, files={"paraphrases.csv": "name,paraphrase\na,Good or bad?\nb,Bad or good?\n"}
+        {"path": "paraphrases.csv"},
+        files={"paraphrases.csv": "name,paraphrase\na,Good or bad?\nb,Bad or good?\n"},
     ),
     "format": ParaphraserRecipe({"n": 5}),
     "llm": ParaphraserRecipe({"model": "any", "k": 2, "temperatures": [0.5]}),

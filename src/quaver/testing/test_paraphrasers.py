@@ -85,7 +85,9 @@ def made(name: str, ground: Ground) -> Sequence[Paraphrase]:
 
 @pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
 class TestEngine:
-    def test_paraphrases_differ_from_the_original_and_from_each_other(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_differ_from_the_original_and_from_each_other(
+        self, name: str, ground: Ground
+    ) -> None:
         one = engine(name)
         texts = [paraphrase.text for paraphrase in made(name, ground)]
         assert len(texts) > 1
