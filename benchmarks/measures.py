@@ -21,9 +21,9 @@ from quaver.agreement.alpha import krippendorff_alpha
 from quaver.agreement.chance_agreement import cohen_kappa
 from quaver.core import registry
 from quaver.estimation.cell import label_counts
-from quaver.measures.sensitivity.item_pairs import Pairs
 from quaver.measures.stability.prompt_stability import intra_pss
 from quaver.measures.stability.stability_curves import intra_pss_cumulative
+from quaver.measures.variation.item_pairs import Pairs
 
 seeds = itertools.count(1)
 """A seed for every call, so that no call finds its bootstrap weights made already."""

@@ -15,6 +15,8 @@ from mkdocs.structure.files import File, Files
 import quaver
 from quaver.cli.main import app
 from quaver.core import registry
+from quaver.estimation.declaration import Measure
+from quaver.measures._stub import stub
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -29,7 +31,7 @@ GIVEN = (
     "quaver.comparison.bounds.Judgement",
     "quaver.bundles.verification.Verification",
     "quaver.study.imports.label_import.Taken",
-    "quaver.measures.sensitivity.consistency.Similarity",
+    "quaver.measures.variation.consistency.Similarity",
     "quaver.measures.correctness.mixed_logit.MixedLogit",
     "quaver.measures.stability.generalizability.Plan",
 )
@@ -91,8 +93,27 @@ def _measures(names: list[str]) -> str:
 def measure(name: str) -> str:
     """A measure's page: how a study asks for it, and its documentation."""
     found = registry.load("measures", name)
-    return (
+    head = (
         f"# {name}\n\n[Every measure](index.md) · in a study file: `measures: [{name}]`, with options "
         f"`{{use: {name}, by: […]}}`; at the prompt: `quaver measure STUDY {name}`.\n\n"
-        f"::: {found.__module__}.{found.__qualname__}\n"
     )
+    if not isinstance(found, Measure):
+        return f"{head}::: {found.__module__}.{found.__qualname__}\n"
+    call = re.search(rf"^def ({name}\(.*?\n\) -> .*?): \.\.\.", stub(), re.DOTALL | re.MULTILINE)
+    return f"{head}```python\n{call[1] if call else name}\n```\n\n{_markdown(inspect.getdoc(found) or '')}\n"
+
+
+def _markdown(docstring: str) -> str:
+    """A docstring's sections as lists, and its examples as code."""
+    blocks = []
+    for block in docstring.split("\n\n"):
+        title, _, body = block.partition(":\n")
+        if title in ("Args", "Returns", "Raises"):
+            entries = re.sub(r"^    (\*{0,2}\w+): ", r"- **`\1`**: ", body, flags=re.MULTILINE)
+            blocks += [
+                f"**{title}**",
+                re.sub(r"^ {4,}", "  " if entries != body else "", entries, flags=re.MULTILINE),
+            ]
+        else:
+            blocks.append(f"```pycon\n{block}\n```" if block.startswith(">>>") else block)
+    return "\n\n".join(blocks)

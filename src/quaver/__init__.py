@@ -55,16 +55,6 @@ if TYPE_CHECKING:
     from quaver.measures.correctness.mixed_logit import likelihood_ratio, mixed_logit
     from quaver.measures.correctness.recovered_share import recovered_share
     from quaver.measures.correctness.robustness import spread
-    from quaver.measures.sensitivity.consistency import consistency, consistency_matrix
-    from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
-    from quaver.measures.sensitivity.distribution_shift import distribution_shift
-    from quaver.measures.sensitivity.item_distributions import distributions
-    from quaver.measures.sensitivity.item_sensitivity import sensitivity
-    from quaver.measures.sensitivity.item_tables import item_stability, least_consistent, most_sensitive
-    from quaver.measures.sensitivity.label_movement import label_movement
-    from quaver.measures.sensitivity.label_shares import distinct_annotations, label_shares
-    from quaver.measures.sensitivity.output_uncertainty import output_uncertainty
-    from quaver.measures.sensitivity.sensitivity_consistency import sensitivity_with_consistency
     from quaver.measures.stability.expected_stability import expected_intra_pss
     from quaver.measures.stability.generalizability import dependability, generalizability, smallest_design
     from quaver.measures.stability.paraphrase_stability import original_agreement, paraphrase_stability
@@ -83,6 +73,16 @@ if TYPE_CHECKING:
     from quaver.measures.validity.consensus import consensus, dawid_skene
     from quaver.measures.validity.missing_bounds import missing_bounds
     from quaver.measures.validity.readiness import readiness
+    from quaver.measures.variation.consistency import consistency, consistency_matrix
+    from quaver.measures.variation.deviations import unlike_answers, unlike_shares
+    from quaver.measures.variation.distribution_shift import distribution_shift
+    from quaver.measures.variation.item_distributions import distributions
+    from quaver.measures.variation.item_sensitivity import sensitivity
+    from quaver.measures.variation.item_tables import item_stability, least_consistent, most_sensitive
+    from quaver.measures.variation.label_movement import label_movement
+    from quaver.measures.variation.label_shares import distinct_annotations, label_shares
+    from quaver.measures.variation.output_uncertainty import output_uncertainty
+    from quaver.measures.variation.sensitivity_consistency import sensitivity_with_consistency
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_import import Roles, import_annotations
     from quaver.study.session import Study
@@ -219,7 +219,7 @@ _PUBLIC = {
         "consensus",
         "dawid_skene",
     ),
-    "quaver.measures.sensitivity.consistency": (
+    "quaver.measures.variation.consistency": (
         "consistency",
         "consistency_matrix",
     ),
@@ -228,8 +228,8 @@ _PUBLIC = {
         "differences",
         "mcnemar",
     ),
-    "quaver.measures.sensitivity.distribution_shift": ("distribution_shift",),
-    "quaver.measures.sensitivity.item_distributions": ("distributions",),
+    "quaver.measures.variation.distribution_shift": ("distribution_shift",),
+    "quaver.measures.variation.item_distributions": ("distributions",),
     "quaver.measures.correctness.evaluator_flips": ("evaluator_flips",),
     "quaver.measures.stability.expected_stability": ("expected_intra_pss",),
     "quaver.measures.correctness.f1": ("f1",),
@@ -239,7 +239,7 @@ _PUBLIC = {
         "generalizability",
         "smallest_design",
     ),
-    "quaver.measures.sensitivity.item_tables": (
+    "quaver.measures.variation.item_tables": (
         "item_stability",
         "least_consistent",
         "most_sensitive",
@@ -250,7 +250,7 @@ _PUBLIC = {
         "likelihood_ratio",
         "mixed_logit",
     ),
-    "quaver.measures.sensitivity.label_movement": ("label_movement",),
+    "quaver.measures.variation.label_movement": ("label_movement",),
     "quaver.measures.stability.prompt_stability": (
         "inter_model",
         "inter_pss",
@@ -270,9 +270,9 @@ _PUBLIC = {
         "strict_stability",
     ),
     "quaver.measures.correctness.robustness": ("spread",),
-    "quaver.measures.sensitivity.item_sensitivity": ("sensitivity",),
-    "quaver.measures.sensitivity.sensitivity_consistency": ("sensitivity_with_consistency",),
-    "quaver.measures.sensitivity.label_shares": (
+    "quaver.measures.variation.item_sensitivity": ("sensitivity",),
+    "quaver.measures.variation.sensitivity_consistency": ("sensitivity_with_consistency",),
+    "quaver.measures.variation.label_shares": (
         "distinct_annotations",
         "label_shares",
     ),
@@ -285,8 +285,8 @@ _PUBLIC = {
         "intra_pss_subsamples",
     ),
     "quaver.measures.calibration.token_confidence": ("ece_shift",),
-    "quaver.measures.sensitivity.output_uncertainty": ("output_uncertainty",),
-    "quaver.measures.sensitivity.deviations": (
+    "quaver.measures.variation.output_uncertainty": ("output_uncertainty",),
+    "quaver.measures.variation.deviations": (
         "unlike_answers",
         "unlike_shares",
     ),

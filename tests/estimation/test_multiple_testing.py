@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from quaver.estimation.multiple_testing import bootstrap_p, holm, joint_p
 from quaver.measures.correctness.differences import differences
 from quaver.measures.correctness.factor_effects import factor_effects
-from quaver.measures.sensitivity.distribution_shift import distribution_shift
+from quaver.measures.variation.distribution_shift import distribution_shift
 
 
 def resampled(differences: Sequence[float], draws: int = 1000) -> tuple[float, NDArray[np.float64], int]:

@@ -22,7 +22,7 @@ import numpy as np
 from quaver.agreement.ratings import label_set_of, read_ratings
 from quaver.agreement.stratified_alpha import scaled
 from quaver.core.records import Estimate, LabelSet, Level
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
@@ -79,7 +79,7 @@ def _pairwise(counts: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return share * paired, paired
 
 
-def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Floats]) -> Statistic:
+def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Floats]) -> Weighted:
     """(p_a − p_e) / (1 − p_e), with p_e from the mean over items of their shares of labels."""
     share, paired = _pairwise(counts, weights)
     r = counts.sum(1)
@@ -96,7 +96,7 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
     return statistic
 
 
-def _cohen(cell: Cell, weights: Floats) -> Statistic:
+def _cohen(cell: Cell, weights: Floats) -> Weighted:
     """Kappa of each pair of raters, over the items that both rated.
 
     A rater's shares of labels depend on the other rater through the items alone that this one rated: they
@@ -143,7 +143,7 @@ def _kappas(agreed: Floats, p: Floats, q: Floats, weights: Floats) -> Floats:
     return np.asarray(np.where(room > 1e-12, (agreed / n - 1 + room) / np.where(room > 0, room, 1), np.nan))
 
 
-def _statistic(kind: Kind, cell: Cell, weights: Floats) -> Statistic:
+def _statistic(kind: Kind, cell: Cell, weights: Floats) -> Weighted:
     counts, q = cell.counts()[:, 0], len(cell.labels)
     if kind == "cohen_kappa":
         return _cohen(cell, weights)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from quaver.estimation.cells import Missing, cells, frame_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.intervals import Claim, Interval, estimate, undefined
 from quaver.estimation.means import over_strata
+from quaver.estimation.statistic import Statistic
 
-__all__ = ["Setting", "alpha_losses", "mean_alpha", "scaled", "spread_of"]
+__all__ = ["Setting", "alpha_losses", "alpha_over_strata", "mean_alpha", "scaled", "spread_of", "spread_over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +137,20 @@ def alpha_losses(model: Disagreement, level: Level) -> list[Interval]:
     return found
 
 
-def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
-    """Where a mean of alphas may lie, as a function of the share of further items that may differ."""
+def spread_over(ends: Sequence[Interval]) -> Callable[[float, float], Interval]:
+    """Where a mean of alphas may lie, by its value and the share of further items that may differ."""
     loss = float(np.mean([end.low for end in ends])) if ends else 2.0
     gain = float(np.mean([end.high for end in ends])) if ends else 2.0
 
-    def spread(share: float) -> Interval:
+    def spread(value: float, share: float) -> Interval:
         return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
 
     return spread
+
+
+def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
+    """The same of a value that is known."""
+    return partial(spread_over(ends), value)
 
 
 def mean_alpha(
@@ -195,3 +202,60 @@ def mean_alpha(
         details={**(claim.details or {}), "level": level, "strata": len(kept)},
     )
     return estimate(claim, draws, units, resampling)
+
+
+def alpha_over_strata(
+    cell: Cell,
+    *,
+    method: str,
+    stratum: str,
+    level: Level | None,
+    missing: Missing,
+    where: Mapping[str, str] | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> Statistic:
+    """The mean over a cell's strata of Krippendorff's alpha.
+
+    Args:
+        cell: The cell.
+        method: In words.
+        stratum: What a stratum is called, in the singular.
+        level: Level of measurement; the label set's if left out.
+        missing: What an answer without a label counts as.
+        where: What the estimate is about beside its cell.
+        details: Further numbers.
+
+    Returns:
+        Undefined where it is in every stratum. Strata where it is undefined are left out, counted and
+        warned of: one without variation is one where nothing moved.
+    """
+    level, values = scaled(cell.labels, level, cell.label_set, missing)
+    counts = cell.counts()
+    model = Disagreement(counts, level, values)
+    reasons = model.reasons()
+    kept = [index for index, reason in enumerate(reasons) if reason is None]
+    lost = Counter(reason for reason in reasons if reason)
+    said = Statistic(
+        method=method,
+        where=where or {},
+        n=cell.units.touched(np.asarray(model.pairable.any(1))),
+        differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
+        excluded=cell.counted if missing == "drop" else {},
+        warnings=never_labelled(cell) if missing == "category" else (),
+        details=details or {},
+    )
+    if not kept:
+        why = lost.most_common(1)
+        return replace(said, reason=why[0][0] if why else "no annotations")
+    if len(kept) < len(reasons):
+        told = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
+        warning = f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})"
+        said = replace(said, warnings=(*said.warnings, warning))
+        model = Disagreement(counts[:, kept], level, values)
+    return replace(
+        said,
+        under=over_strata(model.alphas),
+        spread=spread_over(alpha_losses(model, level)),
+        excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
+        details={**said.details, "level": level, "strata": len(kept)},
+    )

@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def _derived(
     shutil.move(report, folder / "report.html")
     shutil.rmtree(folder / "report")
     write_estimates(estimates, folder / "estimates.csv")
-    _write(folder / "estimates.json", [asdict(one) for one in estimates])
+    _write(folder / "estimates.json", [one.document() for one in estimates])
     _write(folder / "study.lock.json", lock)
     if noise:
         _write(folder / "noise.json", noise)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -26,9 +26,10 @@ from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.declaration import Measure as DeclaredMeasure
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
-from quaver.estimation.paired_differences import paired_differences
+from quaver.estimation.paired_differences import carrying_draws, paired_differences
 from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
 from quaver.study.session import Study
 from quaver.study.sources.bundle_source import BundledStudy
@@ -97,7 +98,7 @@ class Comparison:
             "after": self.after,
             "items": self.items,
             "left_out": list(self.left_out),
-            "differences": [asdict(one) for one in self.differences],
+            "differences": [one.document() for one in self.differences],
             "flips": self.flips.to_dicts(),
             "held": self.held,
             "bounds": [
@@ -105,7 +106,7 @@ class Comparison:
                     "bound": one.bound.text,
                     "fail": one.bound.kind,
                     "held": one.held,
-                    "judged": [asdict(judged) for judged in one.judged],
+                    "judged": [judged.document() for judged in one.judged],
                     "failed": [dict(failed.cell) for failed in one.failed],
                 }
                 for one in self.judgements
@@ -362,8 +363,10 @@ def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], i
     return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
 
 
-def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> Callable[[], list[Estimate]]:
-    return lambda: one.of(frame, **how)
+def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> list[Estimate]:
+    if isinstance(one.plugin, DeclaredMeasure):
+        return one.of(frame, **how, keep=["draws"])
+    return carrying_draws(lambda: one.of(frame, **how))
 
 
 def _flips(sides: Sides) -> pl.DataFrame:

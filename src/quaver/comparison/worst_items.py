@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from quaver.core.records import Estimate
 from quaver.core.spreadsheet import write_csv
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
-from quaver.measures.sensitivity.item_tables import item_stability
+from quaver.measures.variation.item_tables import item_stability
 from quaver.study.analysis.call_export import check_ending
 from quaver.study.session import Study
 from quaver.study.sources.outgoing_check import check_outgoing
@@ -81,7 +81,7 @@ class Worst:
                 for row in self.items.iter_rows(named=True)
             ],
             "counts": dict(self.counts),
-            "differences": [asdict(one) for one in self.differences],
+            "differences": [one.document() for one in self.differences],
         }
 
     def write(self, path: str | Path) -> None:

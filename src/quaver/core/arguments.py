@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, 
 from quaver._secrets import without_key_values
 from quaver.errors import QuaverError, UnknownName
 
-__all__ = ["fitting", "guarded", "model_of", "place_of", "shown"]
+__all__ = ["fitted", "fitting", "guarded", "model_of", "place_of", "shown"]
 
 SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
 
@@ -179,13 +179,25 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
         except TypeError as wrong:
             raise error(str(wrong), where=name, expected=str(signature)) from None
         for one, value in bound.arguments.items():
-            bound.arguments[one] = _guarded(function, one, value, error, where)
+            bound.arguments[one] = fitted(function, one, value, error, where)
         return function(*bound.args, **bound.kwargs)
 
     return call  # type: ignore[return-value]
 
 
-def _guarded(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError], where: str) -> Any:
+def fitted(function: Callable[..., Any], name: str, value: Any, kind: type[QuaverError], where: str) -> Any:
+    """An argument of a function, converted to its type where it is a plain value.
+
+    Args:
+        function: The function.
+        name: The argument's name.
+        value: What was given.
+        kind: The error to raise.
+        where: How the error names the place, over the function's name and the argument's.
+
+    Raises:
+        QuaverError: It does not fit.
+    """
     model = _model_of_one(function, name)
     try:
         made = model.model_validate({"value": value})

@@ -7,7 +7,7 @@ the annotation frame each), measure into `Estimate`s. The stages know each other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Final, Literal, NamedTuple
 
@@ -441,6 +441,9 @@ class Estimate:
         excluded: What was left out, counted by kind: ``{"no label": 12}``.
         warnings: What a reader must know before using the number.
         details: Further numbers that belong to this one, by name.
+        draws: The resampled values behind the interval, where they were asked to be kept
+            (``quaver.estimation.intervals.Kept``).
+        distribution: Each item's own value, NaN where it has none, where they were asked to be kept.
     """
 
     measure: str
@@ -457,6 +460,13 @@ class Estimate:
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    draws: Any = field(default=None, repr=False, compare=False)
+    distribution: Any = field(default=None, repr=False, compare=False)
+
+    def document(self) -> dict[str, Any]:
+        """All of it as a mapping for JSON, but for the draws and the distribution."""
+        bare = asdict(replace(self, draws=None, distribution=None))
+        return {name: value for name, value in bare.items() if name not in ("draws", "distribution")}
 
     def __str__(self) -> str:
         """The number, its interval, and what it is about, on one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import combine, encode, encode_labels
 from quaver.estimation.measure_protocol import guarded
+from quaver.estimation.reading import Reading
 
-__all__ = ["View", "view"]
+__all__ = ["View", "view", "viewed"]
 
 View = Literal["original", "filtered", "balanced", "matched"]
 """``original``: every annotation. ``filtered``: those with a (valid) label. ``balanced``: of these, as
@@ -82,6 +84,38 @@ def view(
         else _match(part, level, items)
     )
     return kept.filter(pl.Series(chosen))
+
+
+def viewed(reading: Reading, kind: View, across: str | None, within: Sequence[str]) -> Reading:
+    """A reading of one view of its annotations.
+
+    Args:
+        reading: Of all annotations.
+        kind: Which view.
+        across: The column whose levels are made alike in number; the repeats if left out.
+        within: The roles within which that is done, beside the columns that make the cells.
+    """
+    if kind == "original":
+        return reading
+
+    def column(role: str) -> str:
+        name = (reading.columns or {}).get(role, role)
+        return name if isinstance(name, str) else name[0]
+
+    frame = reading.frame
+    across = across or (column("repeat") if column("repeat") in frame.columns else None)
+    apart = dict.fromkeys([*map(column, within), *reading.by])
+    kept = view(
+        frame,
+        kind,
+        across=() if across is None else across,
+        within=[name for name in apart if name in frame.columns and name != across],
+        labels=reading.labels,
+        item=column("item"),
+        label=column("label"),
+        seed=reading.resampling.seed,
+    )
+    return replace(reading, frame=kept)
 
 
 def _others(frame: pl.DataFrame, named: Sequence[str]) -> list[str]:

@@ -21,11 +21,11 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["Draws", "Floats", "Resampling", "Statistic", "Units", "bootstrap"]
+__all__ = ["Draws", "Floats", "Resampling", "Units", "Weighted", "bootstrap"]
 
 Floats = NDArray[np.float64]
 
-Statistic = Callable[[Floats], Floats]
+Weighted = Callable[[Floats], Floats]
 """Item weights, shape (samples, items) -> values, shape (samples, statistics); NaN where undefined."""
 
 _ENTRIES = 2**22
@@ -170,7 +170,7 @@ class Draws(NamedTuple):
     jackknife: Floats
 
 
-def bootstrap(statistic: Statistic, units: Units, resampling: Resampling, *, jackknife: bool = True) -> Draws:
+def bootstrap(statistic: Weighted, units: Units, resampling: Resampling, *, jackknife: bool = True) -> Draws:
     """Evaluate a statistic on the data, on bootstrap samples, and with each unit left out.
 
     Args:

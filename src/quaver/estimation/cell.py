@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Units
+from quaver.estimation.bootstrap import Draws, Floats, Units, Weighted
 from quaver.estimation.encoding import Codes, Encoded
+from quaver.estimation.statistic import Sampler, Statistic
 
 __all__ = ["UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts", "never_labelled"]
 
@@ -40,6 +43,10 @@ class Cell:
         undecided: True where such an answer is valid all the same, as tied scores are, shape as ``codes``.
         rows: The frame's row of each annotation, shape as ``codes``; -1 where there is none. Further
             columns (a confidence, a factor's level) are arranged by it.
+        label_set: The label set that was given.
+        numbers: Columns of numbers that the measure reads, by role, shape as ``codes``; NaN where there is
+            none.
+        sampler: What resamples its units.
     """
 
     where: dict[str, str]
@@ -55,6 +62,19 @@ class Cell:
     unanswered: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
     undecided: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0, 0), bool))
     rows: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0, 0), np.int32))
+    label_set: LabelSet | None = None
+    numbers: Mapping[str, Floats] = field(default_factory=dict)
+    sampler: Sampler | None = field(default=None, repr=False, compare=False)
+
+    def draws(self, under: Weighted) -> Draws:
+        """A function of item weights on the data, on the resamples, and with each unit left out."""
+        assert self.sampler is not None, "only the cells of a reading are resampled"
+        return self.sampler.draws(under)
+
+    def estimated(self, statistic: Statistic) -> Estimate:
+        """The estimate of a statistic of this cell."""
+        assert self.sampler is not None, "only the cells of a reading are resampled"
+        return self.sampler.estimated(statistic)
 
     @property
     def units(self) -> Units:

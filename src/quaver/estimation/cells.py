@@ -19,7 +19,7 @@ from quaver.estimation.cell import Arrangement, Cell, Ints
 from quaver.estimation.column_roles import ColumnReader, Columns
 from quaver.estimation.encoding import Codes, combine, encode
 
-__all__ = ["Missing", "cells", "checked", "frame_of"]
+__all__ = ["Missing", "cells", "checked", "frame_of", "names_of"]
 
 Missing = Literal["drop", "category", "wrong"]
 """What an answer without a label counts as: it is left out, it is one more label, or (for
@@ -103,7 +103,7 @@ def cells(
             two gold labels or groups, a label is not finite, or a column does not exist.
     """
     frame = frame_of(annotations)
-    by = _names(by)
+    by = names_of(by)
     _check_kind("labels", labels, LabelSet, "a label set")
     _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
     _check_kind("group", group, str, "the name of a column")
@@ -149,7 +149,12 @@ def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
         raise MeasureError("not what it should be", where=where, expected=expected, found=shown(given))
 
 
-def _names(names: Sequence[str]) -> tuple[str, ...]:
+def names_of(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that make the cells, from a list of them or the name of one.
+
+    Raises:
+        MeasureError: They are no names, or one is there twice.
+    """
     found = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
     if strange := [name for name in found if not isinstance(name, str)]:
         raise MeasureError(

@@ -38,34 +38,32 @@ FEW = 15
 
 
 class Kept(NamedTuple):
-    """An estimate with the draws behind its interval.
+    """The draws behind an estimate's interval.
 
     Attributes:
-        estimate: As `estimate` made it.
         values: The statistic in each bootstrap sample.
         jackknife: With one unit left out, of all units or of a sample of them.
         units: What was resampled.
         moves: The claim's.
     """
 
-    estimate: Estimate
     values: Floats
     jackknife: Floats
     units: Units
     moves: Callable[[float], Interval] | None = None
 
 
-_KEPT: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
+_KEPT: ContextVar[list[tuple[Estimate, Kept]] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def keeping_draws() -> Iterator[list[Kept]]:
+def keeping_draws() -> Iterator[list[tuple[Estimate, Kept]]]:
     """Keep the draws behind every estimate that is made inside, whichever measure makes it.
 
     Two estimates over the same items, with the same seed, have the same samples of these items behind
     them, draw by draw: the differences of their draws are those of a paired bootstrap.
     """
-    kept: list[Kept] = []
+    kept: list[tuple[Estimate, Kept]] = []
     token = _KEPT.set(kept)
     try:
         yield kept
@@ -275,5 +273,5 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
         details=details,
     )
     if (kept := _KEPT.get()) is not None:
-        kept.append(Kept(made, values, left, units, claim.moves))
+        kept.append((made, Kept(values, left, units, claim.moves)))
     return made

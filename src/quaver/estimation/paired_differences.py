@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +13,15 @@ from quaver.estimation.bootstrap import Draws, Resampling, Units
 from quaver.estimation.intervals import FEW, Claim, Interval, Kept, estimate, keeping_draws, mean_within
 from quaver.estimation.multiple_testing import bootstrap_p
 
-__all__ = ["paired_differences", "unpaired"]
+__all__ = ["carrying_draws", "paired_differences", "unpaired"]
 
 _REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
 _APART = "Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; of two shares Newcombe (1998)"
 
 
 def paired_differences(
-    before: Callable[[], list[Estimate]],
-    after: Callable[[], list[Estimate]],
+    before: Sequence[Estimate],
+    after: Sequence[Estimate],
     resampling: Resampling,
     changed: Callable[[Mapping[str, str]], int] | None = None,
 ) -> list[Estimate]:
@@ -38,8 +38,9 @@ def paired_differences(
     above its tail, it is made to hold 0 (as an exact sign test would).
 
     Args:
-        before: Makes the estimates of one side.
-        after: Makes those of the other.
+        before: The estimates of one side, which carry their draws: of a measure called with
+            ``keep=["draws"]``.
+        after: Those of the other.
         resampling: How they were resampled.
         changed: In how many items a cell's labels differ between the sides.
 
@@ -48,43 +49,29 @@ def paired_differences(
         no difference, two-sided), and ``unpaired``, the interval that two samples of their own would
         allow (see `unpaired`).
     """
-    sides = [_kept(make) for make in (before, after)]
+    others = {_key(one): one for one in after}
     return [
-        _difference(
-            one,
-            sides[1][0][key],
-            sides[0][1].get(key),
-            sides[1][1].get(key),
-            resampling,
-            None if changed is None else changed(one.cell),
-        )
-        for key, one in sides[0][0].items()
-        if key in sides[1][0]
+        _difference(one, other, resampling, None if changed is None else changed(one.cell))
+        for one in before
+        if (other := others.get(_key(one))) is not None
     ]
 
 
-_Key = tuple[str, tuple[tuple[str, str], ...]]
-
-
-def _key(one: Estimate) -> _Key:
+def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
     return one.measure, tuple(sorted(one.cell.items()))
 
 
-def _kept(make: Callable[[], list[Estimate]]) -> tuple[dict[_Key, Estimate], Mapping[_Key, Kept]]:
+def carrying_draws(make: Callable[[], list[Estimate]]) -> list[Estimate]:
+    """The estimates that a function makes, with their draws: for measures that are not declared yet."""
     with keeping_draws() as kept:
-        made = {_key(one): one for one in make()}
-    draws = {_key(one.estimate): one for one in kept if _key(one.estimate) in made}
-    return made, {key: one for key, one in draws.items() if one.estimate.value == made[key].value}
+        made = make()
+    draws = {(_key(one), one.value): found for one, found in kept}
+    return [replace(one, draws=draws.get((_key(one), one.value))) for one in made]
 
 
-def _difference(
-    one: Estimate,
-    other: Estimate,
-    first: Kept | None,
-    second: Kept | None,
-    resampling: Resampling,
-    changed: int | None,
-) -> Estimate:
+def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed: int | None) -> Estimate:
+    first: Kept | None = one.draws
+    second: Kept | None = other.draws
     details: dict[str, Any] = {"before": one.value, "after": other.value}
     bare = replace(
         one,
@@ -95,6 +82,8 @@ def _difference(
         excluded={},
         warnings=(),
         details=details,
+        draws=None,
+        distribution=None,
     )
     if one.value is None or other.value is None:
         why = " and ".join(dict.fromkeys(f"{side.reason}" for side in (one, other) if side.value is None))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.estimation.bootstrap import Floats, Statistic
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import Interval
 
 __all__ = ["contrast_bound", "linear", "logistic", "two_sided_bound"]
@@ -20,7 +20,7 @@ _FAR = 5.0
 """A step of Newton's may move no item's log-odds by more than this."""
 
 
-def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     """Least squares: Σ_j c_j b_j of b = (XᵀWX)⁻¹ XᵀWy, for rows of item weights W.
 
     Args:
@@ -48,7 +48,7 @@ def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
     return statistic
 
 
-def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Statistic:
+def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     """Maximum likelihood of P(y = 1) = 1/(1 + exp(−Xb)): the same contrast, in log-odds.
 
     Outcomes between 0 and 1 (an item's share over repeats) are taken as they are. Undefined where

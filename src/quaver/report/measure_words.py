@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from quaver.core.presentation import Presentation, presented
 from quaver.report.plain_text import one_line
 
-__all__ = ["AGAINST_NONE", "ALL", "TITLES", "axis_of", "in_words", "section_of", "title_of"]
+__all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
-TITLES: Mapping[str, str] = {
-    "intra_pss": "The same prompt, asked again: intra-prompt stability",
-    "inter_pss": "Another prompt, the same question: inter-prompt stability",
-    "inter_model": "Another model, the same prompts: inter-model agreement",
+_TITLES: Mapping[str, str] = {
     "intra_pss_subsamples": "How far the stability of the same prompt would lie apart with fewer items",
     "inter_pss_subsamples": "How far the stability across paraphrases would lie apart with fewer items",
-    "sensitivity": "How readily the label changes with the prompt: sensitivity",
     "consistency": "How alike items of one class are answered: consistency",
-    "accuracy": "How often the label is the true one: accuracy, beside what guessing gives",
-    "compliance": "How many answers have a label",
     "answer_entropy": "How much repeated answers differ: entropy",
     "strict_stability": "How many items are always answered alike: strict stability",
     "mode_frequency": "How often the most frequent answer is given: mode frequency",
-    "differences": "How much more often one is right than another, on the same items",
     "ece": "How far confidence is from being right: expected calibration error",
     "mce": "How far confidence is from being right at most: maximum calibration error",
     "brier": "Confidence against being right: Brier score",
@@ -45,19 +39,12 @@ TITLES: Mapping[str, str] = {
 }
 
 _AXES: Mapping[str, str] = {
-    "intra_pss": "Krippendorff’s α over repeats",
     "intra_pss_subsamples": "Krippendorff’s α over repeats",
-    "inter_pss": "Krippendorff’s α over prompts",
     "inter_pss_subsamples": "Krippendorff’s α over prompts",
-    "inter_model": "Krippendorff’s α over models",
-    "accuracy": "share of right answers",
-    "compliance": "share of valid answers",
-    "sensitivity": "sensitivity (0: never changes)",
     "consistency": "consistency (1: alike within a class)",
     "answer_entropy": "entropy in bits (0: always the same)",
     "strict_stability": "items always answered alike",
     "mode_frequency": "share of the most frequent answer",
-    "differences": "difference in accuracy",
     "ece": "expected calibration error",
     "brier": "Brier score (0: sure and right)",
     "f1_macro": "macro F1",
@@ -77,26 +64,70 @@ _AXES: Mapping[str, str] = {
     "verbal_calibration_minus_accuracy": "stated confidence less share right",
 }
 
-AGAINST_NONE = frozenset(
+_AGAINST_NONE = frozenset(
     {
-        *("differences", "mixed_effects", "evaluator_flips_accuracy_gain", "spread_size_correlation"),
+        *("mixed_effects", "evaluator_flips_accuracy_gain", "spread_size_correlation"),
         *("verbal_calibration_minus_accuracy", "verbal_calibration_ece_gap"),
         *("verbal_calibration_minus_token", "recovered_share"),
     }
 )
 """Measures whose 0 says that there is nothing: charts of them have a line there."""
 
+_SHARES = frozenset(
+    {
+        "level_shares",
+        "label_range",
+        "variation",
+        "flips_repeats",
+        "flips_prompts",
+        "flips_chance",
+        "flips_noise",
+        "label_in_use",
+        "wrong_labels",
+        "label_shift",
+        "failed_calls",
+        "unlabelled_answers",
+        "truncated_answers",
+        "unlike_share",
+        "unlike_held",
+        "strict_stability",
+        "mode_frequency",
+        "spread",
+        "evaluator_flips",
+        "evaluator_flips_accuracy_first",
+        "evaluator_flips_accuracy_second",
+        "evaluator_flips_accuracy_gain",
+        "evaluator_flips_newly_wrong",
+        "verbal_calibration_parse_rate",
+        "readiness_accuracy",
+        "readiness_compliance",
+        "readiness_spread",
+        "readiness_flips",
+        "readiness_parse_rate",
+    }
+)
+"""What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
+
+_SHORT = {"answer_entropy": "Entropy of repeated answers"}
+_CLOSER = frozenset({"f1_micro", "f1_label", "brier"})
+_TABLED = frozenset(
+    f"evaluator_flips_{kind}" for kind in ("accuracy_first", "accuracy_second", "newly_wrong")
+)
+_ENDS = {"consistency": (0.0, 1.0), "spread_size_correlation": (-1.0, 1.0)}
+_BARRED = frozenset(
+    {"inter_pss_subsamples", "intra_pss_subsamples", "wording_stability", "original_agreement"}
+)
+
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
-_STABILITY = ("intra_pss", "inter_pss", "inter_model", "expected_", "pooled_pss", "paraphrase_stability")
+_STABILITY = ("intra_pss_", "inter_pss_", "expected_", "paraphrase_stability")
 _SECTIONS = {
     **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
     **dict.fromkeys(("original_agreement",), "stability"),
-    **dict.fromkeys(("sensitivity", "consistency"), "sensitivity"),
-    **dict.fromkeys(("accuracy", "differences", "ece", "mce", "brier", "ece_shift"), "accuracy"),
-    **dict.fromkeys(("label_shares", "generalizability", "generalizability_component"), "factors"),
-    "compliance": "answers",
+    **dict.fromkeys(("consistency",), "sensitivity"),
+    **dict.fromkeys(("ece", "mce", "brier", "ece_shift"), "accuracy"),
+    **dict.fromkeys(("generalizability", "generalizability_component"), "factors"),
 }
 _FAMILIES = {
     **dict.fromkeys(("factor_effects", "distribution_shift"), "factors"),
@@ -116,22 +147,38 @@ def in_words(column: str) -> str:
     return one_line(column.replace("_", " "))
 
 
-def title_of(measure: str) -> str:
-    """What a chart of a measure shows.
+def presentation_of(measure: str) -> Presentation:
+    """How estimates of a name are shown: as a measure declares it, or as the tables here have it.
 
-    >>> title_of("my_measure")
+    >>> presentation_of("my_measure").title
     'My measure, with intervals'
     """
-    return TITLES.get(measure) or f"{in_words(measure).capitalize()}, with intervals"
+    section = _SECTIONS.get(measure) or next(
+        (place for family, place in _FAMILIES.items() if measure.startswith(family)), "more"
+    )
+    return presented(measure) or Presentation(
+        title=_TITLES.get(measure) or f"{in_words(measure).capitalize()}, with intervals",
+        axis=_AXES.get(measure) or in_words(measure),
+        section=section,
+        unit="share" if measure in _SHARES else "number",
+        null=0.0 if measure in _AGAINST_NONE else None,
+        ends=_ENDS.get(measure),
+        bar=0.8 if measure in _BARRED else None,
+        short=_SHORT.get(measure, ""),
+        drawn="closer" if measure in _CLOSER else "table" if measure in _TABLED else "chart",
+    ).named(measure)
+
+
+def title_of(measure: str) -> str:
+    """What a chart of a measure shows."""
+    return presentation_of(measure).title
 
 
 def axis_of(measure: str) -> str:
     """What the axis of a measure shows."""
-    return _AXES.get(measure, in_words(measure))
+    return presentation_of(measure).axis
 
 
 def section_of(measure: str) -> str:
     """Where in the report a measure's charts stand."""
-    if measure in _SECTIONS:
-        return _SECTIONS[measure]
-    return next((place for family, place in _FAMILIES.items() if measure.startswith(family)), "more")
+    return presentation_of(measure).section

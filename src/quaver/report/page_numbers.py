@@ -12,52 +12,14 @@ from quaver.core.number_format import percent as in_percent
 from quaver.core.number_format import points as in_points
 from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
+from quaver.report.measure_words import presentation_of
 
-__all__ = ["SHARES", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
-
-SHARES = frozenset(
-    {
-        "accuracy",
-        "label_shares",
-        "compliance",
-        "level_shares",
-        "label_range",
-        "variation",
-        "flips_repeats",
-        "flips_prompts",
-        "flips_chance",
-        "flips_noise",
-        "label_in_use",
-        "wrong_labels",
-        "label_shift",
-        "failed_calls",
-        "unlabelled_answers",
-        "truncated_answers",
-        "unlike_share",
-        "unlike_held",
-        "strict_stability",
-        "mode_frequency",
-        "spread",
-        "differences",
-        "evaluator_flips",
-        "evaluator_flips_accuracy_first",
-        "evaluator_flips_accuracy_second",
-        "evaluator_flips_accuracy_gain",
-        "evaluator_flips_newly_wrong",
-        "verbal_calibration_parse_rate",
-        "readiness_accuracy",
-        "readiness_compliance",
-        "readiness_spread",
-        "readiness_flips",
-        "readiness_parse_rate",
-    }
-)
-"""Measures that are shares of answers, printed as percents."""
+__all__ = ["interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
 
 
 def percent_measure(measure: str) -> bool:
     """Whether a measure's numbers are printed as percents."""
-    return measure in SHARES
+    return presentation_of(measure).in_percent
 
 
 def printed(value: float, percent: bool = False) -> str:

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate, Label, LabelSet
-from quaver.measures.sensitivity.item_sensitivity import sensitivity
 from quaver.measures.stability.flips import label_flips
 from quaver.measures.stability.prompt_stability import inter_pss
 from quaver.measures.validity.answer_quality import answer_quality
+from quaver.measures.variation.item_sensitivity import sensitivity
 from quaver.report.findings.verdicts import KINDS, Verdict, quality, verdicts
 
 LABELS = LabelSet(tuple(Label(code, code.upper()) for code in "ab"))

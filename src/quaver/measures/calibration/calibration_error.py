@@ -11,7 +11,7 @@ import numpy as np
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import cells
 from quaver.estimation.column_roles import Columns
@@ -30,7 +30,7 @@ from quaver.measures.calibration.calibration_bins import (
     debiased_ece,
     right_between,
 )
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["brier", "ece", "expected_error", "largest_error", "mce", "reliability_curve"]
 
@@ -114,7 +114,7 @@ def ece(
     """
     resampling = Resampling(confidence, resamples, seed, interval)
 
-    def statistic(gaps: Floats, n: Floats) -> Statistic:
+    def statistic(gaps: Floats, n: Floats) -> Weighted:
         def under(weights: Floats) -> Floats:
             total = weights @ n.sum(1)
             error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
@@ -176,7 +176,7 @@ def mce(
     """
     resampling = Resampling(confidence, resamples, seed, interval)
 
-    def statistic(gaps: Floats, n: Floats) -> Statistic:
+    def statistic(gaps: Floats, n: Floats) -> Weighted:
         def under(weights: Floats) -> Floats:
             each = weights @ n
             error = np.where(each > 0, np.abs(weights @ gaps) / np.where(each > 0, each, 1), -1).max(1)
@@ -212,7 +212,7 @@ class _Error:
         self,
         name: str,
         method: str,
-        statistic: Callable[[Floats, Floats], Statistic],
+        statistic: Callable[[Floats, Floats], Weighted],
         plain: Callable[[Floats, Floats], float],
     ) -> None:
         self._name, self._method, self._statistic, self._plain = name, method, statistic, plain

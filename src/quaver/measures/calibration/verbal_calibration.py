@@ -24,7 +24,7 @@ from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame
 from quaver.measures.calibration.calibration_bins import Binning, assigned, binned, debiased_ece
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["THRESHOLDS", "compare_phrasings", "excluded_cells", "thresholds", "verbal_calibration"]
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from quaver.core.records import Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.core.records import Estimate
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns, UnknownColumn
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.cells import Missing
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, compares, guarded
+from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.multiple_testing import adjusted
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["differences", "mcnemar"]
 
@@ -29,22 +32,24 @@ _MCNEMAR = (
 )
 
 
-@compares("variant", "text")
+@measure(
+    title="How much more often one is right than another, on the same items",
+    axis="difference in accuracy",
+    section="accuracy",
+    unit="difference",
+    better="higher",
+    null=0.0,
+    source=_MCNEMAR,
+    missing=("wrong", "drop"),
+    compares=("variant", "text"),
+)
 def differences(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     between: str | Sequence[str] = "variant",
     reference: str | None = None,
-    missing: Missing = "wrong",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    missing: Missing,
+) -> Iterator[Estimate]:
     """Each condition's accuracy less that of a reference, or of all others, on the same items.
 
     Mean over items of d_u = (share right in the condition) − (share right in the reference; without one,
@@ -52,31 +57,19 @@ def differences(
     items, each with both its sides. Undefined where there are fewer than two conditions, or no such items.
 
     In ``details``: ``p`` of McNemar's test (see `mcnemar`), and ``p_holm``, adjusted for the comparisons
-    in the cell (Holm 1979); ``accuracy`` and ``reference_accuracy`` on these items.
-
-    Source: McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22,
-    2417.
+    in the cell (Holm 1979), which the interval is not; ``accuracy`` and ``reference_accuracy`` on these
+    items.
 
     Args:
-        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level of each interval (not adjusted).
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         between: The column (or columns) whose values are the conditions: ``"variant"``, ``"model"``, a
             factor …
         reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
-        missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and condition (but the reference); the cell holds the condition.
 
     Raises:
-        MeasureError: The frame or an option cannot be used, or the reference does not occur.
+        UnknownColumn: The reference does not occur.
 
     Of four items v gets all right and w two: two discordant pairs, all one way, p = 2·0.5² = 0.5:
 
@@ -87,74 +80,53 @@ def differences(
     >>> found.cell, found.value, found.details["p"]
     ({'variant': 'v'}, 0.5, 0.5)
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    told = treatment(missing)
     conditions = (between,) if isinstance(between, str) else tuple(between)
-    found = []
-    for cell in cells(
-        annotations,
-        raters=[role for role in ASKING if role not in conditions],
-        within=conditions,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        gold=True,
-    ):
-        claim = Claim(
-            "differences",
-            f"paired difference in accuracy, unanswered {told}",
-            _MCNEMAR,
-            cell=cell.where,
-        )
-        found += _differences(claim, cell, judge(cell, missing), reference, resampling)
-    return found
+    raters = [role for role in ASKING if role not in conditions]
+    method = f"paired difference in accuracy, unanswered {treatment(missing)}"
+    for cell in reading.cells(raters=raters, within=conditions, gold=True):
+        found = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
+        yield from adjusted([cell.estimated(one) for one in found])
 
 
-def _differences(
-    claim: Claim, cell: Cell, judged: Judged, reference: str | None, resampling: Resampling
-) -> list[Estimate]:
+def _differences(cell: Cell, judged: Judged, reference: str | None, said: Statistic) -> Iterator[Statistic]:
     names = [" | ".join(where.values()) for where in cell.strata]
-    claim = replace(claim, excluded=judged.excluded, n=0)
+    said = replace(said, excluded=judged.excluded)
     if reference is not None and cell.strata and reference not in names:
         raise UnknownColumn(reference, names, where="reference")
     asked = judged.asked.sum(2).astype(np.float64)
     right = judged.right.sum(2).astype(np.float64)
     if judged.reason or (asked > 0).any(0).sum() < 2:
-        why = judged.reason or "fewer than two conditions"
-        return [undefined(claim, cell.units, resampling, why)]
+        yield replace(said, reason=judged.reason or "fewer than two conditions")
+        return
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
     apart = own - other
     known = np.isfinite(apart)
-    draws = bootstrap(ratio(np.where(known, apart, 0), known.astype(float)), cell.units, resampling)
+    under = ratio(np.where(known, apart, 0), known.astype(float))
     single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
-    found = []
     for index, name in enumerate(names):
         if name == reference:
             continue
         some = known[:, index]
-        one = replace(claim, cell={**cell.where, **cell.strata[index]}, n=cell.units.touched(some))
+        one = replace(said, where=cell.strata[index], n=cell.units.touched(some))
         if not some.any():
-            found.append(undefined(one, cell.units, resampling, "no items that both answered"))
+            yield replace(one, reason="no items that both answered")
             continue
-        value = float(draws.point[index])
-        test = mcnemar(apart[some, index], _units(cell.units, some), single=single)
         beside = np.broadcast_to(other, own.shape)[some, index]
-        one = replace(
+        yield replace(
             one,
+            under=under,
+            column=index,
             differing=differing(apart[:, index].round(12), cell.units),
-            spread=partial(mean_within, value, low=-1.0, high=1.0),
+            spread=partial(mean_within, low=-1.0, high=1.0),
             details={
                 "against": reference or "the mean of the others",
                 **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
                 "accuracy": float(own[some, index].mean()),
                 "reference_accuracy": float(beside.mean()),
-                **test,
+                **mcnemar(apart[some, index], _units(cell.units, some), single=single),
             },
         )
-        found.append(estimate(one, draws, cell.units, resampling, index))
-    return adjusted(found)
 
 
 def _others(own: Floats) -> Floats:

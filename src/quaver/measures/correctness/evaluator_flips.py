@@ -21,7 +21,7 @@ from quaver.estimation.column_roles import Columns
 from quaver.estimation.intervals import Claim, Interval, estimate, mean_within, undefined
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, compares
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["WORTH_A_WARNING", "evaluator_flips", "labels_by", "pairs_of"]
 

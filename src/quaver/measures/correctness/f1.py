@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.bootstrap import Draws, Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Draws, Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells, checked
 from quaver.estimation.column_roles import Columns
@@ -18,7 +18,7 @@ from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing
 from quaver.estimation.measure_protocol import Frame
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["confusion", "f1", "f1_statistic"]
 
@@ -126,7 +126,7 @@ def confusion(cell: Cell, judged: Judged) -> Floats:
     return np.stack(counts, 2).astype(np.float64)
 
 
-def f1_statistic(counts: Floats) -> Statistic:
+def f1_statistic(counts: Floats) -> Weighted:
     """Macro-F1, micro-F1 and each label's F1 under item weights, shape (samples, 2 + labels)."""
     items, labels, _ = counts.shape
 

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import ANNOTATION_COLUMNS, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells, frame_of
 from quaver.estimation.column_roles import Columns, UnknownColumn
@@ -24,7 +24,7 @@ from quaver.estimation.means import ratio
 from quaver.estimation.measure_protocol import Frame, compares
 from quaver.estimation.multiple_testing import adjusted, bootstrap_p, joint_p
 from quaver.measures.correctness.f1 import f1_statistic
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["factor_effects", "factors_of"]
 
@@ -187,7 +187,7 @@ class _Outcome(NamedTuple):
     """One outcome over levels: its statistic, the levels that have it, its range, and why it is missing."""
 
     name: str
-    statistic: Statistic
+    statistic: Weighted
     known: NDArray[np.bool_]
     ends: tuple[float, float] | None
     reason: str
@@ -277,7 +277,7 @@ class _Cell:
             total = self._sums(place, levels, np.where(known, self._length, 0))
             yield _Outcome("length", ratio(total, n), _any(n), None, "no lengths")
 
-    def _f1(self, place: NDArray[np.int64], levels: int) -> Statistic:
+    def _f1(self, place: NDArray[np.int64], levels: int) -> Weighted:
         cell, judged, size = self._cell, self._judged, len(self._cell.labels)
         gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
         truth = np.broadcast_to(gold[:, None, None], cell.codes.shape).astype(np.int64)

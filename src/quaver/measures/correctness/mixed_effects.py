@@ -19,7 +19,7 @@ from quaver.estimation.formula import parsed
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.measure_protocol import Frame
 from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, likelihood_ratio, mixed_logit
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["mixed_effects"]
 

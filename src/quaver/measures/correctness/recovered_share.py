@@ -10,7 +10,7 @@ import numpy as np
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import cells
 from quaver.estimation.column_roles import Columns
@@ -18,7 +18,7 @@ from quaver.estimation.intervals import Claim, estimate, undefined
 from quaver.estimation.means import ratio
 from quaver.estimation.measure_protocol import Frame, compares
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["recovered_share"]
 
@@ -193,7 +193,7 @@ def _bounded(found: Estimate, resampling: Resampling) -> Estimate:
     return replace(found, low=None, high=None, warnings=(*found.warnings, told))
 
 
-def _accuracies(first: Statistic, second: Statistic, models: int) -> Statistic:
+def _accuracies(first: Weighted, second: Weighted, models: int) -> Weighted:
     """By model and variant: accuracy by the first, by the second, and the mean of the others by the first."""
 
     def statistic(weights: Floats) -> Floats:
@@ -208,7 +208,7 @@ def _accuracies(first: Statistic, second: Statistic, models: int) -> Statistic:
     return statistic
 
 
-def _shares(accuracies: Statistic) -> Statistic:
+def _shares(accuracies: Weighted) -> Weighted:
     """Of each variant: each model's share, the ratio of means, the mean of ratios."""
 
     def statistic(weights: Floats) -> Floats:

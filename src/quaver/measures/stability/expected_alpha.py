@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Statistic
+from quaver.estimation.bootstrap import Floats, Weighted
 
 __all__ = ["expected_alpha", "tempered"]
 
@@ -60,7 +60,7 @@ def tempered(
     return found, max(0.0, 1.0 - sum(found.values()))
 
 
-def expected_alpha(probabilities: Floats, repeats: int) -> Statistic:
+def expected_alpha(probabilities: Floats, repeats: int) -> Weighted:
     """Nominal alpha of ``repeats`` independent draws an item, as a function of item weights.
 
     With p_uc the probability of label c for item u and d_u = 1 − Σ_c p_uc², N items and n = K·N values: the

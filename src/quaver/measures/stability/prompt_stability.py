@@ -6,20 +6,19 @@ Language Models, arXiv:2407.02039, sections 3.1 (intra) and 3.2 (inter).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from quaver.agreement.stratified_alpha import Setting, mean_alpha
-from quaver.core.records import Estimate, LabelSet, Level
-from quaver.errors import MeasureError
-from quaver.estimation.answer_views import View
-from quaver.estimation.bootstrap import Resampling
+from quaver.agreement.stratified_alpha import alpha_over_strata, scaled
+from quaver.core.records import Estimate, Level
+from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import Columns
+from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import percentile
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.random_paraphrases import two_way_alphas
 
 __all__ = ["CONDITION", "PAPER", "WITHIN_REPEAT", "inter_model", "inter_pss", "intra_pss", "pooled_pss"]
@@ -32,51 +31,39 @@ WITHIN_REPEAT = ("model", "decoding", "repeat")
 FEW_PARAPHRASES = 10
 
 
+@measure(
+    title="The same prompt, asked again: intra-prompt stability",
+    axis="Krippendorff’s α over repeats",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    short="Stability across repeats",
+    source=PAPER,
+    missing=("drop", "category"),
+    treatments=("level",),
+)
 def intra_pss(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     level: Level | None = None,
-    missing: Missing = "drop",
+    missing: Missing,
     view: View = "original",
     across: str | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+) -> Iterator[Estimate]:
     """Intra-prompt stability: Krippendorff's alpha with the repeats of one prompt as raters.
 
     Computed within each condition (model × variant × decoding) and averaged over a cell's conditions.
-    Undefined where alpha is in every condition (see `quaver.agreement.alpha`). The interval resamples
-    items, the same ones in all conditions; it holds for these paraphrases and says nothing about others.
-
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    ``by=["model", "variant", "decoding"]`` gives each prompt's own. Undefined where alpha is in every
+    condition (see `quaver.agreement.krippendorff_alpha`). The interval resamples items, the same ones in all
+    conditions; it holds for these prompts and says nothing about others.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells; ``("model", "variant", "decoding")`` for each prompt's own.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
-            each level of ``across``, ``"matched"`` to items valid at all levels (`estimation.answer_views`).
+            each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     Three items, two repeats, one disagreement: D = 2·1, N = (3, 3), n = 6, so alpha = 1 − 5·2/18:
 
@@ -85,65 +72,59 @@ def intra_pss(
     >>> round(intra_pss(frame)[0].value, 6)
     0.444444
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group, view, across)
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
-    return [
-        _alpha(setting, cell, "intra_pss", method, "condition", repeats=len(cell.raters))
-        for cell in setting.cells(("repeat",), CONDITION)
-    ]
+    reading = viewed(reading, view, across, CONDITION)
+    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        yield cell.estimated(
+            alpha_over_strata(
+                cell,
+                method=_of_view(method, view),
+                stratum="condition",
+                level=level,
+                missing=missing,
+                where={} if view == "original" else {"view": view},
+                details={"repeats": len(cell.raters)},
+            )
+        )
 
 
-@compares("variant")
+@measure(
+    title="Another prompt, the same question: inter-prompt stability",
+    axis="Krippendorff’s α over prompts",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    short="Stability across paraphrases",
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("level", "paraphrases"),
+)
 def inter_pss(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     level: Level | None = None,
-    missing: Missing = "drop",
+    missing: Missing,
     view: View = "original",
     across: str | None = None,
     paraphrases: Literal["fixed", "random"] = "fixed",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+) -> Iterator[Estimate]:
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
     Computed across variants within each repeat (of each model and decoding) and averaged over those.
     Undefined where alpha is in every one of them. Two intervals: with the paraphrases fixed, items alone are
-    resampled, and it says nothing about the next paraphrase; with the paraphrases random, both are
-    (`quaver.measures.stability.random_paraphrases`). Both are in ``details``, as ``paraphrases_fixed`` and
-    ``paraphrases_random``.
-
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    resampled, and it says nothing about the next paraphrase; with the paraphrases random, both are, and the
+    interval is a percentile interval. Both are in ``details``, as ``paraphrases_fixed`` and
+    ``paraphrases_random``. ``columns={"variant": "paraphrase"}`` takes another column's levels as raters.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells, for instance the paraphrases' temperature.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
-            each level of ``across``, ``"matched"`` to items valid at all levels (`estimation.answer_views`).
+            each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
         paraphrases: Which of the two intervals the estimate gives.
-        columns: Other names for the frame's columns: ``{"variant": "paraphrase"}`` makes these the raters.
-        group: The column whose groups of items are resampled.
-        interval: How the interval with the paraphrases fixed is made; the other is a percentile interval.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> variants = ["v"] * 3 + ["w"] * 3
@@ -151,33 +132,36 @@ def inter_pss(
     >>> round(inter_pss(frame)[0].value, 6)
     0.444444
     """
-    if paraphrases not in ("fixed", "random"):
-        raise MeasureError(
-            "unknown choice", where="paraphrases", expected="fixed or random", found=repr(paraphrases)
-        )
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group, view, across)
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
-    found = []
-    for cell in setting.cells(("variant",), WITHIN_REPEAT):
-        fixed = _alpha(setting, cell, "inter_pss", method, "repeat", variants=len(cell.raters))
-        found.append(_both(setting, cell, fixed, paraphrases))
-    return found
+    reading = viewed(reading, view, across, WITHIN_REPEAT)
+    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+        statistic = alpha_over_strata(
+            cell,
+            method=_of_view(method, view),
+            stratum="repeat",
+            level=level,
+            missing=missing,
+            where={} if view == "original" else {"view": view},
+            details={"variants": len(cell.raters)},
+        )
+        fixed = cell.estimated(statistic)
+        yield fixed if fixed.value is None else _both(reading, cell, fixed, level, missing, paraphrases)
 
 
-def _alpha(setting: Setting, cell: Cell, measure: str, method: str, strata: str, **details: int) -> Estimate:
-    level, values = setting.scaled(cell)
-    claim = setting.claim(measure, method, PAPER, cell, **details)
-    return mean_alpha(claim, cell.counts(), cell.units, setting.resampling, level, values, strata)
+def _of_view(method: str, view: View) -> str:
+    return method if view == "original" else f"{method}, {view} annotations"
 
 
-def _both(setting: Setting, cell: Cell, fixed: Estimate, paraphrases: str) -> Estimate:
+def _both(
+    reading: Reading, cell: Cell, fixed: Estimate, level: Level | None, missing: Missing, paraphrases: str
+) -> Estimate:
     """Put the interval with random paraphrases beside the one with fixed ones."""
-    if fixed.value is None or not setting.resampling.resamples:
+    resampling = reading.resampling
+    if fixed.value is None or not resampling.resamples:
         return fixed
-    level, values = setting.scaled(cell)
-    draws = two_way_alphas(cell.codes, len(cell.labels), cell.units, setting.resampling, level, values)
-    ends = percentile(draws, setting.resampling.tail)
+    scale, values = scaled(cell.labels, level, cell.label_set, missing)
+    draws = two_way_alphas(cell.codes, len(cell.labels), cell.units, resampling, scale, values)
+    ends = percentile(draws, resampling.tail)
     ends = None if ends is None or ends.high - ends.low <= 1e-12 else ends
     plain = None if fixed.low is None else (fixed.low, fixed.high)
     details = {**fixed.details, "paraphrases_fixed": plain, "paraphrases_random": ends and tuple(ends)}
@@ -192,10 +176,7 @@ def _both(setting: Setting, cell: Cell, fixed: Estimate, paraphrases: str) -> Es
             low=None,
             high=None,
             details=details,
-            warnings=(
-                *warnings,
-                "no draw of paraphrases differs, so there is no interval for others",
-            ),
+            warnings=(*warnings, "no draw of paraphrases differs, so there is no interval for others"),
         )
     point = fixed.value
     method = fixed.method.partition(";")[0]
@@ -204,52 +185,34 @@ def _both(setting: Setting, cell: Cell, fixed: Estimate, paraphrases: str) -> Es
         low=min(ends.low, point),
         high=max(ends.high, point),
         unit=f"{fixed.unit} and variant",
-        method=f"{method}; percentile interval, {setting.resampling.resamples} resamples of both",
+        method=f"{method}; percentile interval, {resampling.resamples} resamples of both",
         details=details,
         warnings=warnings,
     )
 
 
-@compares("variant")
-def pooled_pss(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source=PAPER,
+    missing=("drop", "category"),
+    raters=("variant", "repeat"),
+    within=("model", "decoding"),
+    compares=("variant",),
+    treatments=("level",),
+)
+def pooled_pss(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
     """Pooled prompt stability: alpha with every variant in every repeat as a rater of its own.
 
-    Pairs of repeats of one paraphrase are among its pairs, so it lies between the intra- and the
-    inter-prompt score and is neither. Computed within each model and decoding and averaged over those.
-
-    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    Pairs of repeats of one prompt are among its pairs, so it lies between the intra- and the inter-prompt
+    score and is neither. Computed within each model and decoding and averaged over those. Undefined where
+    alpha is in all of them.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     Three raters, one pair of which differs on one of two items: D = 2, N = (2, 4), alpha = 1 − 5·2/16:
 
@@ -259,66 +222,50 @@ def pooled_pss(
     >>> pooled_pss(frame)[0].value
     0.375
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    method = "Krippendorff's alpha, every variant and repeat a rater, pooled"
-    return [
-        _alpha(setting, cell, "pooled_pss", method, "model and decoding", columns=len(cell.raters))
-        for cell in setting.cells(("variant", "repeat"), ("model", "decoding"))
-    ]
+    yield alpha_over_strata(
+        cell,
+        method="Krippendorff's alpha, every variant and repeat a rater, pooled",
+        stratum="model and decoding",
+        level=level,
+        missing=missing,
+        details={"columns": len(cell.raters)},
+    )
 
 
-@compares("model")
-def inter_model(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    title="Another model, the same prompts: inter-model agreement",
+    axis="Krippendorff’s α over models",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
+    missing=("drop", "category"),
+    raters=("model",),
+    within=("variant", "decoding", "repeat"),
+    compares=("model",),
+    treatments=("level",),
+)
+def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
     """Inter-model agreement: Krippendorff's alpha with the models as raters.
 
     Computed within each variant, decoding and repeat and averaged over those. Undefined with one model.
 
-    Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
-
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "model": list("pppqqq"), "label": list("aababb")})
     >>> round(inter_model(frame)[0].value, 6)
     0.444444
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    method = "Krippendorff's alpha, models as raters, mean over variants, decodings and repeats"
-    found = []
-    for cell in setting.cells(("model",), ("variant", "decoding", "repeat")):
-        estimate = _alpha(setting, cell, "inter_model", method, "prompt", models=len(cell.raters))
-        alone = estimate.value is None and len(cell.raters) == 1
-        found.append(replace(estimate, reason="fewer than two models") if alone else estimate)
-    return found
+    found = alpha_over_strata(
+        cell,
+        method="Krippendorff's alpha, models as raters, mean over variants, decodings and repeats",
+        stratum="prompt",
+        level=level,
+        missing=missing,
+        details={"models": len(cell.raters)},
+    )
+    alone = found.under is None and len(cell.raters) == 1
+    yield replace(found, reason="fewer than two models") if alone else found

@@ -22,8 +22,8 @@ from quaver.estimation.entropy import entropy
 from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
 from quaver.estimation.means import differing, over_strata, ratio
 from quaver.estimation.measure_protocol import Frame
-from quaver.measures.sensitivity.item_sensitivity import mean_defined
 from quaver.measures.stability.prompt_stability import CONDITION
+from quaver.measures.variation.item_sensitivity import mean_defined
 
 __all__ = ["answer_entropy", "mode_frequency", "repeated_answers", "strict_stability"]
 

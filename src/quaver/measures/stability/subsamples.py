@@ -13,7 +13,7 @@ from quaver.agreement.stratified_alpha import Setting
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, Units
+from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import Columns
@@ -187,7 +187,7 @@ def _subsampled(setting: Setting, cell: Cell, measure: str, shares: Sequence[flo
 
 
 def _at(
-    setting: Setting, cell: Cell, claim: Claim, share: float, whole: float, statistic: Statistic
+    setting: Setting, cell: Cell, claim: Claim, share: float, whole: float, statistic: Weighted
 ) -> Estimate:
     """The scores of many subsamples of one size."""
     units, resampling = cell.units, setting.resampling

@@ -21,7 +21,7 @@ from quaver.estimation.column_roles import Columns, UnknownColumn
 from quaver.estimation.encoding import encode_labels
 from quaver.estimation.intervals import Claim, undefined
 from quaver.estimation.measure_protocol import Frame
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["coder_agreement"]
 

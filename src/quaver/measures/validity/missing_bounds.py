@@ -11,7 +11,7 @@ import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
 from quaver.core.records import Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import cells
 from quaver.estimation.column_roles import Columns
@@ -179,7 +179,7 @@ class _Bounds:
                 replace(claim, n=units.touched(model.pairable.any(1))), draws, units, self._resampling
             )
 
-    def _estimate(self, claim: Claim, own: Floats, statistic: Statistic) -> Estimate:
+    def _estimate(self, claim: Claim, own: Floats, statistic: Weighted) -> Estimate:
         units, counted = self._cell.units, np.isfinite(own)
         claim = replace(claim, n=units.touched(counted))
         if not counted.any():

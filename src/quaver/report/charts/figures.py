@@ -32,7 +32,7 @@ from quaver.report.charts.trend import trend_figures
 from quaver.report.charts.variance_shares import variance_figure
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.finding import strongest_factor
-from quaver.report.measure_words import AGAINST_NONE, TITLES, axis_of, section_of, title_of
+from quaver.report.measure_words import presentation_of, section_of
 from quaver.report.page_numbers import printed
 from quaver.report.plain_text import slug
 
@@ -60,8 +60,9 @@ def figures(results: Results) -> list[Figure]:
     found.append(_valid(results, factor))
     found += _conclusions(results)
     drawn = {name for figure in found if figure for name in (figure.measure, *figure.also)}
-    known = {*drawn, *_CHARTS, *_TABLED, "label_shares", "compliance"}
+    known = {*drawn, *_CHARTS, "label_shares", "compliance"}
     others = [measure for measure in results.measures if measure not in known]
+    others = [measure for measure in others if presentation_of(measure).drawn != "table"]
     others = [measure for measure in others if not measure.startswith("conclusion")]
     found += [_scores(results, measure, factor, score_chart) for measure in others]
     made = [figure for figure in found if figure]
@@ -75,11 +76,6 @@ def _place(measure: str) -> int:
 
 
 _MOST_MODELS = 8
-_CLOSER = frozenset({"f1_micro", "f1_label", "brier"})
-_TABLED = frozenset(
-    f"evaluator_flips_{kind}" for kind in ("accuracy_first", "accuracy_second", "newly_wrong")
-)
-"""What the table of the evaluators compared shows better than a chart."""
 _CHARTS: dict[str, Callable[..., Any]] = {
     "intra_pss": stability_chart,
     "inter_pss": stability_chart,
@@ -221,21 +217,22 @@ def _scores(
     some = [one for one in results.main(measure) if id(one) not in without]
     if not any(one.value is not None for one in some):
         return None
-    title = title_of(measure)
+    shown = presentation_of(measure)
+    title = shown.title
     many = sum(one.value is not None for one in some) > MOST_ROWS
     cut = f" The {MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest are drawn." if many else ""
-    zero = " Dashed: 0." if measure in AGAINST_NONE else ""
+    zero = "" if shown.null is None else f" Dashed: {shown.null:g}."
     grouped = factor if any("variant" in one.cell for one in some) else None
     return Figure(
         slug(measure),
         measure,
-        section_of(measure),
+        shown.section,
         title,
-        f"{_capital(axis_of(measure))}. {BARS}{zero}{cut}",
+        f"{_capital(shown.axis)}. {BARS}{zero}{cut}",
         lambda **how: draw(some, results, factor=grouped, **how),
         some,
         f"{title}. {spoken(some, results)}",
-        closer=measure in _CLOSER,
+        closer=shown.drawn == "closer",
     )
 
 
@@ -250,7 +247,7 @@ def _valid(results: Results, factor: str | None) -> Figure | None:
         "valid-rate",
         "compliance",
         "answers",
-        title if several else TITLES["compliance"],
+        title if several else presentation_of("compliance").title,
         f"Share of answers from which a label was read. {BARS}",
         lambda **how: score_chart(some, results, factor=factor, panel=panel, domain=(0.0, 1.0), **how),
         some,

@@ -8,7 +8,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.figure import BARS, Figure, cell_name, spoken
 from quaver.report.charts.scores import score_chart
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import title_of
+from quaver.report.measure_words import presentation_of
 from quaver.report.page_numbers import printed
 
 __all__ = ["mixed_figure"]
@@ -24,7 +24,7 @@ def mixed_figure(results: Results) -> Figure | None:
         return None
     items = [one for one in results.of(_SD) if one.value is not None]
     together = [one for one in results.of(_TOGETHER) if one.value is not None]
-    title = title_of(_MEASURE)
+    title = presentation_of(_MEASURE).title
     told = [f"{_named(one, items, results)}{printed(one.value or 0.0)}" for one in items]
     said = f" Standard deviation over items, in log odds: {'; '.join(told)}." if told else ""
     told = [f"{_named(one, together, results)}{_test(one)}" for one in together]

@@ -10,8 +10,8 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import AGAINST_NONE, ALL, axis_of
-from quaver.report.page_numbers import percent_measure, printed
+from quaver.report.measure_words import ALL, presentation_of
+from quaver.report.page_numbers import printed
 
 __all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
 
@@ -54,12 +54,10 @@ def score_chart(
     series = "decoding" if "decoding" in columns and len(columns) > 1 else None
     if panel is None and "model" in columns:
         panel = "model"
-    if domain is None and known[0].measure in ("sensitivity", "consistency"):
-        domain = (0.0, 1.0)
-    if domain is None and known[0].measure == "spread_size_correlation":
-        domain = (-1.0, 1.0)
-    if not references and known[0].measure in AGAINST_NONE:
-        references = [Reference(0.0, "")]
+    shown = presentation_of(known[0].measure)
+    domain = domain or shown.ends
+    if not references and shown.null is not None:
+        references = [Reference(shown.null, "")]
     told = [c for c in columns if c not in (series, panel)]
     apart = _apart(known)
     marks = [
@@ -67,8 +65,8 @@ def score_chart(
     ]
     forest = Forest(
         marks,
-        axis_of(known[0].measure),
-        percent=percent_measure(known[0].measure),
+        shown.axis,
+        percent=shown.in_percent,
         domain=domain,
         references=references,
         order=results.order(panel) if panel else (),

@@ -9,23 +9,13 @@ from quaver.core.records import Estimate
 from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, spoken
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL, axis_of, in_words, section_of, title_of
-from quaver.report.page_numbers import percent_measure
+from quaver.report.measure_words import ALL, in_words, presentation_of
 from quaver.report.plain_text import slug
 
 __all__ = ["numeric_column", "trend_figures"]
 
-_TITLES = {
-    "inter_pss": "Stability across paraphrases",
-    "intra_pss": "Stability across repeats",
-    "answer_entropy": "Entropy of repeated answers",
-}
 _COLUMNS = {"share": "share of the items"}
 """Columns whose names say too little."""
-_BARRED = frozenset(
-    {"inter_pss", "intra_pss", "inter_pss_subsamples", "intra_pss_subsamples", "pooled_pss"}
-    | {"paraphrase_stability", "original_agreement"}
-)
 _ELSEWHERE = frozenset({"label_shares", "spread", "mixed_effects", "mixed_effects_sd"})
 """What other charts show better."""
 _NEVER = frozenset({"variant", "item", "repeat", "repeats", "label", "class", "level", "model", "evaluator"})
@@ -95,7 +85,7 @@ def _figure(measure: str, results: Results) -> Figure | None:
     rest = [name for name in over if name != panel]
     default = next((ALL[name] for name in rest if name in ALL), "all answers") if rest else ""
     series = list(dict.fromkeys(cell_name(one, rest, results, default) for one in some))
-    shown = set(series[:MOST_SERIES])
+    drawn = set(series[:MOST_SERIES])
     spots = [
         Spot(
             at[frozenset(one.cell.items())],
@@ -106,29 +96,29 @@ def _figure(measure: str, results: Results) -> Figure | None:
             series=cell_name(one, rest, results, default),
         )
         for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
-        if cell_name(one, rest, results, default) in shown
+        if cell_name(one, rest, results, default) in drawn
     ]
     if len({spot.x for spot in spots}) < _LEAST:
         return None
-    bar = measure in _BARRED
+    shown = presentation_of(measure)
     plane = Plane(
         spots,
         _COLUMNS.get(column, in_words(column)),
-        axis_of(measure),
+        shown.axis,
         joined=True,
-        y_ends=(0.0, 1.0) if bar or percent_measure(measure) else None,
-        percent="y" if percent_measure(measure) else "",
-        guides=[Guide("dashed: 0.8", 0.8)] if bar else (),
-        order=[name for name in series if name in shown],
+        y_ends=(0.0, 1.0) if shown.bar is not None or shown.in_percent else None,
+        percent="y" if shown.in_percent else "",
+        guides=[] if shown.bar is None else [Guide(f"dashed: {shown.bar:g}", shown.bar)],
+        order=[name for name in series if name in drawn],
     )
     title = _title(measure, column)
     cut = f" The first {MOST_SERIES} of {len(series)} lines are drawn." if len(series) > MOST_SERIES else ""
     return Figure(
         slug(f"{measure}-by-{column}"),
         measure,
-        section_of(measure),
+        shown.section,
         title,
-        f"{axis_of(measure)[:1].upper()}{axis_of(measure)[1:]}. Bands are 95% intervals.{cut}",
+        f"{shown.axis[:1].upper()}{shown.axis[1:]}. Bands are 95% intervals.{cut}",
         lambda **how: draw(plane, **how),
         some,
         f"{title}. {spoken(some, results)}",
@@ -136,7 +126,6 @@ def _figure(measure: str, results: Results) -> Figure | None:
 
 
 def _title(measure: str, column: str) -> str:
-    if column == "share":  # a chart of subsamples says so itself
-        return title_of(measure)
-    name = _TITLES.get(measure) or title_of(measure).partition(": ")[0].removesuffix(", with intervals")
-    return f"{name} by {in_words(column)}"
+    shown = presentation_of(measure)
+    # A chart of subsamples says so itself.
+    return shown.title if column == "share" else f"{shown.short} by {in_words(column)}"

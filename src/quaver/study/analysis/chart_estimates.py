@@ -14,12 +14,12 @@ from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.estimation.measure_protocol import Measure
 from quaver.measures.correctness.baselines import baseline
-from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
-from quaver.measures.sensitivity.item_distributions import distributions
-from quaver.measures.sensitivity.label_movement import label_movement
-from quaver.measures.sensitivity.sensitivity_consistency import sensitivity_with_consistency
 from quaver.measures.stability.flips import label_flips
 from quaver.measures.validity.answer_quality import answer_quality
+from quaver.measures.variation.deviations import unlike_answers, unlike_shares
+from quaver.measures.variation.item_distributions import distributions
+from quaver.measures.variation.label_movement import label_movement
+from quaver.measures.variation.sensitivity_consistency import sensitivity_with_consistency
 from quaver.study.sources.study_plugins import Measurement
 
 __all__ = ["answered", "moved", "pictured", "unlike"]

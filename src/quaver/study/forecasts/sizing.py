@@ -8,6 +8,7 @@ from math import ceil, sqrt
 import numpy as np
 import polars as pl
 
+from quaver.core.presentation import presented
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.study.sources.study_plugins import Measurement
@@ -28,7 +29,7 @@ _RANGES = (
     "that of a normal distribution). Each number is for one thing alone, all else being as it is in these "
     "answers."
 )
-_SHARES = frozenset(["accuracy", "compliance", "label_shares", "strict_stability", "mode_frequency", "f1"])
+_SHARES = frozenset(["strict_stability", "mode_frequency", "f1"])
 _FACETS = {"variant": "paraphrases", "repeat": "repeats"}
 
 
@@ -116,13 +117,15 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
         "To speak of paraphrases in general: taking results to vary between them by a standard deviation "
         f"of {_SPREAD}. A pilot replaces this guess.",
     )
-    if measure in _SHARES:
+    shown = presented(measure)
+    unit = shown.unit if shown else "share" if measure in _SHARES else ""
+    if unit == "share":
         why = "The widest case: half of the items right, all answers about an item alike. No more is needed."
         alone = Need("repeats", 1, "In that case repeats add nothing; they are needed to measure stability.")
         return Sizing(
             measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), paraphrases, alone)
         )
-    if measure.endswith(("_pss", "_stability", "_agreement", "model")):
+    if unit == "coefficient" or measure.endswith(("_pss", "_stability", "_agreement")):
         chance = 1 - 1 / max(2, labels)
         apart = (1 - _ALPHA) * chance
         why = (

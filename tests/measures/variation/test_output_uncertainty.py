@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.measures.sensitivity.output_uncertainty import output_uncertainty
+from quaver.measures.variation.output_uncertainty import output_uncertainty
 
 
 def frame(probabilities):

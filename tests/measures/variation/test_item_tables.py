@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from quaver.measures.sensitivity.item_tables import item_stability, least_consistent, most_sensitive
+from quaver.measures.variation.item_tables import item_stability, least_consistent, most_sensitive
 
 ROWS = {"i0": "aaaa", "i1": "aabb", "i2": "bbbb", "i3": "aaab", "i4": "bbb-"}
 FRAME = pl.DataFrame(

@@ -11,7 +11,7 @@ from quaver import consistency, distributions, sensitivity, sensitivity_with_con
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.measures.correctness.baselines import baseline
-from quaver.measures.sensitivity.item_tables import item_stability
+from quaver.measures.variation.item_tables import item_stability
 
 
 def frame(items=40, variants=6, labels="abcd", seed=3):

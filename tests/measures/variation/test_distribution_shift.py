@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from quaver.errors import MeasureError
-from quaver.measures.sensitivity.distribution_shift import distribution_shift, jensen_shannon, total_variation
+from quaver.measures.variation.distribution_shift import distribution_shift, jensen_shannon, total_variation
 
 
 def study(codes):

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
 from quaver.estimation.entropy import entropy, jackknifed_entropy
-from quaver.measures.sensitivity.consistency import consistency
-from quaver.measures.sensitivity.item_sensitivity import sensitivity
 from quaver.measures.stability.prompt_stability import inter_pss
+from quaver.measures.variation.consistency import consistency
+from quaver.measures.variation.item_sensitivity import sensitivity
 
 
 def frame(predictions, gold=None):

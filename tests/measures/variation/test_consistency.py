@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
-from quaver.measures.sensitivity.consistency import consistency, consistency_matrix
-from quaver.measures.sensitivity.item_pairs import Pairs
+from quaver.measures.variation.consistency import consistency, consistency_matrix
+from quaver.measures.variation.item_pairs import Pairs
 
 COUNTS = np.random.default_rng(1).integers(0, 4, (24, 3)).astype(float)
 CLASSES = np.random.default_rng(2).integers(-1, 3, 24)

@@ -20,7 +20,7 @@ from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
 from quaver.estimation.measure_protocol import Frame, compares
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["distribution_shift", "jensen_shannon", "total_variation"]
 

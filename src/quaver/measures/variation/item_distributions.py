@@ -15,8 +15,8 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame, guarded
-from quaver.measures.sensitivity.item_pairs import Pairs
-from quaver.measures.sensitivity.item_sensitivity import (
+from quaver.measures.variation.item_pairs import Pairs
+from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
     Convention,
@@ -59,7 +59,7 @@ def distributions(
         of: What is spread.
         labels: The label set.
         by: Columns that make the cells.
-        convention: As in `quaver.measures.sensitivity.item_sensitivity`.
+        convention: As in `quaver.measures.variation.item_sensitivity`.
         missing: As there.
         bins: Bins of the histogram.
         matrix: Up to how many of a class's items ``details["matrix"]`` holds the consistency of each pair of,

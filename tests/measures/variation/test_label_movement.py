@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from quaver import label_movement
 from quaver.core.records import Estimate, Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.measures.sensitivity.label_movement import adjusted_tau
+from quaver.measures.variation.label_movement import adjusted_tau
 
 LABELS = LabelSet((Label("a", "Alpha"), Label("b", "Beta")))
 FACTORS = {"paraphrase": ("plain", "polite"), "format": ("names", "letters")}

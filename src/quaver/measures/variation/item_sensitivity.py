@@ -6,24 +6,23 @@ and Consistency to Prompt Engineering, NAACL 2025, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell, never_labelled
-from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns
+from quaver.estimation.cells import Missing
+from quaver.estimation.declaration import measure
 from quaver.estimation.entropy import entropy, jackknifed_entropy
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 
 __all__ = [
     "PAPER",
@@ -88,55 +87,40 @@ def mean_defined(values: Floats) -> Floats:
     return np.asarray(np.where(known.any(1), total / np.maximum(known.sum(1), 1), np.nan))
 
 
-@compares("variant")
+@measure(
+    title="How readily the label changes with the prompt: sensitivity",
+    axis="sensitivity (0: never changes)",
+    section="sensitivity",
+    better="lower",
+    ends=(0.0, 1.0),
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("convention",),
+)
 def sensitivity(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     convention: Convention = "recommended",
     missing: Missing | None = None,
     classes: bool = False,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
 ) -> list[Estimate]:
     """Sensitivity: the mean over items of the entropy of the labels that the variants gave.
 
     s(x) = −Σ_v p(v | x) ln p(v | x) / ln C, with p(v | x) the share of the Q variants that labelled item x
-    with v, and C the number of labels (one more where the unanswered are a label). Computed within each
-    repeat (of each model and decoding), and averaged over those. Undefined where no item has two
-    predictions, or there is one label only.
+    with v, and C the number of labels of the label set (one more where answers without a label are one).
+    Computed within each repeat (of each model and decoding), and averaged over those. Undefined where no
+    item has two predictions, or there is one label only.
 
     The plug-in entropy grows with Q: values of unequal Q must not be compared. ``details["corrected"]``
     holds the jackknifed one with its interval; ``sd`` the standard deviation over items, ``by_class`` the
     mean of each gold label's items, ``predictions`` the range of Q, ``labels`` C.
 
-    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
-
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set, whose size is C; without it, the labels and gold labels that occur.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.
         missing: ``"drop"`` (the default) or ``"category"``.
         classes: Whether each gold label's items get an estimate of their own after the overall one, with the
             label under ``"class"`` in the cell.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     One item split two to two over four labels (ln 2 / ln 4), another unanimous:
 
@@ -147,27 +131,21 @@ def sensitivity(
     0.25
     """
     missing = check_convention(convention, missing)
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found = cells(
-        annotations,
-        raters=("variant",),
-        within=STRATA,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-        gold=True,
-    )
-    asked: list[Estimate] = []
-    for cell in found:
+    found: list[Estimate] = []
+    for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
+        treated = f"{unlabelled(missing)}; convention: {convention}"
         values = Entropies.of(cell.counts())
-        asked.append(_sensitivity(cell, values, resampling, missing, convention))
+        said = Statistic(
+            method=f"mean over items of label entropy over ln {len(cell.labels)} ({treated})",
+            excluded=dict(cell.counted) if missing == "drop" else {},
+            warnings=never_labelled(cell) if missing == "category" else (),
+        )
+        found.append(cell.estimated(_of_items(cell, values, said)))
         gold = np.full(len(cell.items), -1) if cell.gold is None or not classes else cell.gold
         for code in np.unique(gold[gold >= 0]).tolist():
-            own = replace(cell, where={**cell.where, "class": cell.labels[code]})
-            asked.append(_sensitivity(own, values.only(gold == code), resampling, missing, convention))
-    return unequal(asked)
+            one = replace(said, where={"class": cell.labels[code]})
+            found.append(cell.estimated(_of_items(cell, values.only(gold == code), one)))
+    return unequal(found)
 
 
 def check_convention(convention: Convention, missing: Missing | None) -> Missing:
@@ -223,35 +201,19 @@ def unequal(estimates: list[Estimate]) -> list[Estimate]:
     return [replace(e, warnings=(*e.warnings, warning)) if e.value is not None else e for e in estimates]
 
 
-def _sensitivity(
-    cell: Cell, found: Entropies, resampling: Resampling, missing: Missing, convention: Convention
-) -> Estimate:
-    units = cell.units
+def _of_items(cell: Cell, found: Entropies, said: Statistic) -> Statistic:
+    """The statistic of the items that have entropies."""
     known = np.isfinite(found.plain)
-    n = units.touched(np.asarray(known.any(1)))
-    excluded = dict(cell.counted) if missing == "drop" else {}
+    excluded = dict(said.excluded)
     if lost := int((found.predictions < 2).all(1).sum()):
         excluded["item with fewer than two predictions"] = lost
-    treated = unlabelled(missing)
-    claim = Claim(
-        "sensitivity",
-        f"mean over items of label entropy over ln {len(cell.labels)} ({treated}; convention: {convention})",
-        PAPER,
-        cell=cell.where,
-        excluded=excluded,
-        n=n,
-    )
-    if not n:
+    said = replace(said, n=cell.units.touched(np.asarray(known.any(1))), excluded=excluded)
+    if not said.n:
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
-        return undefined(claim, units, resampling, why if cell.items else "no annotations")
-    q = found.predictions[known]
-    one = known.astype(float)
-    corrected = estimate(
-        replace(claim, method=f"{claim.method}, jackknifed", warnings=()),
-        bootstrap(over_strata(ratio(np.where(known, found.corrected, 0), one)), units, resampling),
-        units,
-        resampling,
-    )
+        return replace(said, reason=why if cell.items else "no annotations", warnings=())
+    q, one = found.predictions[known], known.astype(float)
+    under = over_strata(ratio(np.where(known, found.corrected, 0), one))
+    corrected = cell.estimated(replace(said, method=f"{said.method}, jackknifed", under=under))
     details: dict[str, Any] = {
         "corrected": corrected.value,
         "corrected_interval": None if corrected.low is None else (corrected.low, corrected.high),
@@ -260,19 +222,18 @@ def _sensitivity(
         "predictions": (float(q.min()), float(q.max())),
         "by_class": by_class(found.items, cell),
     }
-    warnings = never_labelled(cell) if missing == "category" else ()
+    warnings = said.warnings
     if q.min() < q.max():
         warnings += (
             f"items have between {q.min():g} and {q.max():g} predictions, with whose number the plain value "
             f"grows; jackknifed, which allows for that, it is {corrected.value:.3g}",
         )
-    draws = bootstrap(over_strata(ratio(np.where(known, found.plain, 0), one)), units, resampling)
-    value = float(draws.point[0])
-    claim = replace(
-        claim,
+    return replace(
+        said,
+        under=over_strata(ratio(np.where(known, found.plain, 0), one)),
         details=details,
         warnings=warnings,
-        differing=differing(found.items, units),
-        spread=partial(mean_within, value),
+        differing=differing(found.items, cell.units),
+        spread=mean_within,
+        values=found.items,
     )
-    return estimate(claim, draws, units, resampling)

@@ -1,7 +1,7 @@
 """Consistency: how alike a prompt's rewordings treat the items of one class.
 
 Two items of the same true class have the consistency 1 − TVD of their label distributions over the
-rewordings; `quaver.measures.sensitivity.item_pairs` sums them without going through the pairs.
+rewordings; `quaver.measures.variation.item_pairs` sums them without going through the pairs.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
 and Consistency to Prompt Engineering, NAACL 2025, section 3.
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Statistic, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.intervals import Claim, Interval, estimate, undefined
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_protocol import Frame, compares, guarded
-from quaver.measures.sensitivity.item_pairs import Pairs
-from quaver.measures.sensitivity.item_sensitivity import (
+from quaver.measures.variation.item_pairs import Pairs
+from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
     Convention,
@@ -140,7 +140,7 @@ def _consistency(
     def overall(weights: Floats) -> Floats:
         return np.concatenate([part.overall(weights) for part in pairs], 1)
 
-    def one(claim: Claim, statistic: Statistic, items: Floats, **details: Any) -> Estimate:
+    def one(claim: Claim, statistic: Weighted, items: Floats, **details: Any) -> Estimate:
         draws = bootstrap(over_strata(statistic), units, resampling)
         value = float(draws.point[0])
         known = items[np.isfinite(items)]
@@ -159,7 +159,7 @@ def _consistency(
     return found
 
 
-def _of_class(pairs: list[Pairs], code: int) -> Statistic:
+def _of_class(pairs: list[Pairs], code: int) -> Weighted:
     having = [part for part in pairs if code in part.classes]
     return lambda weights: np.stack([part.of_class(code, weights) for part in having], 1)
 

@@ -21,8 +21,8 @@ from quaver.estimation.column_roles import Columns
 from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame
-from quaver.measures.sensitivity.item_sensitivity import PAPER
-from quaver.measures.sensitivity.label_shares import ASKING
+from quaver.measures.variation.item_sensitivity import PAPER
+from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["output_uncertainty"]
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from quaver.estimation.intervals import clopper_pearson
-from quaver.measures.sensitivity.deviations import unlike_answers, unlike_shares
+from quaver.measures.variation.deviations import unlike_answers, unlike_shares
 
 
 def answers() -> pl.DataFrame:

@@ -13,7 +13,7 @@ from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.rank_correlation import spearman
-from quaver.measures.sensitivity.item_sensitivity import PAPER
+from quaver.measures.variation.item_sensitivity import PAPER
 
 __all__ = ["sensitivity_with_consistency"]
 

@@ -4,7 +4,7 @@ import pytest
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
 from quaver.measures.correctness.accuracy import accuracy
-from quaver.measures.sensitivity.label_shares import distinct_annotations, label_shares
+from quaver.measures.variation.label_shares import distinct_annotations, label_shares
 
 FRAME = pl.DataFrame(
     {

@@ -12,8 +12,8 @@ from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame, guarded
-from quaver.measures.sensitivity.item_pairs import Pairs
-from quaver.measures.sensitivity.item_sensitivity import (
+from quaver.measures.variation.item_pairs import Pairs
+from quaver.measures.variation.item_sensitivity import (
     STRATA,
     Convention,
     Entropies,
@@ -40,7 +40,7 @@ def item_stability(
         annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
         labels: The label set.
         by: Columns that make the cells.
-        convention: As in `quaver.measures.sensitivity.item_sensitivity`.
+        convention: As in `quaver.measures.variation.item_sensitivity`.
         missing: As there.
         columns: Other names for the frame's columns.
 

@@ -1,0 +1,340 @@
+"""How a measure is declared: everything that Quaver knows of it stands in one place.
+
+A measure is a function with the arithmetic on one cell of the data, under a declaration of the rest::
+
+    @measure(
+        title="How often the label is the true one: accuracy, beside what guessing gives",
+        axis="share of right answers",
+        section="accuracy",
+        unit="share",
+        better="higher",
+        missing=("wrong", "drop"),
+        raters=ASKING,
+        gold=True,
+        source="Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3",
+    )
+    def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
+        '''The share of answers whose label is the item's gold label.
+
+        Accuracy = right answers / answers about items with a gold label. Undefined where no item has a gold
+        label.
+
+        >>> import polars as pl
+        >>> from quaver.measures import accuracy
+        >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aaab"), "gold": list("aabb")})
+        >>> accuracy(frame)[0].value
+        0.75
+
+        '''
+        judged = judge(cell, missing)
+        said = Statistic(method="share of right answers", reason=judged.reason, excluded=judged.excluded)
+        yield share_of(cell, judged.right.sum((1, 2)), judged.asked.sum((1, 2)), said)
+
+One line among the entry points makes it Quaver's (or a plug-in's)::
+
+    [project.entry-points."quaver.measures"]
+    accuracy = "my_package.accuracy:accuracy"
+
+The name is the function's. What ``accuracy`` is now is a `Measure`: called with a frame, it cuts it into the
+cells that ``by`` makes, has the function say what each cell's numbers are, resamples, and gives estimates::
+
+    accuracy(frame, by=["model"], confidence=0.9)
+
+Its signature and its docstring have the arguments that all measures share (`Measure.__call__`), written
+once, beside its own: the function's keyword-only parameters, which are checked against their types. Of the
+shared arguments only ``missing`` goes to the function, where it names it; the default is the first treatment
+that is declared. A measure that declares no treatment has no such argument.
+
+**What the function yields.** A `Statistic` for each number: a function of item weights (``under``), from
+which the value, the resamples and the difference between two studies come alike; the method in words; how
+many units rest behind it; what was left out; or the reason why it is undefined. `share_of` makes the most
+frequent one. Statistics that share one function (``column`` says which of its numbers) share its resamples.
+``cell.draws(under)`` has a function's value and resamples beforehand. Where a number needs another one's
+interval, ``cell.estimated(statistic)`` gives the estimate; a function may change an estimate and yield that.
+
+**Where one cell is not enough** (a measure reads further columns, has options that decide how cells are cut,
+compares cells, or calls other measures) leave ``raters`` out. The function then gets a `Reading`, once, and
+yields or returns estimates::
+
+    @measure(title="…", unit="difference", null=0.0, compares=("variant",), missing=("wrong", "drop"))
+    def differences(
+        reading: Reading, *, between: str = "variant", missing: Missing
+    ) -> Iterator[Estimate]:
+        for cell in reading.cells(raters=("repeat",), within=(between,), gold=True):
+            yield from adjusted([cell.estimated(one) for one in _differences(cell, missing)])
+
+``reading.frame`` is the frame, ``reading.numbers(role)`` and ``reading.column(role)`` find further columns,
+``reading.measured(other)`` takes another measure in the same way.
+
+**Several names.** A statistic with a ``part`` gives an estimate with that ending: ``part="_gain"`` of the
+measure ``evaluator_flips`` is ``evaluator_flips_gain``. Declare how each is shown, which its measure's
+presentation does not say: ``parts={"_gain": Presentation(title="…", unit="difference")}``.
+
+**The docstring** of the function has one line, the formula, when it is undefined, ``Args:`` for its own
+options alone, ``Returns:`` where there is more to say than "an estimate for each cell", and a doctest with a
+number worked by hand. Source, shared arguments and errors are added. After a change of any signature:
+``python -m quaver.measures._stub`` (type checkers and editors read ``measures/__init__.pyi``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from quaver.core.arguments import fitted
+from quaver.core.presentation import Better, Drawn, Presentation, Unit
+from quaver.core.records import Estimate, LabelSet
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.cells import Missing, checked, frame_of, names_of
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.reading import Reading, checked_keep
+from quaver.estimation.signature import documented, signed
+from quaver.estimation.statistic import Keep, Statistic
+
+__all__ = ["Arithmetic", "Measure", "measure"]
+
+Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
+"""What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
+
+
+class Measure:
+    """A declared measure, called with annotations: see `quaver.estimation.declaration`.
+
+    Attributes:
+        name: Its name, which is its function's and its entry point's.
+        function: Its arithmetic.
+        presentation: How its estimates are shown.
+        parts: How those estimates are shown whose names have a further ending, by that ending.
+        source: Where it is defined.
+        missing: What answers without a label can count as; the first by default. None: it has no such option.
+        compares: The columns whose levels it compares, which a study does not take apart by itself. With
+            ``"evaluator"`` among them it is given all evaluators' rows, and the study's first as ``first``.
+        treatments: Options by which it may be taken of the same cells more than once, so that estimates say
+            with which they were made.
+        reads_outputs: Whether it reads the answers as they were written, from the column ``output``.
+        pairs_evaluators: Whether it sets evaluators side by side that read the same answers: those that read
+            a stated confidence are then left out.
+        takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
+    """
+
+    def __init__(
+        self,
+        function: Arithmetic,
+        *,
+        presentation: Presentation,
+        parts: Mapping[str, Presentation],
+        source: str,
+        missing: tuple[Missing, ...],
+        cells: Mapping[str, Any] | None,
+        compares: tuple[str, ...],
+        treatments: tuple[str, ...],
+        reads_outputs: bool,
+        pairs_evaluators: bool,
+        takes_factors: bool,
+    ) -> None:
+        self.name, self.function = function.__name__, function
+        self.presentation = presentation.named(self.name)
+        self.parts, self.source, self.missing = dict(parts), source, missing
+        self.compares = compares
+        self.reads_outputs, self.pairs_evaluators = reads_outputs, pairs_evaluators
+        self.takes_factors = takes_factors
+        self._cells = cells
+        self._own, self.__signature__ = signed(function, Measure.__call__, missing)
+        self.treatments = (*treatments, "missing") if missing else treatments
+        self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
+        self.__wrapped__ = function
+        self.__doc__ = documented(function.__doc__ or "", Measure.__call__.__doc__ or "", missing, source)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Measure:
+        """A measure is documented as functions are (``inspect.isroutine``), and binds nothing."""
+        return self
+
+    def __repr__(self) -> str:
+        """Its name and arguments."""
+        return f"<measure {self.name}{self.__signature__}>"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Its own options, ``missing`` among them."""
+        return (*self._own, "missing") if self.missing and "missing" not in self._own else tuple(self._own)
+
+    def compared(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The columns whose levels it compares with these options: an option ``between`` names others."""
+        between = options.get("between", self.compares)
+        return (between,) if isinstance(between, str) else tuple(between)
+
+    def presentation_of(self, name: str) -> Presentation:
+        """How estimates of a name are shown, its own or one that begins with it."""
+        if name == self.name:
+            return self.presentation
+        part = self.parts.get(name.removeprefix(self.name), Presentation())
+        return part.named(name, self.presentation.section)
+
+    def __call__(
+        self,
+        annotations: Frame,
+        *,
+        labels: LabelSet | None = None,
+        by: Sequence[str] = (),
+        confidence: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 0,
+        columns: Columns | None = None,
+        group: str | None = None,
+        interval: Literal["bca", "percentile"] = "bca",
+        keep: Collection[Keep] = (),
+        **options: Any,
+    ) -> list[Estimate]:
+        """Estimate it in every cell of the data.
+
+        Args:
+            annotations: A frame with a row an annotation: the columns of ``records.ANNOTATION_COLUMNS`` that
+                the measure needs, of one evaluator (or with ``"evaluator"`` in ``by``).
+            labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
+            by: Columns whose combinations are the cells, each measured by itself.
+            confidence: Nominal level of the intervals.
+            resamples: Bootstrap resamples; 0 for no interval.
+            seed: Root seed of the resampling.
+            columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
+            group: The column whose groups of items are resampled, instead of items.
+            interval: Which interval is given; the other is in ``details``.
+            keep: What the estimates carry beside their numbers: ``"draws"``, the resampled values behind the
+                interval, and ``"distribution"``, each item's own value (where the measure has one).
+            **options: The measure's own.
+
+        Returns:
+            An estimate for each cell, with a value or the reason why there is none.
+
+        Raises:
+            MeasureError: The frame or an option cannot be used.
+        """
+        own = self._checked(options)
+        resampling = Resampling(confidence, resamples, seed, interval)
+        frame = frame_of(annotations)
+        reading = Reading(self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep))
+        return list(self._estimates(reading, own))
+
+    def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The function's own options, as it takes them.
+
+        Raises:
+            UnknownName: It has no such option.
+            MeasureError: A value does not fit, or one is missing.
+        """
+        known = [name for name in self.__signature__.parameters if name != "annotations"]
+        for name in options:
+            if name not in known:
+                raise UnknownName("argument", name, known, where=self.name)
+        defaults = {
+            name: one.default for name, one in self.__signature__.parameters.items() if name in self.options
+        }
+        found = defaults | dict(options)
+        if left := [name for name, value in found.items() if value is self.__signature__.empty]:
+            raise MeasureError("an option is missing", where=left[0], expected=f"{self.name}(…, {left[0]}=…)")
+        if self.missing and found["missing"] is not None:
+            checked(found["missing"], self.missing)
+        return {
+            name: fitted(self.function, name, value, MeasureError, "{1}") if name in self._own else value
+            for name, value in found.items()
+        }
+
+    def _estimates(self, reading: Reading, own: Mapping[str, Any]) -> Iterator[Estimate]:
+        missing = own.get("missing")
+        given = {name: value for name, value in own.items() if name in self._own}
+        if self._cells is None:
+            for made in self.function(reading, **given):
+                assert isinstance(made, Estimate), f"{self.name} yields what no cell has estimated"
+                yield made
+            return
+        for cell in reading.cells(**self._cells, missing=missing):
+            for made in self.function(cell, **given):
+                yield made if isinstance(made, Estimate) else cell.estimated(made)
+
+
+def measure(
+    *,
+    title: str = "",
+    axis: str = "",
+    section: str = "more",
+    unit: Unit = "number",
+    better: Better | None = None,
+    null: float | None = None,
+    ends: tuple[float, float] | None = None,
+    bar: float | None = None,
+    short: str = "",
+    drawn: Drawn = "chart",
+    parts: Mapping[str, Presentation] | None = None,
+    source: str = "",
+    missing: tuple[Missing, ...] = (),
+    raters: Sequence[str] | None = None,
+    within: Sequence[str] = (),
+    gold: bool = False,
+    numbers: Sequence[str] = (),
+    compares: tuple[str, ...] = (),
+    treatments: tuple[str, ...] = (),
+    reads_outputs: bool = False,
+    pairs_evaluators: bool = False,
+    takes_factors: bool = False,
+) -> Callable[[Arithmetic], Measure]:
+    """Declare a measure; the module's docstring says how.
+
+    Args:
+        title: See `quaver.core.presentation.Presentation`, as for the next nine.
+        axis: What the chart's axis shows.
+        section: Where in the report its chart stands.
+        unit: What the number is.
+        better: Which direction is better.
+        null: The value that says that there is nothing to see.
+        ends: Between which values the chart's axis goes.
+        bar: The value from which a result is commonly taken to be good enough.
+        short: How the title of a chart over a further column begins.
+        drawn: Whether a chart of its own is drawn.
+        parts: How the estimates are shown whose name has a further ending, by that ending.
+        source: Where it is defined: every estimate's ``reference``, and part of its documentation; "the
+            definition" there if left out.
+        missing: What an answer without a label can count as, the default first.
+        raters: The roles whose combinations label an item independently, in the cells that the function gets.
+            If left out, the function gets a `Reading`.
+        within: The roles whose combinations are a cell's strata.
+        gold: Whether the cells have gold labels.
+        numbers: The roles whose columns the cells have as ``Cell.numbers``, from 0 to 1.
+        compares: See `Measure`, as for the next four.
+        treatments: Options that make another number of the same cells.
+        reads_outputs: Whether it reads the answers as they were written.
+        pairs_evaluators: Whether it sets side by side evaluators that read the same answers.
+        takes_factors: Whether a study gives it the factors that vary.
+    """
+    presentation = Presentation(
+        title=title,
+        axis=axis,
+        section=section,
+        unit=unit,
+        better=better,
+        null=null,
+        ends=ends,
+        bar=bar,
+        short=short,
+        drawn=drawn,
+    )
+    cells = None
+    if raters is not None:
+        cells = {"raters": raters, "within": within, "gold": gold, "numbers": numbers}
+
+    def declared(function: Arithmetic) -> Measure:
+        return Measure(
+            function,
+            presentation=presentation,
+            parts=parts or {},
+            source=source,
+            missing=missing,
+            cells=cells,
+            compares=compares,
+            treatments=treatments,
+            reads_outputs=reads_outputs,
+            pairs_evaluators=pairs_evaluators,
+            takes_factors=takes_factors,
+        )
+
+    return declared

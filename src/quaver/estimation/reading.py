@@ -1,0 +1,148 @@
+"""Annotations as every measure reads them: the arguments that all measures have, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, get_args
+
+import polars as pl
+
+from quaver.core.arguments import shown
+from quaver.core.records import Estimate, LabelSet
+from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing, cells
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.confidences import arranged, column_for, numbers_of
+from quaver.estimation.statistic import Keep, Sampler
+
+if TYPE_CHECKING:
+    from quaver.estimation.declaration import Measure
+
+__all__ = ["Reading", "checked_keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a measure is taken of, and how.
+
+    Attributes:
+        measure: The measure that reads.
+        frame: The annotations.
+        labels: The label set.
+        by: The columns that make the cells.
+        columns: Other names for the frame's columns.
+        group: The column whose groups of items are resampled.
+        resampling: How intervals are made.
+        keep: What the estimates carry.
+    """
+
+    measure: Measure
+    frame: pl.DataFrame
+    labels: LabelSet | None
+    by: Sequence[str]
+    columns: Columns | None
+    group: str | None
+    resampling: Resampling
+    keep: frozenset[Keep] = frozenset()
+    _numbers: dict[tuple[str, Any], Floats | None] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+
+    def cells(
+        self,
+        *,
+        raters: Sequence[str],
+        within: Sequence[str] = (),
+        gold: bool = False,
+        missing: Missing | None = None,
+        numbers: Sequence[str] = (),
+    ) -> list[Cell]:
+        """The annotations, a cell at a time, ready to be resampled.
+
+        Args:
+            raters: The roles whose combinations label an item independently.
+            within: The roles whose combinations are strata.
+            gold: Whether true labels are wanted.
+            missing: What an answer without a label counts as; ``"category"`` makes these a label.
+            numbers: Roles whose columns hold numbers from 0 to 1, to be arranged in ``Cell.numbers``.
+        """
+        found = cells(
+            self.frame,
+            raters=raters,
+            within=within,
+            by=self.by,
+            labels=self.labels,
+            columns=self.columns,
+            group=self.group,
+            missing="category" if missing == "category" else "drop",
+            gold=gold,
+        )
+        values = {role: self.numbers(role) for role in numbers}
+        return [
+            replace(
+                cell,
+                label_set=self.labels,
+                numbers={role: arranged(column, cell) for role, column in values.items()},
+                sampler=self.sampler(cell),
+            )
+            for cell in found
+        ]
+
+    def sampler(self, cell: Cell) -> Sampler:
+        """What resamples the units of a cell."""
+        return Sampler(
+            cell.units,
+            self.resampling,
+            measure=self.measure.name,
+            source=self.measure.source,
+            where=cell.where,
+            keep=self.keep,
+        )
+
+    def numbers(self, role: str, within: tuple[float, float] | None = (0.0, 1.0)) -> Floats | None:
+        """A role's column as numbers, NaN where it is null; None where the frame has no such column."""
+        if (role, within) not in self._numbers:
+            self._numbers[role, within] = numbers_of(self.frame, role, self.columns, within=within)
+        return self._numbers[role, within]
+
+    def column(self, role: str) -> str | None:
+        """The one column that plays a role; None where the frame has none."""
+        return column_for(self.frame, role, self.columns)
+
+    def measured(self, measure: Measure, frame: pl.DataFrame | None = None, **options: Any) -> list[Estimate]:
+        """What another measure gives, asked in the same way.
+
+        Args:
+            measure: The other measure.
+            frame: Other annotations.
+            **options: The other measure's own.
+        """
+        return measure(
+            self.frame if frame is None else frame,
+            labels=self.labels,
+            by=self.by,
+            confidence=self.resampling.confidence,
+            resamples=self.resampling.resamples,
+            seed=self.resampling.seed,
+            columns=self.columns,
+            group=self.group,
+            interval=self.resampling.interval,
+            keep=self.keep,
+            **options,
+        )
+
+
+def checked_keep(keep: Collection[Keep]) -> frozenset[Keep]:
+    """What estimates are to carry.
+
+    Raises:
+        MeasureError: They cannot carry it.
+    """
+    known = get_args(Keep)
+    if isinstance(keep, str) or not set(keep) <= set(known):
+        expected = f"some of {', '.join(known)}"
+        raise MeasureError("this cannot be kept", where="keep", expected=expected, found=shown(keep))
+    return frozenset(keep)

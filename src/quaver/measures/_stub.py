@@ -1,0 +1,91 @@
+"""The measures' signatures for type checkers: ``python -m quaver.measures._stub`` writes ``__init__.pyi``."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from quaver.core import registry
+from quaver.estimation.declaration import Measure
+
+__all__ = ["PATH", "stub"]
+
+PATH = Path(__file__).with_name("__init__.pyi")
+
+_QUALIFIED = re.compile(r"\b((?:[a-z_]\w*\.)+)([A-Z]\w*)")
+_HEAD = (
+    '"""The measures with their arguments. Written by ``python -m quaver.measures._stub``: do not edit."""'
+)
+_REST = "def __getattr__(name: str) -> Measure: ...  # of other packages"
+
+
+def stub() -> str:
+    """The text of ``__init__.pyi``: a function for each of Quaver's own measures."""
+    found = [registry.load("measures", name) for name in registry.names("measures")]
+    own = [one for one in found if isinstance(one, Measure) and one.__module__.startswith("quaver.")]
+    needed = {("quaver.estimation.declaration", "Measure")}
+    functions = [_function(one, needed) for one in own]
+    text = "\n".join([_HEAD, "", *_imports(needed), "", *functions, _REST, ""])
+    return text.replace("'", '"')
+
+
+def _function(measure: Measure, needed: set[tuple[str, str]]) -> str:
+    """A measure as a function without a body; what its types need is added to ``needed``."""
+    shared = inspect.signature(Measure.__call__).parameters
+    needed |= _SHARED_TYPES
+    lines = [f"def {measure.name}("]
+    for name, one in measure.__signature__.parameters.items():
+        kind = shared[name].annotation if name in shared else _named(one.annotation)
+        needed |= {(found[1].rstrip("."), found[2]) for found in _QUALIFIED.finditer(kind)}
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        lines.append(f"    {name}: {_QUALIFIED.sub(_bare, kind)}{default},")
+        lines += ["    *,"] * (name == "annotations")
+    return "\n".join([*lines, ") -> list[Estimate]: ..."])
+
+
+def _bare(found: re.Match[str]) -> str:
+    return found[2]
+
+
+_SHARED_TYPES = {
+    ("collections.abc", "Collection"),
+    ("collections.abc", "Sequence"),
+    ("typing", "Literal"),
+    ("quaver.core.records", "Estimate"),
+    ("quaver.core.records", "LabelSet"),
+    ("quaver.estimation.column_roles", "Columns"),
+    ("quaver.estimation.measure_protocol", "Frame"),
+    ("quaver.estimation.statistic", "Keep"),
+}
+"""Of the arguments that all measures share, which stand in the stub as they stand in the code."""
+
+
+def _named(annotation: Any) -> str:
+    """A type with the modules of its names."""
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(_named(one) for one in get_args(annotation))
+    if annotation is type(None):
+        return "None"
+    return inspect.formatannotation(annotation).replace("Literal[", "typing.Literal[")
+
+
+def _imports(needed: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Import lines, the standard library's first."""
+    modules: dict[str, list[str]] = {}
+    for module, name in sorted(needed):
+        modules.setdefault(module, []).append(name)
+    for own in (False, True):
+        yield from (
+            f"from {module} import {', '.join(names)}"
+            for module, names in modules.items()
+            if module.startswith("quaver") == own
+        )
+        yield from () if own else ("",)
+
+
+if __name__ == "__main__":
+    PATH.write_text(stub(), encoding="utf-8")

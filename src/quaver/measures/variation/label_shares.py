@@ -1,0 +1,123 @@
+"""How often each label was given, and how many different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from quaver.core.records import Estimate
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
+from quaver.estimation.means import differing, ratio
+from quaver.estimation.measure_protocol import OUTPUT
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
+
+__all__ = ["ASKING", "distinct_annotations", "label_shares"]
+
+ASKING = ("model", "variant", "decoding", "repeat")
+"""What tells the answers about one item apart."""
+
+
+@measure(section="factors", unit="share", missing=("drop", "category"), raters=ASKING)
+def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
+    """The share of each label among a cell's answers.
+
+    Share of label v = Σ_u n_uv / Σ_u m_u over items u: answers, not items, have equal weight. Labels of the
+    label set have a share of 0 where nobody gave them. Undefined where no answer has a label.
+
+    Args:
+        missing: ``"drop"``: shares of the answers with a label; ``"category"``: shares of all answers,
+            those without a label among them as ``no label``.
+
+    Returns:
+        An estimate for each cell and label; the cell holds the label under ``"label"``.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", "a", "a", "b"]})
+    >>> [(e.cell["label"], e.value) for e in label_shares(frame)]
+    [('a', 0.75), ('b', 0.25)]
+    """
+    counts = cell.counts()[:, 0] if cell.codes.size else np.zeros((0, len(cell.labels)))
+    given = counts.sum(1, keepdims=True)
+    asked = given[:, 0] > 0
+    whole = "all answers" if missing == "category" else "the answers with a label"
+    said = Statistic(
+        method=f"share of {whole}",
+        excluded={} if missing == "category" else cell.counted,
+        n=cell.units.touched(asked),
+        reason="no answer has a label" if cell.items else "no annotations",
+    )
+    if not asked.any():
+        yield said
+        return
+    under = ratio(counts, given)
+    own = np.where(asked[:, None], counts / np.maximum(given, 1), np.nan)
+    for index, label in enumerate(cell.labels):
+        yield replace(
+            said,
+            under=under,
+            column=index,
+            where={"label": label},
+            differing=differing(own[:, index], cell.units),
+            spread=mean_within,
+            details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
+        )
+
+
+@measure(source="Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039", reads_outputs=True)
+def distinct_annotations(reading: Reading) -> Iterator[Estimate]:
+    """The number of distinct annotations among a cell's answers, as they were written.
+
+    Two answers are one annotation where they are the same, character for character, whatever an evaluator
+    reads in them. By repeat or by the paraphrases' temperature it shows where a model leaves its label set.
+    It reads the frame's column ``output`` (a role that ``columns`` can name), which a study with stored
+    answers gives it; labels of the label set, where there is none, and the method says so. A count of what
+    is there, without an interval: nothing is resampled. Undefined where nothing was answered.
+
+    Returns:
+        An estimate for each cell. Where labels are counted, ``details["given"]`` has each label's count; the
+        answers themselves are in no estimate, since they may quote an item.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "label": list("aaab"),
+    ...                       "output": ["a", "a", "A", "b!"]})
+    >>> [(e.cell["repeat"], e.value) for e in distinct_annotations(frame, by=["repeat"])]
+    [('0', 1.0), ('1', 2.0)]
+    >>> [distinct_annotations(one)[0].value for one in (frame, frame.drop("output"))]
+    [3.0, 2.0]
+    """
+    reading, is_raw = _of_outputs(reading)
+    for cell in reading.cells(raters=ASKING):
+        tally = np.bincount(cell.codes[cell.codes >= 0], minlength=len(cell.labels))
+        given = {cell.labels[code]: int(tally[code]) for code in np.flatnonzero(tally)}
+        nothing = "there is no answer" if is_raw else "no answer has a label"
+        counted = cell.estimated(
+            Statistic(
+                method="number of distinct answers, as they were written"
+                if is_raw
+                else "number of distinct labels",
+                excluded={} if is_raw else cell.counted,
+                details={"answers": sum(given.values())} if is_raw else {"given": given},
+                reason=nothing if cell.items else "no annotations",
+            )
+        )
+        yield replace(counted, value=float(len(given)), reason=None) if given else counted
+
+
+def _of_outputs(reading: Reading) -> tuple[Reading, bool]:
+    """The same with the answers as labels, where there are any; and whether there are."""
+    frame, roles = reading.frame, dict(reading.columns or {})
+    output = roles.pop(OUTPUT, OUTPUT)
+    if output not in frame.columns:
+        if OUTPUT in (reading.columns or {}):
+            raise UnknownColumn(str(output), frame.columns, where=f"columns[{OUTPUT!r}]")
+        return replace(reading, columns=roles), False
+    told = roles.pop("status", "status")  # an answer without a label is an annotation, too
+    frame = frame.drop([one for one in (told,) if one in frame.columns])
+    return replace(reading, frame=frame, columns=roles | {"label": output}, labels=None), True

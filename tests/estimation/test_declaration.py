@@ -1,0 +1,170 @@
+"""What a declaration makes of a function, tried on a measure of our own."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.cell import Cell
+from quaver.estimation.cells import Missing
+from quaver.estimation.declaration import measure
+from quaver.estimation.judgements import judge
+from quaver.estimation.means import share_of
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
+
+FRAME = pl.DataFrame(
+    {
+        "item": [1, 2, 3, 4] * 2,
+        "variant": ["v"] * 4 + ["w"] * 4,
+        "label": ["a", "b", None, "b", "a", "a", "b", "b"],
+        "gold": list("abab") * 2,
+        "confidence": [0.5] * 8,
+    }
+)
+
+
+@measure(
+    title="How often it is right",
+    section="accuracy",
+    unit="share",
+    better="higher",
+    source="Us (2026)",
+    missing=("wrong", "drop"),
+    raters=("variant",),
+    gold=True,
+    numbers=("confidence",),
+    treatments=("half",),
+    parts={"_twice": Presentation(title="Twice", unit="difference", null=0.0)},
+)
+def rightness(cell: Cell, *, half: Literal["no", "yes"] = "no", missing: Missing) -> Iterator[Statistic]:
+    """The share of right answers.
+
+    Args:
+        half: Whether it is halved.
+
+    Of eight answers five are right:
+
+    >>> rightness(FRAME)[0].value
+    0.625
+    """
+    judged = judge(cell, missing)
+    right, asked = judged.right.sum((1, 2)), judged.asked.sum((1, 2))
+    certainty = float(np.nanmean(cell.numbers["confidence"])) if cell.items else None
+    said = Statistic(method="share right", reason=judged.reason, details={"half": half, "sure": certainty})
+    statistic = share_of(cell, right, asked, said)
+    yield statistic
+    if statistic.under is not None:
+        yield Statistic(
+            method="twice",
+            part="_twice",
+            under=statistic.under,
+            details={"first": cell.draws(statistic.under)},
+        )
+
+
+@measure(compares=("variant",), takes_factors=True, pairs_evaluators=True)
+def gap(reading: Reading, *, between: str = "variant") -> Iterator[Estimate]:
+    """The range of `rightness` over what is compared."""
+    found = replace(reading, by=(between,)).measured(rightness)
+    values = [one.value for one in found if one.value is not None and one.measure == "rightness"]
+    for cell in reading.cells(raters=(between, "repeat")):
+        yield Estimate("gap", max(values) - min(values), cell=cell.where, method="range")
+
+
+def test_it_is_called_with_a_frame_and_gives_estimates_of_each_cell() -> None:
+    found = [one for one in rightness(FRAME, by=["variant"], resamples=50) if one.measure == "rightness"]
+    assert [(one.cell["variant"], one.value) for one in found] == [("v", 0.75), ("w", 0.5)]
+    assert all(one.reference == "Us (2026)" and one.low is not None for one in found)
+    assert rightness(FRAME, missing="drop", resamples=0)[0].value == pytest.approx(5 / 7)
+
+
+def test_a_function_of_weights_is_resampled_once_for_all_that_share_it() -> None:
+    one, two = rightness(FRAME, resamples=50)
+    assert two.measure == "rightness_twice"
+    assert two.value == one.value
+    assert two.details["first"].point[0] == one.value
+
+
+def test_its_signature_has_its_own_options_and_those_of_all_measures() -> None:
+    parameters = inspect.signature(rightness).parameters
+    assert list(parameters)[:4] == ["annotations", "half", "missing", "labels"]
+    assert parameters["missing"].annotation == Literal["wrong", "drop"]
+    assert parameters["missing"].default == "wrong"
+    assert parameters["half"].annotation == Literal["no", "yes"]
+    assert "missing" not in inspect.signature(gap).parameters
+
+
+def test_its_documentation_has_all_arguments_once() -> None:
+    told = pydoc.render_doc(rightness, renderer=pydoc.plaintext)
+    for name in inspect.signature(rightness).parameters:
+        assert told.count(f"    {name}: ") == 1, name
+    assert "Source: Us (2026)." in told
+    assert told.index("Args:") < told.index("Raises:") < told.index("Of eight answers")
+
+
+def test_options_are_checked_against_their_types() -> None:
+    with pytest.raises(MeasureError) as caught:
+        rightness(FRAME, half="maybe")
+    assert caught.value.where == "half"
+    with pytest.raises(MeasureError) as caught:
+        rightness(FRAME, missing="category")
+    assert caught.value.where == "missing"
+    with pytest.raises(UnknownName, match="halve"):
+        rightness(FRAME, halve="no")
+    with pytest.raises(MeasureError) as caught:
+        rightness(FRAME, keep=["everything"])  # type: ignore[list-item]
+    assert caught.value.where == "keep"
+
+
+def test_an_estimate_carries_its_draws_and_its_distribution_where_they_are_asked_for() -> None:
+    bare, kept = rightness(FRAME, resamples=50)[0], rightness(FRAME, resamples=50, keep=["draws"])[0]
+    assert bare == kept
+    assert bare.draws is None
+    assert kept.draws.values.shape == (50,)
+    assert "draws" not in kept.document()
+    spread = rightness(FRAME, resamples=0, keep=["distribution"])[0]
+    assert spread.distribution.tolist() == [1.0, 0.5, 0.0, 1.0]
+
+
+def test_a_measure_of_a_reading_may_take_others_in_the_same_way() -> None:
+    (found,) = gap(FRAME, resamples=0)
+    assert found.value == 0.25
+    assert gap.compared({}) == ("variant",)
+    assert gap.compared({"between": ["model", "decoding"]}) == ("model", "decoding")
+    assert rightness.treatments == ("half", "missing")
+
+
+def test_how_its_estimates_are_shown() -> None:
+    assert rightness.presentation_of("rightness").title == "How often it is right"
+    part = rightness.presentation_of("rightness_twice")
+    assert (part.title, part.section, part.in_percent, part.null) == ("Twice", "accuracy", True, 0.0)
+    assert rightness.presentation_of("rightness_other").title == "Rightness other, with intervals"
+
+
+def positional(cell: Cell, half: str = "no") -> Any:
+    """An option that can be given by place."""
+
+
+def shadowing(cell: Cell, *, seed: int = 1) -> Any:
+    """An option that all measures have."""
+
+
+def undeclared(cell: Cell, *, missing: Missing) -> Any:
+    """A treatment that is not declared."""
+
+
+@pytest.mark.parametrize("function", [positional, shadowing, undeclared])
+def test_a_function_that_cannot_be_a_measure_is_refused_when_it_is_declared(function: Any) -> None:
+    with pytest.raises(TypeError, match=function.__name__):
+        measure(raters=("variant",))(function)

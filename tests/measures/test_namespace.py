@@ -1,0 +1,27 @@
+"""The measures by name, and what type checkers are told of them."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import quaver.measures
+from quaver.core import registry
+from quaver.measures._stub import PATH, stub
+
+
+def test_the_stub_says_what_the_code_does() -> None:
+    assert PATH.read_text(encoding="utf-8") == stub(), "run python -m quaver.measures._stub"
+
+
+@pytest.mark.parametrize("name", registry.names("measures"))
+def test_every_registered_measure_is_there_by_its_name(name: str) -> None:
+    assert getattr(quaver.measures, name) is registry.load("measures", name)
+    assert "annotations" in inspect.signature(getattr(quaver.measures, name)).parameters
+
+
+def test_another_name_is_not() -> None:
+    with pytest.raises(AttributeError, match="no measure 'acuracy'"):
+        _ = quaver.measures.acuracy
+    assert dir(quaver.measures) == registry.names("measures")
