@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from tests.studies import written
 
+import quaver.measures
+from quaver.comparison.paired_comparison import compare
 from quaver.core import registry
 from quaver.errors import QuaverError, UnknownName
+from quaver.study.forecasts.sizing import assumed_sizes
 from quaver.study.session import Study
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
@@ -32,6 +35,8 @@ echo = shouting:Echo
 shouting = shouting:Shouting
 [quaver.items]
 greetings = shouting:greetings
+[quaver.measures]
+firstness = shouting:firstness
 """
 
 Install = Callable[[str, str], None]
@@ -69,6 +74,26 @@ def test_a_third_partys_package_of_one_file_takes_part(install: Install, tmp_pat
     (loud,) = [variant for variant in study.experiment.variants if variant.factors["loudness"] == "loud"]
     assert loud.instruction == "IS THIS KIND?!!!"
     assert study.plan().models[0].counted
+
+
+def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(
+    install: Install, tmp_path: Path
+) -> None:
+    install("quaver-shouting", ENTRIES)
+    assert "greetings" not in dir(quaver.measures)
+    study = Study.open(written(tmp_path / "study", STUDY + "measures: [firstness]\n"))
+    study.run()
+    (found,) = {one.value for one in study.measure("firstness", resamples=0)}
+    assert found == 1.0
+    assert quaver.measures.firstness(study.annotations())[0].reference == "Nobody (2026)"
+    results = study.report().read_text(encoding="utf-8")
+    stability = results[results.index('id="stability"') :]
+    assert "How often the answer is the first label" in stability
+    assert "share of first labels" in stability.lower()
+    assert assumed_sizes("firstness", 0.1, 2).needs[0].number == 385
+    by_loudness = compare(study, by="loudness", measures=["firstness"], fail_if=["firstness > 0.1"])
+    assert by_loudness.held
+    assert all(one.low is not None for one in by_loudness.differences)
 
 
 def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A third party's package in one file: a model, a way to vary, and items of its own."""
+"""A third party's package in one file: a model, a way to vary, a measure and items of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.ground import Ground
+from quaver.estimation.cell import Cell
+from quaver.estimation.declaration import measure
+from quaver.estimation.means import share_of
+from quaver.estimation.statistic import Statistic
 
 
 class Echo:
@@ -63,6 +67,22 @@ class Shouting:
             LevelOfFactor(ORIGINAL, lambda variant: variant),
             LevelOfFactor("loud", shout, {"by": "rule"}),
         ]
+
+
+@measure(
+    title="How often the answer is the first label",
+    axis="share of first labels",
+    section="stability",
+    unit="share",
+    better="lower",
+    source="Nobody (2026)",
+    raters=("variant", "repeat"),
+)
+def firstness(cell: Cell) -> Iterator[Statistic]:
+    """The share of answers that are the first label of the set."""
+    answered = (cell.codes >= 0).sum((1, 2))
+    said = Statistic(method="share of answers that are the first label", reason="no answer has a label")
+    yield share_of(cell, (cell.codes == 0).sum((1, 2)), answered, said)
 
 
 def greetings(*, many: int = 2) -> list[dict[str, Any]]:
