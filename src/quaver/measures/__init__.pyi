@@ -87,7 +87,7 @@ def inter_pss(
     missing: Literal["drop", "category"] = "drop",
     view: Literal["original", "filtered", "balanced", "matched"] = "original",
     across: str | None = None,
-    wordings: Literal["fixed", "random"] = "fixed",
+    paraphrases: Literal["fixed", "random"] = "fixed",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence: float = 0.95,

@@ -115,7 +115,7 @@ _TABLED = frozenset(
 )
 _ENDS = {"consistency": (0.0, 1.0), "spread_size_correlation": (-1.0, 1.0)}
 _BARRED = frozenset(
-    {"inter_pss_subsamples", "intra_pss_subsamples", "wording_stability", "original_agreement"}
+    {"inter_pss_subsamples", "intra_pss_subsamples", "paraphrase_stability", "original_agreement"}
 )
 
 ALL: Mapping[str, str] = {"view": "all answers"}

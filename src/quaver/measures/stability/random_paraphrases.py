@@ -22,6 +22,8 @@ from quaver.estimation.one_thread import one_thread
 __all__ = ["two_way_alphas"]
 
 _ENTRIES = 2**23
+_STREAM = "wording"
+"""The name that these draws' seed is derived from: under another one every interval would be another."""
 
 
 @one_thread()
@@ -47,7 +49,7 @@ def two_way_alphas(
         One value a resample; NaN where it is undefined.
     """
     items, strata, paraphrases = codes.shape
-    drawn = np.concatenate(list(Units(paraphrases, name="paraphrase").weights(resampling)))
+    drawn = np.concatenate(list(Units(paraphrases, name=_STREAM).weights(resampling)))
     found = []
     start = 0
     for block in units.weights(resampling):
