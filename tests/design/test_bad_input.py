@@ -81,7 +81,7 @@ STUDIES = {
         "postfix",
     ),
     "unknown plug-in": (
-        STUDY + "variants:\n  - use: paraphrase\n    texts: {}\n",
+        STUDY + "variants:\n  - use: instruction\n    texts: {}\n",
         UnknownName,
         "study.yaml:13: variants[0]: unknown variant 'instruction'",
         "did you mean 'instructions'?",

@@ -180,7 +180,7 @@ def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None
     study = opened(tmp_path, model, budget={"calls": 6})
     study.make_paraphrases()
     assert [str(one) for one in study.plan(compare=()).paraphrases] == [
-        "4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown; they count in the budget"
+        "4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown; the budget counts them"
     ]
     outcome = study.run()
     assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
