@@ -69,7 +69,7 @@ STUDIES = {
         "did you mean 'factor'?",
     ),
     "missing option of a plug-in": (
-        STUDY + "variants:\n  - paraphrases\n",
+        STUDY + "variants:\n  - instructions\n",
         SpecError,
         "study.yaml:13: variants[0].texts: 'texts' is missing",
         "found: nothing",
