@@ -9,7 +9,7 @@ from typing import Any
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
@@ -57,7 +57,7 @@ class Shouting:
     def __init__(self, marks: int = 1) -> None:
         self._marks = marks
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """As it is, and shouted."""
 
         def shout(variant: Variant) -> Variant:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quaver.core.records import Item, Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 
-__all__ = ["LABELS", "PROMPT", "ground"]
+__all__ = ["LABELS", "PROMPT", "context"]
 
 LABELS = LabelSet(
     (Label("pos", "positive", "It likes it.", ("good",)), Label("neg", "negative", "Not.", ("bad",)))
@@ -24,6 +24,6 @@ _SAMPLE = [Item(name, {"text": f"Text {name}."}, None) for name in "abc"]
 _SPARE = [Item(str(n), {"text": f"Text {n}."}, ("pos", "neg")[n % 2]) for n in range(8)]
 
 
-def ground(seed: int = 1, prompt: Variant = PROMPT) -> Ground:
+def context(seed: int = 1, prompt: Variant = PROMPT) -> PromptContext:
     """What a family makes its levels from: a prompt, two labels, three items and eight spare ones."""
-    return Ground(prompt, LABELS, seed, _SPARE, sample=_SAMPLE)
+    return PromptContext(prompt, LABELS, seed, _SPARE, sample=_SAMPLE)

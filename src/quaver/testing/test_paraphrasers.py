@@ -11,9 +11,9 @@ import pytest
 
 from quaver.core import registry
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphraser import Paraphraser
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Source, bind
 from quaver.errors import QuaverError
@@ -60,12 +60,12 @@ def recipe(name: str) -> ParaphraserRecipe:
 
 
 @pytest.fixture
-def ground(name: str, tmp_path: Path) -> Ground:
+def context(name: str, tmp_path: Path) -> PromptContext:
     if recipe(name).needs_weights:
         pytest.skip("its weights are not here; tests of its own make some")
     for file, text in recipe(name).files.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
-    return Ground(PROMPT, LABELS, 7, home=tmp_path)
+    return PromptContext(PROMPT, LABELS, 7, home=tmp_path)
 
 
 def engine(name: str) -> Paraphraser:
@@ -78,47 +78,47 @@ def original(one: Paraphraser) -> str:
     return text
 
 
-def made(name: str, ground: Ground) -> Sequence[Paraphrase]:
+def made(name: str, context: PromptContext) -> Sequence[Paraphrase]:
     one = engine(name)
-    return one.reword(ground, Draft(original(one), one.exact), Said())
+    return one.reword(context, Draft(original(one), one.exact), Said())
 
 
 @pytest.mark.parametrize("name", plugins("paraphrasers", ParaphraserRecipe()))
 class TestEngine:
     def test_paraphrases_differ_from_the_original_and_from_each_other(
-        self, name: str, ground: Ground
+        self, name: str, context: PromptContext
     ) -> None:
         one = engine(name)
-        texts = [paraphrase.text for paraphrase in made(name, ground)]
+        texts = [paraphrase.text for paraphrase in made(name, context)]
         assert len(texts) > 1
         assert len({*texts, original(one)}) == len(texts) + 1
         assert all(text.strip() for text in texts)
 
-    def test_names_are_their_own_and_fit_an_id(self, name: str, ground: Ground) -> None:
-        names = [paraphrase.name for paraphrase in made(name, ground)]
+    def test_names_are_their_own_and_fit_an_id(self, name: str, context: PromptContext) -> None:
+        names = [paraphrase.name for paraphrase in made(name, context)]
         assert len(set(names)) == len(names)
         assert not any(sign in one for one in names for sign in ",=")
 
-    def test_the_same_seed_gives_the_same(self, name: str, ground: Ground) -> None:
-        assert made(name, ground) == made(name, ground)
+    def test_the_same_seed_gives_the_same(self, name: str, context: PromptContext) -> None:
+        assert made(name, context) == made(name, context)
 
-    def test_paraphrases_are_templates_for_their_part(self, name: str, ground: Ground) -> None:
+    def test_paraphrases_are_templates_for_their_part(self, name: str, context: PromptContext) -> None:
         known = ["labels", "answers", "item"]
         known += ["text", "question", "instruction", "postfix"] if engine(name).part == "layout" else []
-        for paraphrase in made(name, ground):
+        for paraphrase in made(name, context):
             check(paraphrase.text, known, where=paraphrase.name)
 
-    def test_only_what_is_kept_may_cost_anything(self, name: str, ground: Ground) -> None:
+    def test_only_what_is_kept_may_cost_anything(self, name: str, context: PromptContext) -> None:
         one = engine(name)
         draft = Draft(original(one), one.exact)
         work, later = Said(), Said()
-        first = one.reword(ground, draft, work)
+        first = one.reword(context, draft, work)
         assert bool(work.begun) == one.kept
         if one.kept:  # it finds what is there, and adds nothing
-            assert one.reword(ground, draft, later) == first
+            assert one.reword(context, draft, later) == first
             assert later.begun == []
 
-    def test_what_is_asked_for_can_be_kept(self, name: str, ground: Ground) -> None:
+    def test_what_is_asked_for_can_be_kept(self, name: str, context: PromptContext) -> None:
         assert json.loads(json.dumps(engine(name).asked())) == engine(name).asked()
 
 

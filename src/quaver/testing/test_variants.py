@@ -8,7 +8,7 @@ from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, cross
 from quaver.design.variants.variant_family import VariantFamily
 from quaver.testing.building import built, plugins
-from quaver.testing.prompts import LABELS, PROMPT, ground
+from quaver.testing.prompts import LABELS, PROMPT, context
 from quaver.testing.recipes import VariantRecipe, recipe_of
 
 PARTS = {
@@ -31,7 +31,7 @@ def family(name: str) -> VariantFamily:
 
 def variants(name: str, seed: int = 1) -> list[Variant]:
     made, prompt = family(name), prompt_of(name)
-    return cross(prompt, {made.factor: made.levels(ground(seed, prompt))})
+    return cross(prompt, {made.factor: made.levels(context(seed, prompt))})
 
 
 @pytest.mark.parametrize("name", plugins("variants", VariantRecipe()))
@@ -43,7 +43,7 @@ class TestFamily:
             assert getattr(first, part) == getattr(prompt_of(name), part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
-        names = [level.name for level in family(name).levels(ground())]
+        names = [level.name for level in family(name).levels(context())]
         assert len(names) > 1
         assert len(set(names)) == len(names)
         assert all(names)
@@ -58,7 +58,7 @@ class TestFamily:
     def test_an_edit_is_pure(self, name: str) -> None:
         prompt = prompt_of(name)
         before = repr(prompt)
-        for level in family(name).levels(ground(prompt=prompt)):
+        for level in family(name).levels(context(prompt=prompt)):
             assert level.edit(prompt) == level.edit(prompt)
         assert repr(prompt) == before
 

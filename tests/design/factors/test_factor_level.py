@@ -6,7 +6,7 @@ from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, cross
 from quaver.design.variants.variant_family import VariantFamily
 from quaver.testing.building import built
-from quaver.testing.prompts import PROMPT, ground
+from quaver.testing.prompts import PROMPT, context
 from quaver.testing.recipes import VariantRecipe, recipe_of
 
 
@@ -17,8 +17,8 @@ def family(name: str) -> VariantFamily:
 
 def test_families_are_crossed_in_full_in_either_order() -> None:
     found = {name: family(name) for name in ("instructions", "formats")}
-    one = cross(PROMPT, {f.factor: f.levels(ground()) for f in found.values()})
-    other = cross(PROMPT, {f.factor: f.levels(ground()) for f in reversed(found.values())})
+    one = cross(PROMPT, {f.factor: f.levels(context()) for f in found.values()})
+    other = cross(PROMPT, {f.factor: f.levels(context()) for f in reversed(found.values())})
     assert len(one) == len(other) == 6
     assert one[0].id == "paraphrase=original,format=original"
     assert one[-1].id == "paraphrase=polite,format=digits"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.layout_grammar import Format
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError, UnknownName
 
@@ -30,8 +30,8 @@ ONE = {"separators": [": "], "spaces": ["\n"], "casings": ["title"]}
 
 
 def drawn(layout: str = PROMPT.layout, seed: int = 1, **options: Any) -> list[Paraphrase]:
-    ground = Ground(replace(PROMPT, layout=layout), LABELS, seed)
-    return list(Format(**options).reword(ground, Draft(layout, exact=True), NoWork()))
+    context = PromptContext(replace(PROMPT, layout=layout), LABELS, seed)
+    return list(Format(**options).reword(context, Draft(layout, exact=True), NoWork()))
 
 
 def shown(layout: str) -> str:

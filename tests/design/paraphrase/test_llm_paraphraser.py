@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.llm_paraphraser import Llm
 from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.reply_cleaning import cleaned
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError
 from quaver.models.llamacpp import LlamaCpp
 
@@ -19,7 +19,7 @@ LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 ORIGINAL = "Is {{ item.name }}'s opinion positive or negative?"
 
 
-def ground(instruction: str = ORIGINAL) -> Ground:
+def context(instruction: str = ORIGINAL) -> PromptContext:
     prompt = Variant(
         "",
         {},
@@ -30,7 +30,7 @@ def ground(instruction: str = ORIGINAL) -> Ground:
         "",
         {"pos": "positive", "neg": "negative"},
     )
-    return Ground(prompt, LABELS, 3)
+    return PromptContext(prompt, LABELS, 3)
 
 
 class Work:
@@ -81,7 +81,7 @@ def smollm2() -> Iterator[LlamaCpp]:
 def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> None:
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.7, 1.2], k=2, max_tokens=40)
-    found = engine.reword(ground(draft.original), draft, Work(smollm2))
+    found = engine.reword(context(draft.original), draft, Work(smollm2))
     assert [one.name for one in found] == ["t0.7-1", "t0.7-2", "t1.2-1", "t1.2-2"]
     assert len({one.text for one in found} | {draft.original}) == 5
     assert all(one.text and "\n" not in one.text for one in found)
@@ -92,7 +92,7 @@ def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: 
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
     with pytest.raises(ModelError, match=r"[0-5] of 6 paraphrases came at temperature 0.01") as raised:
-        engine.reword(ground(draft.original), draft, Work(smollm2))
+        engine.reword(context(draft.original), draft, Work(smollm2))
     assert "6 answers, of which" in str(raised.value)
     assert len(draft.paraphrases) < 6  # and they are kept
 
@@ -107,7 +107,7 @@ def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
         "Positive or negative, {{ item.name }}?",
     )
     draft, work = Draft(ORIGINAL), Work(model)
-    found = Llm(model="any", k=2, temperatures=[0.5]).reword(ground(), draft, work)
+    found = Llm(model="any", k=2, temperatures=[0.5]).reword(context(), draft, work)
     assert [one.text for one in found] == [
         "Does {{ item.name }} like it: positive or negative?",
         "Positive or negative, {{ item.name }}?",
@@ -122,15 +122,15 @@ def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
 def test_an_answer_cut_off_is_no_paraphrase() -> None:
     draft = Draft(ORIGINAL)
     with pytest.raises(ModelError, match="0 of 1 paraphrases") as raised:
-        Llm(model="any", k=1, tries=2).reword(ground(), draft, Work(Says("Is it", finish="length")))
+        Llm(model="any", k=1, tries=2).reword(context(), draft, Work(Says("Is it", finish="length")))
     assert "2 cut off" in str(raised.value)
 
 
 def test_more_paraphrases_later_cost_only_those() -> None:
     model, draft = Says("One?", "Two?", "Three?"), Draft(ORIGINAL)
-    first = Llm(model="any", k=2).reword(ground(), draft, Work(model))
+    first = Llm(model="any", k=2).reword(context(), draft, Work(model))
     work = Work(model)
-    later = Llm(model="any", k=3).reword(ground(), draft, work)
+    later = Llm(model="any", k=3).reword(context(), draft, work)
     assert later[:2] == first
     assert [count for *_, count in work.asked] == [1]
 
@@ -138,7 +138,7 @@ def test_more_paraphrases_later_cost_only_those() -> None:
 def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders() -> None:
     draft = Draft(ORIGINAL)
     said = "{% for a in range(9) %}Is {{ item.name }} {{ item.secret }}?{% endfor %}"
-    (one,) = Llm(model="any", k=1).reword(ground(), draft, Work(Says(said)))
+    (one,) = Llm(model="any", k=1).reword(context(), draft, Work(Says(said)))
     from quaver.design.prompts.templates import render
 
     text = render(one.text, {"item": {"name": "Ann", "secret": "no"}}, where="here")
@@ -154,6 +154,7 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
         ("- **Is it good?**", "Is it good?"),
         ("New instruction: Is it good?", "Is it good?"),
         ("Sure! Here is a reworded version:\n\n“Is it good?”", "Is it good?"),
+        ("Here is another wording: Is it good?", "Is it good?"),
         ("<think>Good or\nbad.</think>\nIs it good?", "Is it good?"),
         ('Say "good" or "bad"', 'Say "good" or "bad"'),
         ("Here are two options: good or bad?", "Here are two options: good or bad?"),

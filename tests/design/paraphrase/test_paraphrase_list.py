@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.design.paraphrase.paraphrase_list import File
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import QuaverError, SpecError, UnknownName
 
 LABELS = LabelSet((Label("a", "a"), Label("b", "b")))
@@ -20,8 +20,8 @@ PROMPT = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", "Which?",
 
 def read(folder: Path, name: str, text: str | bytes, **options: str) -> list[Paraphrase]:
     (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
-    engine, ground = File(path=name, **options), Ground(PROMPT, LABELS, 1, home=folder)
-    return list(engine.reword(ground, Draft(PROMPT.instruction, exact=True), NoWork()))
+    engine, context = File(path=name, **options), PromptContext(PROMPT, LABELS, 1, home=folder)
+    return list(engine.reword(context, Draft(PROMPT.instruction, exact=True), NoWork()))
 
 
 FILES = {

@@ -10,10 +10,10 @@ import pytest
 from tests.extras import needs
 
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.pegasus import TEMPERATURES, Pegasus
 from quaver.design.paraphrase.sentences import clauses, sentences
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError, Unavailable
 
 
@@ -29,11 +29,11 @@ SAID = """is the opinion in this text positive or negative do not guess a an of 
 which one and but if where tell me view like likes hate mood tone"""
 
 
-def ground(instruction: str, home: Path) -> Ground:
+def context(instruction: str, home: Path) -> PromptContext:
     prompt = Variant(
         "", {}, "", "{{ text }}\n{{ question }}", "{{ text }}", instruction, "", {"pos": "p", "neg": "n"}
     )
-    return Ground(prompt, LABELS, 5, home=home)
+    return PromptContext(prompt, LABELS, 5, home=home)
 
 
 class NoCalls:
@@ -105,7 +105,7 @@ class TestOnRandomWeights:
     def test_paraphrases_come_at_every_temperature(self, home: Path, beams: int) -> None:
         work, draft = NoCalls(), Draft(TWO)
         engine = Pegasus(model="tiny", temperatures=[0.7, 1.5], k=3, beams=beams, tries=40, batch=1)
-        found = engine.reword(ground(TWO, home), draft, work)
+        found = engine.reword(context(TWO, home), draft, work)
         assert [one.name for one in found] == ["t0.7-1", "t0.7-2", "t0.7-3", "t1.5-1", "t1.5-2", "t1.5-3"]
         assert len({one.text for one in found}) == 6
         assert {one.covariates["paraphrase_temperature"] for one in found} == {0.7, 1.5}
@@ -116,7 +116,7 @@ class TestOnRandomWeights:
     def test_the_same_seed_gives_the_same_paraphrases(self, home: Path) -> None:
         made = [
             Pegasus(model="tiny", temperatures=[1.0], k=3, beams=1, tries=40).reword(
-                ground(TWO, home), Draft(TWO), NoCalls()
+                context(TWO, home), Draft(TWO), NoCalls()
             )
             for _ in range(2)
         ]
@@ -126,41 +126,41 @@ class TestOnRandomWeights:
         text = "Is it good? Is it bad? Tell me the tone."
         for batch in (1, 3):
             engine = Pegasus(model="tiny", temperatures=[1.0], k=2, beams=1, tries=60, batch=batch)
-            found = engine.reword(ground(text, home), Draft(text), NoCalls())
+            found = engine.reword(context(text, home), Draft(text), NoCalls())
             assert [one.origin["sentences"] for one in found] == [3, 3]
 
     def test_a_sentence_with_a_placeholder_stays_as_it_is(self, home: Path) -> None:
         text = "Is {{ item.name }} good? Do not guess."
         engine = Pegasus(model="tiny", temperatures=[1.0], k=2, beams=1, tries=40)
-        for one in engine.reword(ground(text, home), Draft(text), NoCalls()):
+        for one in engine.reword(context(text, home), Draft(text), NoCalls()):
             assert one.text.startswith("Is {{ item.name }} good? ")
             assert one.text != text
 
     def test_an_instruction_of_placeholders_alone_is_one_error(self, home: Path) -> None:
         text = "Is {{ item.name }} good?"
         with pytest.raises(SpecError, match="holds a placeholder"):
-            Pegasus(model="tiny", k=1, temperatures=[1.0]).reword(ground(text, home), Draft(text), NoCalls())
+            Pegasus(model="tiny", k=1, temperatures=[1.0]).reword(context(text, home), Draft(text), NoCalls())
 
     def test_a_long_sentence_is_cut_at_its_commas_and_never_silently(self, home: Path) -> None:
         long = ", ".join(["is the opinion in this text positive or negative"] * 11) + "."
         engine = Pegasus(model="tiny", temperatures=[1.0], k=1, beams=1, tries=100)
-        (one,) = engine.reword(ground(long, home), Draft(long), NoCalls())
+        (one,) = engine.reword(context(long, home), Draft(long), NoCalls())
         assert one.origin["sentences"] == 2  # 11 × 10 tokens, 59 and an end at a time
         endless = " ".join(["good"] * 80)
         with pytest.raises(SpecError, match="too long for the model, which reads 60 tokens"):
-            engine.reword(ground(endless, home), Draft(endless), NoCalls())
+            engine.reword(context(endless, home), Draft(endless), NoCalls())
 
     def test_too_few_is_one_error_that_says_how_many(self, home: Path) -> None:
         engine = Pegasus(model="tiny", temperatures=[0.01], k=5, beams=1, tries=1)
         with pytest.raises(ModelError, match=r"[0-4] of 5 paraphrases came at temperature 0.01"):
-            engine.reword(ground(TWO, home), Draft(TWO), NoCalls())
+            engine.reword(context(TWO, home), Draft(TWO), NoCalls())
 
     def test_a_model_that_is_not_there_is_one_error(
         self, home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         with pytest.raises(Unavailable, match="cannot be loaded"):
-            Pegasus(model="./nowhere", k=1).reword(ground(TWO, home), Draft(TWO), NoCalls())
+            Pegasus(model="./nowhere", k=1).reword(context(TWO, home), Draft(TWO), NoCalls())
 
 
 def test_the_default_grid_is_the_papers() -> None:

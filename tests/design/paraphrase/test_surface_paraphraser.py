@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.design.paraphrase.protected_words import escaped, label_names, lost, placeholders
 from quaver.design.paraphrase.surface_edits import EDITS
 from quaver.design.paraphrase.surface_paraphraser import Surface
+from quaver.design.prompts.prompt_context import PromptContext
 
 LABELS = LabelSet((Label("pos", "very positive"), Label("neg", "negative", synonyms=("bad",))))
 ANSWERS = {"pos": "A", "neg": "B"}
@@ -28,7 +28,8 @@ def made(text: str, seed: int = 1, **options: object) -> list[str]:
     prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", text, "", ANSWERS)
     engine = Surface(**options)  # type: ignore[arg-type]
     return [
-        one.text for one in engine.reword(Ground(prompt, LABELS, seed), Draft(text, exact=True), NoWork())
+        one.text
+        for one in engine.reword(PromptContext(prompt, LABELS, seed), Draft(text, exact=True), NoWork())
     ]
 
 
@@ -49,7 +50,7 @@ def test_the_words_that_explain_a_code_are_never_touched() -> None:
     asked, postfix = "Is this text left-wing or right-wing?", "Respond 0 for left-wing, or 1 for right-wing."
     prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", asked, postfix, codes)
     engine = Surface(strengths=[1.0], k=1, kinds=["casing"])
-    (one,) = engine.reword(Ground(prompt, labels, 1), Draft(asked, exact=True), NoWork())
+    (one,) = engine.reword(PromptContext(prompt, labels, 1), Draft(asked, exact=True), NoWork())
     assert one.text != asked
     assert all(word in one.text for word in ("left-wing", "right-wing"))
 

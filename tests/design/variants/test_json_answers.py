@@ -12,7 +12,7 @@ from tests.design.variants.prompts import messages_of, prompt_of, study_of, vari
 
 from quaver.core.records import Item, Label, LabelSet, Response, Variant
 from quaver.design.calls.call_plan import Plan
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.json_answers import JsonAnswers, JsonForm, schema_of
 from quaver.errors import SpecError
@@ -105,7 +105,7 @@ def test_no_text_of_a_label_set_breaks_prompt_or_schema(
         "", {}, "", "{{ text }}", "{{ text }}", "?", "", {str(n): one for n, one in enumerate(answers)}
     )
     form = JsonForm(field=name, before={name + "_": definition})
-    level = JsonAnswers(forms={"j": form}, original=False).levels(Ground(variant, labels, 1))[0]
+    level = JsonAnswers(forms={"j": form}, original=False).levels(PromptContext(variant, labels, 1))[0]
     made = level.edit(variant)
     assert json.loads(made.schema) == schema_of(variant, form, labels)
     prompt = PromptWriter(made, labels).write(Item("1", {}), "T")

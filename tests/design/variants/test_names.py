@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.variants.label_names import LabelNames
 from quaver.errors import SpecError, UnknownName
 
@@ -60,7 +60,7 @@ def test_more_labels_than_letters() -> None:
         "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}
     )
     with pytest.raises(SpecError, match="more labels than letters"):
-        LabelNames(names=["letter"]).levels(Ground(prompt, labels, 1))
+        LabelNames(names=["letter"]).levels(PromptContext(prompt, labels, 1))
 
 
 ARTICLE = {"use": "descriptions", "definitions": {"article": {"pos": "The thing is liked."}}}

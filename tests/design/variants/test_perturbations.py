@@ -9,7 +9,7 @@ import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Message, Response, Variant
 from quaver.design.factors.factor_level import cross
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.perturbations import Perturbations
@@ -43,8 +43,8 @@ NAMES = ["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
 
 def made(prompt: Variant = PROMPT, labels: LabelSet = LABELS, **options: Any) -> dict[str, Variant]:
     family = Perturbations(**bind(Perturbations, options, Source(None, {}), ("variants", 0)))
-    ground = Ground(prompt, labels, 1, SPARE, sample=SAMPLE)
-    return {v.factors["perturbation"]: v for v in cross(prompt, {family.factor: family.levels(ground)})}
+    context = PromptContext(prompt, labels, 1, SPARE, sample=SAMPLE)
+    return {v.factors["perturbation"]: v for v in cross(prompt, {family.factor: family.levels(context)})}
 
 
 def messages(variant: Variant, labels: LabelSet = LABELS, item: Item = SAMPLE[0]) -> tuple[Message, ...]:

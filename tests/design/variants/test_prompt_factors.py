@@ -12,7 +12,7 @@ from tests.studies import written as written_study
 
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.factors.factor_level import cross
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.prompt_factors import Factors
@@ -41,7 +41,7 @@ TWO = {"definition": ["no", "yes"], "output": ["label", "score"]}
 
 def made(labels: LabelSet = LABELS, prompt: Variant = PROMPT, **options: Any) -> list[Variant]:
     family = Factors(**bind(Factors, options, Source(None, {}), ("variants", 0)))
-    return cross(prompt, {family.factor: family.levels(Ground(prompt, labels, 1))})
+    return cross(prompt, {family.factor: family.levels(PromptContext(prompt, labels, 1))})
 
 
 def written(variant: Variant) -> str:
@@ -100,14 +100,14 @@ def test_the_half_is_eight_prompts_and_says_what_it_confounds() -> None:
     }
     assert chosen == {"0000", "1001", "0101", "1100", "0011", "1010", "0110", "1111"}
     family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Source(None, {}), ()))
-    _, relation, aliased = family.notes(Ground(PROMPT, LABELS, 1))
+    _, relation, aliased = family.notes(PromptContext(PROMPT, LABELS, 1))
     assert relation == "Defining relation: I = definition × output × explanation × length."
     assert aliased.startswith("Aliased: definition = output × explanation × length; ")
     assert aliased.endswith(
         "definition × output = explanation × length; definition × explanation = "
         "output × length; definition × length = output × explanation."
     )
-    assert variants[0].origin["factors"]["fraction"] == family.notes(Ground(PROMPT, LABELS, 1))
+    assert variants[0].origin["factors"]["fraction"] == family.notes(PromptContext(PROMPT, LABELS, 1))
 
 
 def test_a_nested_factor_has_levels_where_it_applies_alone() -> None:
@@ -145,7 +145,7 @@ def test_parts_come_in_the_order_that_is_asked_for() -> None:
 
 def test_task_and_label_follow_what_other_families_make_of_them() -> None:
     family = Factors(**bind(Factors, {"factors": TWO}, Source(None, {}), ()))
-    levels = family.levels(Ground(PROMPT, LABELS, 1))
+    levels = family.levels(PromptContext(PROMPT, LABELS, 1))
     other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
     assert levels[0].edit(other).instruction == "Good or bad?"
     assert levels[0].edit(other).postfix == "One word."

@@ -14,7 +14,7 @@ from tests.studies import resolved, written
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
 from quaver.errors import SpecError, UnknownName
@@ -26,8 +26,8 @@ PROMPT = Variant(
 SPARE = [Item(str(n), {"text": f"Text {n}."}, LABELS.codes[n % 3]) for n in range(30)]
 
 
-def ground(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> Ground:
-    return Ground(PROMPT, LABELS, 1, spare, sample=sample)
+def context(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> PromptContext:
+    return PromptContext(PROMPT, LABELS, 1, spare, sample=sample)
 
 
 # --------------------------------------------------------------------------- which
@@ -35,37 +35,37 @@ def ground(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> Ground:
 
 @given(k=st.integers(0, 30), seed=st.integers(0, 1000))
 def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k: int, seed: int) -> None:
-    examples = drawn(ground(), k, seed)
+    examples = drawn(context(), k, seed)
     assert len({one.id for one in examples}) == k
     counts = Counter(one.gold for one in examples)
     assert max(counts[code] for code in LABELS.codes) - min(counts[code] for code in LABELS.codes) <= 1
-    assert examples == drawn(ground(), 30, seed)[:k]
+    assert examples == drawn(context(), 30, seed)[:k]
 
 
 def test_another_seed_draws_others() -> None:
-    assert len({tuple(one.id for one in drawn(ground(), 3, seed)) for seed in range(10)}) > 5
+    assert len({tuple(one.id for one in drawn(context(), 3, seed)) for seed in range(10)}) > 5
 
 
 def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example() -> None:
     sample = tuple(Item(f"s{n}", {"text": f"  TEXT  {n}. "}) for n in range(27))
     twins = [Item("twin", {"text": "text 28."}, "pos"), *SPARE]
-    examples = drawn(ground(twins, sample), 3, 5)
+    examples = drawn(context(twins, sample), 3, 5)
     assert sorted(one.fields["text"].casefold() for one in examples) == ["text 27.", "text 28.", "text 29."]
     with pytest.raises(SpecError, match="fewer examples than asked for"):
-        drawn(ground(twins, sample), 4, 5)
+        drawn(context(twins, sample), 4, 5)
 
 
 def test_every_text_template_counts_as_a_text() -> None:
     sample = (Item("s", {"text": "A.", "title": "One"}),)
     spare = [Item("x", {"text": "B.", "title": "One"}, code) for code in LABELS.codes]
     spare += [Item("y", {"text": f"C{code}.", "title": code}, code) for code in LABELS.codes]
-    both = Ground(PROMPT, LABELS, 1, spare, sample=sample, texts=("{{ text }}", "{{ title }}"))
+    both = PromptContext(PROMPT, LABELS, 1, spare, sample=sample, texts=("{{ text }}", "{{ title }}"))
     assert {one.id for one in drawn(both, 3, 1)} == {"y"}
 
 
 def test_items_without_gold_or_text_are_no_examples() -> None:
     spare = [Item("x", {"text": "B."}), Item("y", {"text": " "}, "pos"), *SPARE[:3]]
-    assert {one.id for one in drawn(ground(spare), 3, 1)} == {"0", "1", "2"}
+    assert {one.id for one in drawn(context(spare), 3, 1)} == {"0", "1", "2"}
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_items_without_gold_or_text_are_no_examples() -> None:
 )
 def test_fewer_examples_than_asked_for(spare: list[Item], expected: str, found: str) -> None:
     with pytest.raises(SpecError, match="fewer examples than asked for") as caught:
-        Shots(k=3).levels(ground(spare))
+        Shots(k=3).levels(context(spare))
     assert expected in str(caught.value.expected)
     assert found in str(caught.value.found)
 
 
 def test_draws_are_levels() -> None:
-    levels = Shots(k=[0, 2], draws=3).levels(ground())
+    levels = Shots(k=[0, 2], draws=3).levels(context())
     assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
     assert len({str(level.origin["examples"]) for level in levels}) == 4
 

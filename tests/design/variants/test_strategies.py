@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.variants.strategies import Strategies, Strategy
 from quaver.errors import SpecError
 
@@ -47,7 +47,7 @@ def test_a_label_without_a_definition() -> None:
     labels = LabelSet((Label("a", "a", "An a."), Label("b", "b")))
     prompt = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {"a": "a", "b": "b"})
     detailed = Strategies(strategies={"d": Strategy(definitions=True)})
-    (level,) = detailed.levels(Ground(prompt, labels, 1))
+    (level,) = detailed.levels(PromptContext(prompt, labels, 1))
     with pytest.raises(SpecError, match="the label 'b' has no definition for the strategy 'd'"):
         level.edit(prompt)
 

@@ -8,7 +8,7 @@ import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Response, Variant
 from quaver.design.factors.factor_level import cross
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.treatments import TREATMENTS, Treatments
@@ -32,7 +32,7 @@ ITEM = Item("1", {"text": "I would buy it again.", "options": ["It is good.", "I
 
 def made(**options: Any) -> list[Variant]:
     family = Treatments(**bind(Treatments, options, Source(None, {}), ("variants", 0)))
-    return cross(PROMPT, {family.factor: family.levels(Ground(PROMPT, LABELS, 1))})
+    return cross(PROMPT, {family.factor: family.levels(PromptContext(PROMPT, LABELS, 1))})
 
 
 def written(variant: Variant) -> str:

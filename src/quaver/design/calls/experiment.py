@@ -17,10 +17,10 @@ from quaver.design.factors.prompt_edits import Editable, editable, edited
 from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_table import load_items
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.meaning import checked
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
 from quaver.design.prompts.postfix import check_postfix
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, StudySpec
@@ -217,12 +217,12 @@ def _variants(
         with source.locating("variants", index):
             seed = derive(spec.seed, "variants", factor)
             texts = tuple(spec.items.text.values())
-            ground = Ground(prompt, labels, seed, spare, source.home, sample, texts, keeper)
-            levels = edited(factor, family.levels(ground), prompt, keeper.edits)
+            context = PromptContext(prompt, labels, seed, spare, source.home, sample, texts, keeper)
+            levels = edited(factor, family.levels(context), prompt, keeper.edits)
             if getattr(family, "rewords", False):
                 rewording = _only_one(rewording, factor)
                 levels = checked(levels, prompt, labels, spec.meaning, keeper.similarities)
-            notes += getattr(family, "notes", lambda _: ())(ground)
+            notes += getattr(family, "notes", lambda _: ())(context)
         for column in columns_of(factor, levels) or [factor]:
             if factor in factors or column in ANNOTATION_COLUMNS or column in spec.items.groups:
                 raise SpecError(

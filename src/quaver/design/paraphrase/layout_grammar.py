@@ -15,9 +15,9 @@ from math import prod
 from typing import Any
 
 from quaver.core.records import Variant
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError, UnknownName
 
@@ -95,13 +95,13 @@ class Format:
         """The grammar."""
         return {"choices": {name: list(some) for name, some in self._choices.items()}}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """``n`` layouts that differ, by their points of the grammar: ``f1234``.
 
         Raises:
             SpecError: The grammar has one point, or fewer than are wanted.
         """
-        fields = self._fields(ground.prompt)
+        fields = self._fields(context.prompt)
         grammar = self._grammar(fields)
         size = prod(len(some) for some in grammar.values())
         if size < 2:
@@ -111,12 +111,12 @@ class Format:
                 expected="two choices or more of something",
                 found=", ".join(f"{name} {some[0]!r}" for name, some in grammar.items()) or "no field",
             )
-        drawn = random.Random(f"{ground.seed} format")
+        drawn = random.Random(f"{context.seed} format")
         for point in drawn.sample(range(size), min(size, _WIDEST)):
             if len(draft.paraphrases) == self._n:
                 break
             chosen = _chosen(grammar, point)
-            layout = _layout(fields, chosen, len(ground.prompt.answers))
+            layout = _layout(fields, chosen, len(context.prompt.answers))
             told = {f"layout_{name}": _visible(value) for name, value in chosen.items()}
             origin = {"point": point, "points": size, **chosen}
             draft.offer(layout, lambda _, point=point: f"f{point}", "", told, origin)  # type: ignore[misc]

@@ -8,11 +8,11 @@ from typing import Any
 
 from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
 from quaver.design.paraphrase.protected_words import escaped
 from quaver.design.paraphrase.reply_cleaning import cleaned
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
 
@@ -88,7 +88,7 @@ class Llm:
         missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
         return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
@@ -97,7 +97,7 @@ class Llm:
         chosen = []
         for temperature in self._temperatures:
             group = f"{temperature:g}"
-            self._fill(temperature, group, ground, draft, work)
+            self._fill(temperature, group, context, draft, work)
             chosen += draft.of(group)[: self._k]
         return chosen
 
@@ -107,7 +107,7 @@ class Llm:
     def _longest(self, original: str) -> int:
         return self._max_tokens or max(48, len(original))
 
-    def _fill(self, temperature: float, group: str, ground: Ground, draft: Draft, work: Work) -> None:
+    def _fill(self, temperature: float, group: str, context: PromptContext, draft: Draft, work: Work) -> None:
         most = self._tries * self._k
         drawn = 0
         while (missing := self._k - len(draft.of(group))) > 0:
@@ -122,18 +122,18 @@ class Llm:
             if not drawn:
                 work.begin(f"{missing} paraphrases at temperature {group} from {_named(self._model)}")
             count = min(missing, most - drawn)
-            self._draw(temperature, group, count, ground, draft, work)
+            self._draw(temperature, group, count, context, draft, work)
             drawn += count
 
     def _draw(
-        self, temperature: float, group: str, count: int, ground: Ground, draft: Draft, work: Work
+        self, temperature: float, group: str, count: int, context: PromptContext, draft: Draft, work: Work
     ) -> None:
-        original = ground.prompt.instruction
+        original = context.prompt.instruction
         request = self._asking(original)
         prompt = Prompt((Message("user", request),), original, request)
         decoding = Decoding("paraphrase", temperature=temperature, max_tokens=self._longest(original))
         before = draft.asked.get(group, 0)
-        seed = (derive(ground.seed, "llm", group) + before) % 2**31
+        seed = (derive(context.seed, "llm", group) + before) % 2**31
         responses = work.ask(self._model, prompt, decoding, seed, count)
         draft.asked[group] = before + count
         for number, response in enumerate(responses):

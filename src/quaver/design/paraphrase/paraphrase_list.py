@@ -8,9 +8,9 @@ from typing import Any
 
 from quaver.design.factors.factor_level import ORIGINAL
 from quaver.design.items.table_files import FORMATS, Row, read_rows
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["File"]
@@ -51,14 +51,14 @@ class File:
         """The file."""
         return {"path": self._path}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """The file's paraphrases in their order; one that is the original again is left out.
 
         Raises:
             SpecError: The file is missing or empty, or a paraphrase is, or occurs twice.
             UnknownName: It has no such column.
         """
-        path = ground.home / self._path
+        path = context.home / self._path
         if not path.is_file():
             raise SpecError(
                 "there is no such file of paraphrases",

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError
 
 __all__ = [
@@ -57,11 +57,11 @@ class Paraphraser(Protocol):
         """What decides its paraphrases, apart from how many are wanted; what was kept under it is reused."""
         ...
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """The paraphrases, without the original.
 
         Args:
-            ground: What there is to reword, and the seed.
+            context: What there is to reword, and the seed.
             draft: What there is already; filled up.
             work: What may be spent.
 

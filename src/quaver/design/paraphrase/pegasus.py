@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from quaver.core.seeds import derive
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.llm_paraphraser import check_temperatures
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
 from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError, Unavailable
 
 __all__ = ["TEMPERATURES", "Pegasus"]
@@ -80,7 +80,7 @@ class Pegasus:
     def to_ask(self, draft: Draft) -> None:
         """Nothing: it has a model of its own."""
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
@@ -93,17 +93,19 @@ class Pegasus:
             group = f"{temperature:g}"
             if len(draft.of(group)) < self._k:
                 work.begin(f"paraphrases at temperature {group} from {self._model}")
-                sampler = sampler or self._sampler(ground)
-                self._fill(sampler, temperature, group, ground, draft)
+                sampler = sampler or self._sampler(context)
+                self._fill(sampler, temperature, group, context, draft)
             chosen += draft.of(group)[: self._k]
         return chosen
 
-    def _sampler(self, ground: Ground) -> _Sampler:
-        beside = ground.home / self._model
+    def _sampler(self, context: PromptContext) -> _Sampler:
+        beside = context.home / self._model
         return _Sampler(str(beside) if beside.is_dir() else self._model, self._device)
 
-    def _fill(self, sampler: _Sampler, temperature: float, group: str, ground: Ground, draft: Draft) -> None:
-        original = ground.prompt.instruction
+    def _fill(
+        self, sampler: _Sampler, temperature: float, group: str, context: PromptContext, draft: Draft
+    ) -> None:
+        original = context.prompt.instruction
         pieces = _pieces(original, sampler)
         drawn = 0
         while (missing := self._k - len(draft.of(group))) > 0:
@@ -112,7 +114,7 @@ class Pegasus:
                 raise too_few(draft, group, self._k, f"temperature {group}", fix)
             count = min(missing, self._beams) if self._beams > 1 else missing
             before = draft.asked.get(group, 0)
-            seed = (derive(ground.seed, "pegasus", group) + before) % 2**31
+            seed = (derive(context.seed, "pegasus", group) + before) % 2**31
             self._draw(sampler, pieces, temperature, group, count, seed, draft)
             draft.asked[group] = before + count
             drawn += count

@@ -12,7 +12,7 @@ _LEAD = re.compile(
     r"^\s*(?:\**(?:new|rewritten|reworded|rephrased|revised|alternative|paraphrased?)\b[^:\n]{0,40}:\**|"
     r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}:[ \t]*\n|"
     r"(?:sure|certainly|of course|here(?:'s| is| are))\b[^:\n]{0,80}"
-    r"(?:version|paraphrase|phrasing|paraphrase|instruction)s?\**:)\s*",
+    r"(?:version|wording|phrasing|paraphrase|instruction)s?\**:)\s*",
     re.IGNORECASE,
 )
 _QUOTES = (("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ('"', '"'), ("'", "'"), ("`", "`"), ("**", "**"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.llm_paraphraser import Llm
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT
+from quaver.design.prompts.prompt_context import PromptContext
 
 __all__ = ["REQUEST", "shortened"]
 
@@ -22,24 +22,24 @@ Instruction: {{ instruction }}
 Short instruction:"""
 
 
-def shortened(text: str, model: str, ground: Ground) -> str:
+def shortened(text: str, model: str, context: PromptContext) -> str:
     """A shorter text that says the same, as a model of the study writes it.
 
     Args:
         text: The text, a template.
         model: The model's name in the study.
-        ground: The labels, the seed and what the study keeps.
+        context: The labels, the seed and what the study keeps.
 
     Raises:
         SpecError: Nothing may be asked now.
         ModelError: The model gave nothing but what was there.
     """
     engine = Llm(model=model, k=1, temperatures=[0.3], request=REQUEST)
-    about = replace(ground, prompt=replace(ground.prompt, instruction=text))
+    about = replace(context, prompt=replace(context.prompt, instruction=text))
 
     def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
         return engine.reword(about, draft, work)
 
-    asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": ground.seed}
-    (paraphrase,) = (ground.keeper or NOTHING_KEPT).paraphrases(asked, Draft(text), fill)
+    asked = {"engine": "shortened", **engine.asked(), "original": text, "seed": context.seed}
+    (paraphrase,) = (context.keeper or NOTHING_KEPT).paraphrases(asked, Draft(text), fill)
     return paraphrase.text

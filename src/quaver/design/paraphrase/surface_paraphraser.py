@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from quaver.design.paraphrase.class_words import explained_words
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
 from quaver.design.paraphrase.protected_words import label_names, protected, segments
 from quaver.design.paraphrase.surface_edits import EDITS, Edit
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError
 
 __all__ = ["Surface"]
@@ -66,19 +66,19 @@ class Surface:
         """The kinds of edits."""
         return {"kinds": self._kinds}
 
-    def reword(self, ground: Ground, draft: Draft, work: Work) -> Sequence[Paraphrase]:
+    def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """``k`` paraphrases at each strength, named ``s0.2-1``, ``s0.2-2`` and so on.
 
         Raises:
             SpecError: The instruction allows of fewer.
         """
-        text = ground.prompt.instruction
-        prompt = ground.prompt
-        names = label_names(ground.labels, prompt.answers)
-        names += explained_words(text, prompt.postfix, ground.labels, prompt.answers)
+        text = context.prompt.instruction
+        prompt = context.prompt
+        names = label_names(context.labels, prompt.answers)
+        names += explained_words(text, prompt.postfix, context.labels, prompt.answers)
         places = _places(text, self._kinds, names)
         for strength in self._strengths:
-            self._fill(strength, text, places, ground.seed, draft)
+            self._fill(strength, text, places, context.seed, draft)
         return draft.paraphrases
 
     def _fill(self, strength: float, text: str, places: list[_Place], seed: int, draft: Draft) -> None:

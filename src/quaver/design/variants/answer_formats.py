@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import UnknownName
 
 __all__ = ["Format", "Formats"]
@@ -40,7 +40,7 @@ class Formats:
         self._formats = formats
         self._original = original
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The formats in their order, after the prompt's own where it takes part.
 
         Raises:
@@ -48,11 +48,11 @@ class Formats:
         """
         for name, form in self._formats.items():
             for code in form.answers:
-                if code not in ground.labels.codes:
-                    raise UnknownName("label", code, ground.labels.codes, where=f"format {name}: answers")
+                if code not in context.labels.codes:
+                    raise UnknownName("label", code, context.labels.codes, where=f"format {name}: answers")
         formats = list(self._formats.items())
         if self._original:
-            formats.insert(0, (ORIGINAL, Format(postfix=ground.prompt.postfix)))
+            formats.insert(0, (ORIGINAL, Format(postfix=context.prompt.postfix)))
         return [_level(name, form) for name, form in formats]
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["LabelOrder", "OptionOrder", "orders_of"]
@@ -39,15 +39,15 @@ class LabelOrder:
     def __init__(self, *, orders: Asked = "reversed", n: int | None = None) -> None:
         self._orders, self._n = orders, n
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own order, then the others.
 
         Raises:
             SpecError: There are too few labels, or too many orders.
             UnknownName: An order names a label that does not exist.
         """
-        found = orders_of(ground.labels, self._orders, self._n, ground.seed)
-        return [self._level(name, order, ground.labels) for name, order in found.items()]
+        found = orders_of(context.labels, self._orders, self._n, context.seed)
+        return [self._level(name, order, context.labels) for name, order in found.items()]
 
     def _level(self, name: str, order: tuple[str, ...], labels: LabelSet) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 
 __all__ = ["Frame"]
 
@@ -29,9 +29,9 @@ class Frame:
     def __init__(self, *, layout: str | None = None) -> None:
         self._layout = layout
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt as it stands, then in the other frame."""
-        own: Literal["chat", "plain"] = ground.prompt.frame
+        own: Literal["chat", "plain"] = context.prompt.frame
         return [self._level(own, own), self._level("plain" if own == "chat" else "chat", own)]
 
     def _level(self, frame: Literal["chat", "plain"], own: str) -> LevelOfFactor:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import UnknownName
 
 __all__ = ["Descriptions"]
@@ -29,7 +29,7 @@ class Descriptions:
     def __init__(self, *, definitions: dict[str, dict[str, str]]) -> None:
         self._definitions = definitions
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The label set's definitions, then the others in their order.
 
         Raises:
@@ -37,9 +37,9 @@ class Descriptions:
         """
         for name, definitions in self._definitions.items():
             for code in definitions:
-                if code not in ground.labels.codes:
+                if code not in context.labels.codes:
                     where = f"definitions: {name}"
-                    raise UnknownName("label", code, ground.labels.codes, where=where)
+                    raise UnknownName("label", code, context.labels.codes, where=where)
         return [_level(ORIGINAL, {}), *(_level(*pair) for pair in self._definitions.items())]
 
 

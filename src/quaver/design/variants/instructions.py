@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 
 __all__ = ["Instructions"]
 
@@ -25,9 +25,9 @@ class Instructions:
     def __init__(self, *, texts: dict[str, str]) -> None:
         self._texts = texts
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The original paraphrase, then the others in their order."""
-        paraphrases = [(ORIGINAL, ground.prompt.instruction), *self._texts.items()]
+        paraphrases = [(ORIGINAL, context.prompt.instruction), *self._texts.items()]
         return [_level(name, text) for name, text in paraphrases]
 
 

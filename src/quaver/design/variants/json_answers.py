@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 
 __all__ = ["JsonAnswers", "JsonForm", "schema_of"]
 
@@ -74,11 +74,11 @@ class JsonAnswers:
         self._forms = forms or {"json": JsonForm()}
         self._original = original
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt as it stands, where it takes part, then the forms in their order."""
         origin = {"family": "json_answers", "parent": ORIGINAL}
         first = [LevelOfFactor(ORIGINAL, lambda variant: variant, origin, turn=3)] if self._original else []
-        return [*first, *(_level(name, form, ground.labels) for name, form in self._forms.items())]
+        return [*first, *(_level(name, form, context.labels) for name, form in self._forms.items())]
 
 
 def _level(name: str, form: JsonForm, labels: LabelSet) -> LevelOfFactor:

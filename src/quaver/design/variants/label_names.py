@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
@@ -39,21 +39,21 @@ class LabelNames:
     def __init__(self, *, names: list[str], original: bool = True) -> None:
         self._names, self._original = names, original
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own answers, then the others in their order.
 
         Raises:
             SpecError: There is no such kind of name, or a label has none of it.
         """
-        levels = [_level(name, _named(name, ground.labels), ground) for name in self._names]
-        same = any(_named(name, ground.labels) == dict(ground.prompt.answers) for name in self._names)
+        levels = [_level(name, _named(name, context.labels), context) for name in self._names]
+        same = any(_named(name, context.labels) == dict(context.prompt.answers) for name in self._names)
         if self._original and not same:
-            levels.insert(0, _level(ORIGINAL, dict(ground.prompt.answers), ground))
+            levels.insert(0, _level(ORIGINAL, dict(context.prompt.answers), context))
         return levels
 
 
-def _level(name: str, answers: Mapping[str, str], ground: Ground) -> LevelOfFactor:
-    as_it_is = answers == dict(ground.prompt.answers)
+def _level(name: str, answers: Mapping[str, str], context: PromptContext) -> LevelOfFactor:
+    as_it_is = answers == dict(context.prompt.answers)
     speaks = name == "name" or _SYNONYM.fullmatch(name) is not None
 
     def edit(variant: Variant) -> Variant:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.variants.layout_parts import without_question
 from quaver.errors import SpecError
 
@@ -22,18 +22,18 @@ class Role:
 
     factor = "role"
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt as it stands, then with its question in the system message.
 
         Raises:
             SpecError: The layout has no question, or does not keep it apart from the text.
         """
-        if not without_question(ground.prompt.layout)[1]:
+        if not without_question(context.prompt.layout)[1]:
             raise SpecError(
                 "the layout has no question to move to the system message",
                 where="prompt.layout",
                 expected="{{ question }} on lines of its own",
-                found=ground.prompt.layout[:120],
+                found=context.prompt.layout[:120],
             )
         origin = {"family": "role", "parent": ORIGINAL}
         return [

@@ -9,10 +9,10 @@ from typing import Any
 from quaver.core import registry
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
 from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.spec.study_file import Source, bind
 
 __all__ = ["Paraphrases"]
@@ -33,9 +33,8 @@ class Paraphrases:
         self._engine: Paraphraser = plugin(**bound)
         self.factor = self._engine.factor
         self.rewords = self._engine.part == "instruction"
-        self._points: tuple[int, int] | None = None
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The original paraphrase, then the engine's.
 
         Raises:
@@ -43,22 +42,22 @@ class Paraphrases:
             ModelError: A model gave too few.
         """
         engine = self._engine
-        original = getattr(ground.prompt, engine.part)
+        original = getattr(context.prompt, engine.part)
         asked = {
             "engine": self._name,
             **engine.asked(),
             "original": original,
-            "seed": ground.seed,
+            "seed": context.seed,
         }
 
         drafts: list[Draft] = []
 
         def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
             drafts.append(draft)
-            return engine.reword(ground, draft, work)
+            return engine.reword(context, draft, work)
 
         blank = Draft(original, engine.exact)
-        keeper = ground.keeper or NOTHING_KEPT
+        keeper = context.keeper or NOTHING_KEPT
         try:
             paraphrases = keeper.paraphrases(asked, blank, fill) if engine.kept else fill(blank, NoWork())
         except NotMade:
@@ -71,13 +70,6 @@ class Paraphrases:
             ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
         )
         return [first, *(self._level(one) for one in paraphrases)]
-
-    def notes(self, ground: Ground) -> Sequence[str]:
-        """How many points the grammar has, where there is one."""
-        if self._points is None:
-            return ()
-        drawn, points = self._points
-        return [f"{self.factor}: {drawn:,} layouts drawn from a grammar of {points:,} points"]
 
     def _level(self, paraphrase: Paraphrase) -> LevelOfFactor:
         def edit(variant: Variant) -> Variant:

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.design.paraphrase.surface_paraphraser import Surface
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.design.variants.layout_parts import asks_first, question_moved
 from quaver.design.variants.shots import drawn, show
@@ -105,17 +105,17 @@ class Perturbations:
         if min(answer_tokens, reasoning_tokens) < 1:
             raise SpecError("no room for an answer", where="answer_tokens", expected="1 token or more")
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt as it stands and its perturbations, in their order.
 
         Raises:
             SpecError: There is nothing to paraphrase, fewer examples than asked for, or a layout in which the
                 question cannot be moved.
         """
-        return [self._level(name, ground) for name in self._names]
+        return [self._level(name, context) for name in self._names]
 
-    def _level(self, name: Name, ground: Ground) -> LevelOfFactor:
-        makers: dict[Name, Callable[[Ground], _Change]] = {
+    def _level(self, name: Name, context: PromptContext) -> LevelOfFactor:
+        makers: dict[Name, Callable[[PromptContext], _Change]] = {
             "original": lambda _: _Change(lambda variant: variant, 0),
             "paraphrase": self._paraphrased,
             "moved": _moved,
@@ -123,7 +123,7 @@ class Perturbations:
             "reasoning": lambda _: _Change(lambda variant: replace(variant, postfix=self._reasoning), 2),
             "bare": lambda _: _Change(self._bared, 2),
         }
-        change = makers[name](ground)
+        change = makers[name](context)
         length = self._tokens.get(name, self._answer_tokens)
 
         def edit(variant: Variant) -> Variant:
@@ -132,20 +132,20 @@ class Perturbations:
         origin = {"family": "perturbations", "kind": self._kind, "parent": ORIGINAL, **change.origin}
         return LevelOfFactor(name, edit, origin, turn=change.turn)
 
-    def _paraphrased(self, ground: Ground) -> _Change:
+    def _paraphrased(self, context: PromptContext) -> _Change:
         if self._paraphrase is None:
-            draft = Draft(ground.prompt.instruction, exact=True)
+            draft = Draft(context.prompt.instruction, exact=True)
             with _about_the_paraphrase():
-                (paraphrase,) = Surface(**_SURFACE).reword(ground, draft, NoWork())
+                (paraphrase,) = Surface(**_SURFACE).reword(context, draft, NoWork())
             text, made = paraphrase.text, {"by": "surface", **paraphrase.origin}
         else:
             text, made = self._paraphrase, {"by": "hand"}
-        if " ".join(text.split()) == " ".join(ground.prompt.instruction.split()):
+        if " ".join(text.split()) == " ".join(context.prompt.instruction.split()):
             raise SpecError("the paraphrase is the instruction itself", where="paraphrase", found=text[:120])
         return _Change(lambda variant: replace(variant, instruction=text), 0, made)
 
-    def _with_examples(self, ground: Ground) -> _Change:
-        examples = drawn(ground, self._examples, ground.seed)
+    def _with_examples(self, context: PromptContext) -> _Change:
+        examples = drawn(context, self._examples, context.seed)
         shown = {"examples": [one.id for one in examples]}
         return _Change(lambda variant: show(variant, examples), 2, shown)
 
@@ -182,13 +182,13 @@ class _Change(NamedTuple):
     origin: Mapping[str, Any] = {}
 
 
-def _moved(ground: Ground) -> _Change:
-    if asks_first(ground.prompt.layout) is None:
+def _moved(context: PromptContext) -> _Change:
+    if asks_first(context.prompt.layout) is None:
         raise SpecError(
             "the layout has no question to move",
             where="prompt.layout",
             expected="{{ question }} on lines of its own",
-            found=ground.prompt.layout[:120],
+            found=context.prompt.layout[:120],
         )
     return _Change(lambda variant: replace(variant, layout=question_moved(variant.layout)), 1)
 

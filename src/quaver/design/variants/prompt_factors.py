@@ -9,9 +9,9 @@ from typing import Any
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.factors.fractional_factorial import Fraction, fraction_of
-from quaver.design.paraphrase.ground import Ground
 from quaver.design.paraphrase.shortening import shortened
 from quaver.design.prompts.completeness import missing_in
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.design.variants.prompt_parts import DEFAULTS, FACTORS, FactorSpec, GivenFactor, GivenPart, Part
 from quaver.design.variants.score_parts import check_score, scored_label
@@ -61,7 +61,7 @@ class Factors:
         self._check_parts()
         self._fraction = self._read_fraction(fraction, generators or [])
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The combinations that are asked, the last factor changing first.
 
         Raises:
@@ -69,14 +69,14 @@ class Factors:
                 written by a model and approved by nobody; or it does not say whose score it asks for.
             UnknownName: A score is of a label that does not exist.
         """
-        self._check_texts(ground)
+        self._check_texts(context)
         for name, part in self._parts.items():
-            check_score(name, part, ground.labels)
+            check_score(name, part, context.labels)
         origin: dict[str, Any] = {"family": "factors", "by": "hand"}
         origin |= {"fraction": self._fraction.told()} if self._fraction else {}
         return [self._level(levels, origin) for levels in self._asked()]
 
-    def notes(self, _: Ground) -> list[str]:
+    def notes(self, _: PromptContext) -> list[str]:
         """How many prompts there are, and what the fraction confounds."""
         return self._fraction.told() if self._fraction else []
 
@@ -157,15 +157,15 @@ class Factors:
                     found=", ".join(f"{factor}={level}" for factor, level in combination.items()),
                 )
 
-    def _check_texts(self, ground: Ground) -> None:
+    def _check_texts(self, context: PromptContext) -> None:
         used = {
             name for levels in self._asked() for name, part in self._parts.items() if _is_shown(part, levels)
         }
         is_short = any(_CONCISE in levels.values() for levels in self._asked())
         for name in used:
             part, where = self._parts[name], f"parts: {name}"
-            standard = _said(name, part, ground.prompt, concise=False)
-            if name == "definitions" and "definition" in standard and not _defined(standard, ground):
+            standard = _said(name, part, context.prompt, concise=False)
+            if name == "definitions" and "definition" in standard and not _defined(standard, context):
                 raise SpecError(
                     "no label has a definition",
                     where=where,
@@ -173,7 +173,7 @@ class Factors:
                     fix="add them, or write the part's text, or leave the factor `definition` out",
                 )
             if is_short and standard:
-                _check_concise(name, part, standard, ground, where)
+                _check_concise(name, part, standard, context, where)
 
 
 def _check_factors(factors: Mapping[str, FactorSpec]) -> None:
@@ -271,13 +271,13 @@ def _said(name: str, part: Part, variant: Variant, *, concise: bool) -> str:
     return variant.instruction if name == "task" else variant.postfix
 
 
-def _defined(text: str, ground: Ground) -> bool:
+def _defined(text: str, context: PromptContext) -> bool:
     return "labels" not in names_in(text) or any(
-        ground.prompt.definitions.get(label.code, label.definition) for label in ground.labels.labels
+        context.prompt.definitions.get(label.code, label.definition) for label in context.labels.labels
     )
 
 
-def _check_concise(name: str, part: Part, standard: str, ground: Ground, where: str) -> None:
+def _check_concise(name: str, part: Part, standard: str, context: PromptContext, where: str) -> None:
     concise = part.concise
     if concise is None:
         raise SpecError(
@@ -290,8 +290,8 @@ def _check_concise(name: str, part: Part, standard: str, ground: Ground, where: 
     if text is None:
         if concise.by == "hand":
             raise SpecError("this concise text has no text", where=f"{where}: concise", expected="text: …")
-        text = shortened(standard, concise.by, ground)
-    missing = missing_in(text, standard, ground.labels, ground.prompt.answers)
+        text = shortened(standard, concise.by, context)
+    missing = missing_in(text, standard, context.labels, context.prompt.answers)
     lacks = f"; it lacks {', '.join(missing)}" if missing else ""
     if concise.by != "hand" and (concise.text is None or not concise.approved):
         raise SpecError(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.variants.layout_parts import asks_first, question_moved
 from quaver.errors import SpecError
 
@@ -23,19 +23,19 @@ class Position:
 
     factor = "position"
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt's own place of the question, then the other.
 
         Raises:
             SpecError: The layout has no question, or does not keep it apart from the text.
         """
-        first = asks_first(ground.prompt.layout)
+        first = asks_first(context.prompt.layout)
         if first is None:
             raise SpecError(
                 "the layout has no question to move",
                 where="prompt.layout",
                 expected="{{ question }} on lines of its own",
-                found=ground.prompt.layout[:120],
+                found=context.prompt.layout[:120],
             )
         return [_level(before) for before in (first, not first)]
 

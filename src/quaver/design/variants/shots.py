@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from quaver.core.records import Item, Variant
 from quaver.core.seeds import derive
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError, UnknownName
@@ -78,20 +78,20 @@ class Shots:
                 fix="leave draws or examples out",
             )
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The prompt with each number of examples, of every draw.
 
         Raises:
             SpecError: There are fewer examples than asked for.
             UnknownName: An example written here has a label that does not exist.
         """
-        most = len(ground.labels.labels) if self._written is None else len(self._written)
-        written = None if self._written is None else _items(self._written, ground)
+        most = len(context.labels.labels) if self._written is None else len(self._written)
+        written = None if self._written is None else _items(self._written, context)
         levels = []
         for k in dict.fromkeys([0, most] if self._k is None else self._k):
             for draw in range(1, 1 + (self._draws if k else 1)):
                 if written is None:
-                    examples = drawn(ground, k, derive(ground.seed, "shots", str(draw)))
+                    examples = drawn(context, k, derive(context.seed, "shots", str(draw)))
                 elif k > len(written):
                     raise _too_few(f"{k} examples", f"{len(written)} are written here")
                 else:
@@ -127,11 +127,11 @@ def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -
     return replace(variant, layout=layout, examples=examples)
 
 
-def drawn(ground: Ground, k: int, seed: int) -> tuple[Item, ...]:
+def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
     """Examples from the items outside the sample, balanced by class.
 
     Args:
-        ground: The labels, the sample and the other items.
+        context: The labels, the sample and the other items.
         k: How many.
         seed: The same seed draws the same, and fewer are the beginning of more.
 
@@ -142,22 +142,22 @@ def drawn(ground: Ground, k: int, seed: int) -> tuple[Item, ...]:
         return ()
     chance = random.Random(seed)
     by_label: dict[str, list[Item]] = defaultdict(list)
-    for item in ground.spare:
+    for item in context.spare:
         if item.gold is not None:
             by_label[item.gold].append(item)
     if not by_label:
         raise _too_few(
-            f"{k} examples", f"{len(ground.spare)} items outside the sample, none with a gold label"
+            f"{k} examples", f"{len(context.spare)} items outside the sample, none with a gold label"
         )
-    texts = _Texts(ground)
+    texts = _Texts(context)
     queues: dict[str, Iterator[Item]] = {}
-    for code in ground.labels.codes:
+    for code in context.labels.codes:
         chance.shuffle(by_label[code])
         queues[code] = filter(texts.are_new, by_label[code])
     examples: list[Item] = []
     taken: dict[str, int] = defaultdict(int)
     while len(examples) < k:
-        for code in chance.sample(ground.labels.codes, len(ground.labels.codes))[: k - len(examples)]:
+        for code in chance.sample(context.labels.codes, len(context.labels.codes))[: k - len(examples)]:
             example = next(queues[code], None)
             if example is None:
                 raise _too_few(
@@ -172,10 +172,12 @@ def drawn(ground: Ground, k: int, seed: int) -> tuple[Item, ...]:
 class _Texts:
     """The texts that may not be shown as examples: the sample's, and those that are examples already."""
 
-    def __init__(self, ground: Ground) -> None:
-        templates = dict.fromkeys([ground.prompt.text, *ground.texts])
-        self._writers = [PromptWriter(replace(ground.prompt, text=text), ground.labels) for text in templates]
-        self._seen = {text for item in ground.sample for text in self._of(item)}
+    def __init__(self, context: PromptContext) -> None:
+        templates = dict.fromkeys([context.prompt.text, *context.texts])
+        self._writers = [
+            PromptWriter(replace(context.prompt, text=text), context.labels) for text in templates
+        ]
+        self._seen = {text for item in context.sample for text in self._of(item)}
 
     def are_new(self, item: Item) -> bool:
         """Whether the item has a text of its own in every template; it counts as seen from then on."""
@@ -191,16 +193,16 @@ class _Texts:
         return {" ".join(writer.text(item).casefold().split()) for writer in self._writers}
 
 
-def _items(written: Sequence[WrittenExample], ground: Ground) -> list[Item]:
+def _items(written: Sequence[WrittenExample], context: PromptContext) -> list[Item]:
     items = []
     for number, example in enumerate(written, start=1):
         where = f"examples[{number - 1}]"
-        if example.label not in ground.labels.codes:
-            raise UnknownName("label", example.label, ground.labels.codes, where=f"{where}: label")
+        if example.label not in context.labels.codes:
+            raise UnknownName("label", example.label, context.labels.codes, where=f"{where}: label")
         fields = {"label": example.label} | dict(example.model_extra or {})
         item = Item(f"example {number}", fields, example.label)
-        for template in ground.texts or [ground.prompt.text]:
-            needed = names_in(template) - {"item", *(["options"] if ground.labels.options else [])}
+        for template in context.texts or [context.prompt.text]:
+            needed = names_in(template) - {"item", *(["options"] if context.labels.options else [])}
             missing = sorted(needed - set(fields))
             if missing:
                 raise SpecError(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.variants.shots import Place, drawn, show
 from quaver.errors import SpecError
 
@@ -51,20 +51,20 @@ class Strategies:
         }
         self._describe, self._place = describe, place
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The strategies in their order.
 
         Raises:
             SpecError: There are fewer examples than asked for, or a label has no definition.
         """
-        return [self._level(name, one, ground) for name, one in self._strategies.items()]
+        return [self._level(name, one, context) for name, one in self._strategies.items()]
 
-    def _level(self, name: str, strategy: Strategy, ground: Ground) -> LevelOfFactor:
-        examples = drawn(ground, strategy.examples * len(ground.labels.labels), ground.seed)
+    def _level(self, name: str, strategy: Strategy, context: PromptContext) -> LevelOfFactor:
+        examples = drawn(context, strategy.examples * len(context.labels.labels), context.seed)
 
         def edit(variant: Variant) -> Variant:
             if strategy.definitions:
-                _check_defined(variant, ground.labels, name)
+                _check_defined(variant, context.labels, name)
                 variant = replace(variant, instruction=variant.instruction + self._describe)
             return show(variant, examples, self._place) if examples else variant
 

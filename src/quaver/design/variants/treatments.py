@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.ground import Ground
+from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["Treatment", "Treatments"]
@@ -98,7 +98,7 @@ class Treatments:
         self._given = set(treatments or ())
         self._final, self._original = final, original
 
-    def levels(self, ground: Ground) -> Sequence[LevelOfFactor]:
+    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
         """The treatments in their order, after the untreated prompt where it takes part."""
         untreated = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "treatments"}, turn=2)
         levels = [self._level(name, one) for name, one in self._treatments.items()]
