@@ -101,7 +101,7 @@ def study(folder: Path, url: str, **changes: Any) -> Study:
 def test_every_reply_that_was_billed_is_counted(tmp_path: Path, kind: str) -> None:
     with billing(0.3, [kind]) as (url, billed):
         outcome = study(tmp_path, url).run()
-        now = study(tmp_path, url).standing()
+        now = study(tmp_path, url).status()
     assert outcome.missing == 0
     assert billed.unusable > 5
     assert now.tokens == outcome.tokens == billed.tokens

@@ -126,7 +126,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_every_estimate_has_a_value_or_a_reason(case: tuple[str, Study]) -> None:
-    for one in [*case[1].estimates(), *case[1].audit(), *case[1].pictured()]:
+    for one in [*case[1].estimates(), *case[1].estimates(of="audit"), *case[1].estimates(of="charts")]:
         numbers = [number for number in (one.value, one.low, one.high) if number is not None]
         assert all(abs(number) < 1e9 for number in numbers), one
         assert (one.value is None) == bool(one.reason), one

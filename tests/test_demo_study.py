@@ -25,7 +25,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     assert (outcome.ended, outcome.errors) == ("finished", 0)
     assert outcome.done == VOTERS * 16 * 3
     yield opened
-    for model in opened.models.values():
+    for model in opened.source.models.values():
         model.close()
 
 

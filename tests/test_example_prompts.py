@@ -37,7 +37,7 @@ def example(name: str) -> dict[str, Any]:
 def test_it_runs_to_its_estimates(name: str, tmp_path: Path) -> None:
     study = Study.open(example(name), folder=tmp_path / "study")
     outcome = study.run()
-    for model in study.models.values():
+    for model in study.source.models.values():
         model.close()
     assert (outcome.ended, outcome.errors, outcome.done) == ("finished", 0, CALLS[name])
     assert {one.measure for one in study.estimates()} == {asked.use for asked in study.spec.measures}

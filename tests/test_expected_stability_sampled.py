@@ -49,7 +49,7 @@ def test_sampled_repeats_agree_with_what_one_pass_expects(tmp_path: Path) -> Non
     (sampled,) = [
         one for one in study.measure("intra_pss", evaluator="exact") if one.cell["decoding"] == "often"
     ]
-    for model in study.models.values():
+    for model in study.source.models.values():
         model.close()
     assert expected.value is not None
     assert sampled.low is not None

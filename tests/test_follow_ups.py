@@ -40,7 +40,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def test_every_follow_up_of_every_answer_is_planned_and_asked(study: Study) -> None:
     # 3 items: 2 answers each, a token each, and for each answer a label and two confidences.
     assert study.plan().calls == 3 * (2 + 1 + 2 * 3)
-    assert study.status() == ((27, 0, 0), 27)
+    now = study.status()
+    assert (now.answered, now.errors, now.unplaced, now.total) == (27, 0, 0, 27)
     assert study.run().done == 0
 
 
@@ -109,7 +110,8 @@ def test_a_failed_answer_is_followed_once_it_is_there(tmp_path: Path) -> None:
     answers.failing = False
     outcome = Study.open(path, functions={"fake": answers}).run(retry_errors=True)
     assert (outcome.done, outcome.errors, outcome.missing) == (2, 0, 0)
-    assert Study.open(path, functions={"fake": answers}).status() == ((6, 0, 0), 6)
+    now = Study.open(path, functions={"fake": answers}).status()
+    assert (now.answered, now.errors, now.unplaced, now.total) == (6, 0, 0, 6)
 
 
 def test_an_interrupted_run_goes_on_with_its_follow_ups(tmp_path: Path) -> None:

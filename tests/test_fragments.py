@@ -16,7 +16,7 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import read_study
 from quaver.errors import ModelError
 from quaver.study.session import Study
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_file_source import StudyFile
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "paraphrases")
@@ -43,11 +43,11 @@ def test_a_part_of_a_study_file_can_stand_in_one(
     if not set(part) <= set(StudySpec.model_fields):
         part = {"variants": [{"use": "factors", **part}]}
     given = yaml.load(STUDY) | {"name": "part"} | part
-    resolved = Resolved(*read_study(given), tmp_path, {})
-    resolved.plugins.check_named()
+    source = StudyFile(*read_study(given), tmp_path, {})
+    source.plugins.check_named()
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://example.openai.azure.com/openai/v1")
     with suppress(ModelError):  # a key, weights or a function that are not here
-        resolved.plugins.models()
+        source.plugins.models()
 
 
 def test_commands_of_pages_about_one_study(tmp_path: Path) -> None:

@@ -58,9 +58,9 @@ def test_nothing_of_it_is_asked_again(kept: Path, tmp_path: Path) -> None:
     forget_places(study.folder / "responses.db")
     outcome = study.run()  # the server that answered is not there any more: asking it would fail
     assert (outcome.done, outcome.missing) == (0, 0)
-    assert (outcome.before, study.standing().errors) == STORED[kept.name]
+    assert (outcome.before, study.status().errors) == STORED[kept.name]
     assert keys(study.folder / "responses.db") == before
-    assert study.standing().unplaced == 0
+    assert study.status().unplaced == 0
 
 
 def test_it_is_read_and_measured_as_it_was(kept: Path, tmp_path: Path) -> None:
@@ -113,5 +113,5 @@ def test_odd_rows_of_it_are_read_without_what_is_odd(tmp_path: Path) -> None:
     by_tokens = frame.filter(pl.col("evaluator") == "logprob")["reason"].cast(pl.String).to_list()
     assert by_tokens.count("no log-probabilities of the answer's tokens") >= 4
     assert study.estimates()
-    assert study.standing().answered == STORED["tokens"][0]
+    assert study.status().answered == STORED["tokens"][0]
     assert study.report(tmp_path / "page").exists()

@@ -16,6 +16,7 @@ from tests.cli.commands import here, quaver
 from tests.pages import DOCS, run_page
 
 from quaver.design.spec.example_file import KINDS, example_file
+from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.session import Study
 
 CUT: dict[str, dict[str, Any]] = {
@@ -141,8 +142,9 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
     opened = Study.open(study, folder=tmp_path / kind, functions=dict.fromkeys(("first", "second"), made_up))
     outcome = opened.run()
     assert (outcome.done, outcome.errors) == (2 * calls, 0)
-    for measurement in opened.measurements():
-        found = measurement.of(opened.measurable())
+    frame = measurable(opened.source)
+    for measurement in own_measurements(opened.source):
+        found = measurement.of(frame)
         assert any(one.value is not None for one in found), (measurement.measure, found)
 
 

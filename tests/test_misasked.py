@@ -52,26 +52,26 @@ def unreadable(study: Study) -> set[tuple[str, int]]:
 def test_they_are_found_and_reported(tmp_path: Path) -> None:
     study = opened(tmp_path)
     assert unreadable(study) == BAD
-    assert study.standing().misasked == 5
+    assert study.status().misasked == 5
     shown = CliRunner().invoke(app, ["status", str(tmp_path)]).output
     assert "5 answers were collected" in " ".join(shown.split())
-    assert any("--retry-unconstrained" in one for one in study.standing().warnings)
+    assert any("--retry-unconstrained" in one for one in study.status().warnings)
     assert study.run().done == 0, "they are not asked again unasked"
-    assert Study.open(UNHELD / "whole.quaver.zip").standing().misasked == 5
+    assert Study.open(UNHELD / "whole.quaver.zip").status().misasked == 5
 
 
 def test_they_are_asked_again_on_request_and_kept(tmp_path: Path, server: tuple[str, Held]) -> None:
     url, held = server
     study = opened(tmp_path, url)
     before = rows(study, "SELECT id, text, received FROM responses ORDER BY id")
-    tokens = study.standing().tokens
+    tokens = study.status().tokens
     outcome = study.run(retry_unconstrained=True)
     assert (outcome.before, outcome.done, outcome.missing) == (19, 5, 0)
     asked = [body for body in held.bodies if "positive or negative" in body["messages"][-1]["content"]]
     assert len(asked) == 5
     assert all("response_format" in body for body in asked)
     assert not unreadable(study)
-    now = study.standing()
+    now = study.status()
     assert (now.misasked, now.unplaced, now.answered) == (0, 5, 24)
     assert now.tokens == tokens + 44 * (5 + 1), (
         "they stay spent; one reply is of what the server was tried with"
@@ -89,7 +89,7 @@ def test_other_studies_do_not_take_them_over(tmp_path: Path, server: tuple[str, 
     outcome = study.run()
     assert (outcome.reused, outcome.done) == (19, 5)
     assert not unreadable(study)
-    assert study.standing().misasked == 0
+    assert study.status().misasked == 0
 
 
 def test_the_terms_beside_an_answer_are_held_against_its_key(
@@ -105,4 +105,4 @@ def test_the_terms_beside_an_answer_are_held_against_its_key(
             "WHERE id = (SELECT max(id) FROM responses)"
         )
         db.execute("DELETE FROM meta WHERE name = 'study'")
-    assert Study.open(tmp_path).standing().misasked == 1
+    assert Study.open(tmp_path).status().misasked == 1

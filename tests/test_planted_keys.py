@@ -16,6 +16,7 @@ from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, wr
 import quaver
 from quaver import _secrets
 from quaver.errors import ItemError, QuaverError, SpecError
+from quaver.study.analysis.call_export import raw_answers
 
 COMMANDS = (
     ("plan", "study.yaml"),
@@ -143,7 +144,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> quaver.Study:
 
 def test_an_answer_of_a_function_is_stored_without_it(study: quaver.Study, tmp_path: Path) -> None:
     assert leaks(tmp_path, []) == []
-    assert f"positive [{VARIABLE}] positive" in study.raw_answers(["i0"])["output"].to_list()
+    assert f"positive [{VARIABLE}] positive" in raw_answers(study.source, ["i0"])["output"].to_list()
 
 
 def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path: Path) -> 
     file = tmp_path / "study.yaml"
     file.write_text(file.read_text().replace('"name":', '"small": {"repeats": 1}, "name":', 1))
     with pytest.raises(SpecError, match="looks like a key"):
-        quaver.Study.open(tmp_path).small()
+        quaver.Study.open(tmp_path, small=True)
     assert list(tmp_path.glob("*small*")) == []
 
 

@@ -56,7 +56,7 @@ def test_nothing_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     new_recipe(monkeypatch)
     study = opened(tmp_path / "s", name)
     outcome = study.run()
-    assert (outcome.done, outcome.missing, study.standing().unplaced) == (0, 0, 0)
+    assert (outcome.done, outcome.missing, study.status().unplaced) == (0, 0, 0)
     assert not before & stored(study), "every answer, and every follow-up, has a new key"
     assert json.loads((study.folder / "study.lock.json").read_text(encoding="utf-8"))["keys"] == {"recipe": 2}
     assert opened(tmp_path / "s", name).run().done == 0
@@ -71,8 +71,8 @@ def test_what_fits_no_call_keeps_its_key_and_is_counted(
     new_recipe(monkeypatch)
     study = opened(tmp_path / "s", "tokens")
     assert study.run().done == 0
-    assert study.standing().left_behind == 8
-    assert any(one.startswith("8 answers fit no call") for one in study.standing().warnings)
+    assert study.status().left_behind == 8
+    assert any(one.startswith("8 answers fit no call") for one in study.status().warnings)
 
 
 def test_a_recipe_that_is_not_known_says_what_it_would_cost(
@@ -99,6 +99,6 @@ def test_studies_of_unlike_recipes_do_not_look_for_each_others_answers(
     new_recipe(monkeypatch)
     with pytest.raises(StoreError, match="recipe 1; none of its answers would be found"):
         opened(tmp_path / "later", "tokens").run()
-    opened(tmp_path / "first", "tokens").standing()
+    opened(tmp_path / "first", "tokens").status()
     outcome = opened(tmp_path / "later", "tokens").run()
     assert (outcome.reused, outcome.done, outcome.missing) == (16, 0, 0)

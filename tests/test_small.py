@@ -19,13 +19,13 @@ SMALL = STUDY + (
 )
 
 
-def opened(path: Path) -> Study:
-    return Study.open(path, functions={"fake": lambda text, prompt: "positive"})
+def opened(path: Path, *, small: bool = False) -> Study:
+    return Study.open(path, functions={"fake": lambda text, prompt: "positive"}, small=small)
 
 
 def test_only_what_is_named_changes_and_the_rest_stays(tmp_path: Path) -> None:
-    study = opened(written(tmp_path, SMALL))
-    small = study.small()
+    path = written(tmp_path, SMALL)
+    study, small = opened(path), opened(path, small=True)
     assert (study.spec.items.sample, study.spec.repeats) == (None, 3)
     assert (small.spec.items.sample, small.spec.repeats, small.spec.items.id) == (2, 1, "id")
     assert small.spec.decoding == study.spec.decoding
@@ -33,11 +33,11 @@ def test_only_what_is_named_changes_and_the_rest_stays(tmp_path: Path) -> None:
     assert "# a comment" in (tmp_path / "study.small.yaml").read_text()
     outcome = small.run()
     assert (outcome.done, outcome.missing) == (2 * 2, 0)
-    assert study.status()[0].answered == 0
+    assert study.status().answered == 0
 
 
 def test_its_notes_are_in_the_plan(tmp_path: Path) -> None:
-    small = opened(written(tmp_path, SMALL)).small()
+    small = opened(written(tmp_path, SMALL), small=True)
     assert "Two items are too few for an interval." in small.plan().notes
 
 
@@ -53,13 +53,13 @@ def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path: Path) 
 
 def test_a_study_without_one_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no small version"):
-        opened(written(tmp_path)).small()
+        opened(written(tmp_path), small=True)
 
 
 def test_what_is_wrong_in_it_is_found_in_its_own_file(tmp_path: Path) -> None:
-    study = opened(written(tmp_path, STUDY + "small: {itms: {sample: 2}}\n"))
+    path = written(tmp_path, STUDY + "small: {itms: {sample: 2}}\n")
     with pytest.raises(SpecError, match=r"study\.small\.yaml"):
-        study.small()
+        opened(path, small=True)
 
 
 def test_a_measure_may_be_taken_of_a_part_only(tmp_path: Path) -> None:

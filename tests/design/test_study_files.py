@@ -21,7 +21,7 @@ def planned(folder: Path, content: bytes) -> None:
     path.write_bytes(content)
     study = quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"})
     study.plan(compare=())
-    list(study.variants())
+    list(study.variants)
 
 
 def told(folder: Path, content: bytes) -> QuaverError | None:

@@ -435,10 +435,10 @@ def test_or_where_the_study_allows_it_a_downgrade_that_is_recorded(tmp_path: Pat
         assert study.run().done == 8
         assert "structured_outputs" not in server.bodies[-1]
     for read_again in (study, _study(tmp_path, url, {"constraint": "labels"}, **options)):
-        facts = read_again.lock()["models"]["s"]
+        facts = read_again.source.lock()["models"]["s"]
         assert facts["honoured"] == {"choice": False}
         assert "asked for one of" in facts["downgrades"]["choice"]
-        (told,) = read_again.standing().done_without
+        (told,) = read_again.status().done_without
         assert "s did not honour choice" in told
         assert "8 answers" in told
     assert "does not honour choice" in (study.folder / "run.log").read_text()

@@ -118,8 +118,7 @@ class History:
         self._say("looked at")
         with self._alive():
             study = self._opened()
-            study.standing()
-            if study.status()[0].answered:
+            if study.status().answered:
                 study.annotations()
 
     # ------------------------------------------------------------------ a run
@@ -178,19 +177,19 @@ class History:
     def _second(self) -> None:
         """Another process looks, and tries to collect too."""
         other = self._opened()
-        counts, total = other.status()
-        if counts.answered > total:
-            raise Broken(f"{counts.answered} of {total} answered, while it runs")
-        if counts.unplaced and not self._kept and not self._owed:
-            raise Broken(f"{counts.unplaced} stored answers fit no call, while it runs")
-        other.standing()
+        now = other.status()
+        if now.answered > now.total:
+            raise Broken(f"{now.answered} of {now.total} answered, while it runs")
+        if now.unplaced and not self._kept and not self._owed:
+            raise Broken(f"{now.unplaced} stored answers fit no call, while it runs")
         try:
             other.run()
         except StoreError as error:
             if "another process" not in error.problem:
                 raise
         else:
-            if other.status()[0].answered != other.status()[1]:
+            now = other.status()
+            if now.answered != now.total:
                 raise Broken("two processes collect at once")
 
     @contextmanager

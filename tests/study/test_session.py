@@ -64,14 +64,14 @@ def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_p
     opened(path, counted).run()
     written(tmp_path, VARIED.replace("Good or bad?", "Nice or not?").replace("repeats: 2", "repeats: 3"))
     edited = opened(path, counted)
-    counts, total = edited.status()
-    assert (counts.answered, counts.unplaced, total) == (6, 6, 18)
+    now = edited.status()
+    assert (now.answered, now.unplaced, now.total) == (6, 6, 18)
     outcome = edited.run()
     assert (outcome.before, outcome.done) == (6, 12)
     assert len(counted.calls) == 24
     written(tmp_path, VARIED)
     assert opened(path, counted).run().done == 0
-    assert opened(path, counted).status()[0].unplaced == 12
+    assert opened(path, counted).status().unplaced == 12
 
 
 def test_renaming_asks_nothing(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
     assert opened(path, counted).run().done == 0
     again = opened(path, counted).run(retry_errors=True)
     assert (again.done, again.errors, again.missing) == (3, 0, 0)
-    assert opened(path, counted).status()[0].errors == 0
+    assert opened(path, counted).status().errors == 0
     assert opened(path, counted).run(retry_errors=True).done == 0
 
 
@@ -104,7 +104,7 @@ def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_p
     counted.failing = True
     with pytest.raises(ModelError, match="failed 20 times in a row"):
         opened(path, counted).run()
-    assert opened(path, counted).status()[0].errors == 20
+    assert opened(path, counted).status().errors == 20
 
 
 def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
@@ -421,4 +421,5 @@ def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: 
     study.run()
     cells = dict.fromkeys((one.measure, one.cell.get("convention")) for one in study.estimates())
     assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
-    assert [one.measure for one in study.pictured()].count("sensitivity_baseline") == 2  # noisy, random
+    pictured = [one.measure for one in study.estimates(of="charts")]
+    assert pictured.count("sensitivity_baseline") == 2  # noisy, random

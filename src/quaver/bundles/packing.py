@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ from quaver.collect.store.copies import copy_store, copy_store_without
 from quaver.core.arguments import guarded
 from quaver.core.records import Item
 from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec import StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.tables.estimates_csv import write_estimates
+from quaver.study.analysis.study_estimates import measurable
 from quaver.study.session import Study
 from quaver.study.sources.archive import MANIFEST, is_archive, pack
-from quaver.study.sources.bundle_source import FORM, BundledStudy
+from quaver.study.sources.bundle_source import FORM
+from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
 
 __all__ = ["bundle"]
@@ -45,6 +49,7 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
             not what it says.
         QuaverError: An item's text, or a key, would still stand in a file.
     """
+    study.source.require("owns_folder")
     folder = study.folder.resolve()
     target = Path(path) if path else folder.with_name(f"{folder.name}.quaver.zip")
     if target.is_dir() or (target.is_file() and not is_archive(target)):
@@ -54,15 +59,8 @@ def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) 
             expected="a new file, or a bundle that may be written over",
             fix="name another file, or remove that one",
         )
-    if isinstance(study, BundledStudy):
-        raise StoreError(
-            "this is a bundle already",
-            where=str(study.packed),
-            expected="a study",
-            found="an opened bundle",
-            fix="copy the archive as it is",
-        )
-    study.rescore()
+    if study.source.has_answers:
+        study.rescore()
     with tempfile.TemporaryDirectory(prefix="quaver-") as made:
         folder = Path(made)
         withheld = _whole(study, folder) if texts else _without_texts(study, folder)
@@ -100,35 +98,48 @@ def _packed(target: Path, files: Mapping[str, Path], about: Mapping[str, Any]) -
 
 
 def _whole(study: Study, folder: Path) -> int:
-    _derived(study, folder, study.lock(), study.measurable(), study.annotations())
+    _derived(study, folder, study.source.lock(), measurable(study.source), study.annotations())
     _write(folder / "items.json", [_item(item) for item in study.experiment.items])
     answers = study.folder / "responses.db"
-    if not study.spec.has_labels_only and answers.exists():
+    if study.source.has_answers and answers.exists():
         copy_store(answers, folder / "responses.db")
-    for file in study.own_files():
+    for file in _own_files(study):
         if not (folder / file.name).exists() and file.name != MANIFEST:
             shutil.copyfile(file, folder / file.name)
     return 0
 
 
 def _without_texts(study: Study, folder: Path) -> int:
-    kept = {*study.covariates()}
+    kept = _covariates(study.spec)
     texts = _texts(study, kept)
-    lock = texts.out_of(_bare(study.lock()))
+    lock = texts.out_of(_bare(study.source.lock()))
     frame = study.annotations()
     frame = frame.with_columns(_redacted(frame["reason"], texts))
-    _derived(study, folder, lock, study.measurable(), frame)
+    _derived(study, folder, lock, measurable(study.source), frame)
     items = [_item(item, kept) for item in study.experiment.items]
     _write(folder / "items.json", items)
     withheld: list[dict[str, Any]] = []
-    if not study.spec.has_labels_only:
+    if study.source.has_answers:
         withheld = copy_store_without(study.folder / "responses.db", folder / "responses.db", texts)
         _write(folder / "withheld.json", withheld)
-    for file in study.own_files():
+    for file in _own_files(study):
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
     _search(folder, texts)
     return len(withheld)
+
+
+def _own_files(study: Study) -> list[Path]:
+    """The study file, its table of items or annotations, and paraphrases.json, where there are such."""
+    own, positions = study.spec.annotations or study.spec.items, study.source.positions
+    files = [positions.path, positions.home / own.source, study.source.files.paraphrases]
+    return [file for file in files if file is not None and file.is_file()]
+
+
+def _covariates(spec: StudySpec) -> set[str]:
+    """The items' fields that are no texts: groups, gold labels, what conclusions are drawn about."""
+    own = spec.annotations or spec.items
+    return {*own.groups, *([own.gold.column] if own.gold else []), *concluded_about(spec)}
 
 
 def _item(item: Item, kept: Collection[str] | None = None) -> dict[str, Any]:
@@ -165,7 +176,7 @@ def _derived(
     from quaver.report.page.html_page import write_report  # the charts' libraries are slow to load
 
     estimates = study.estimates()
-    noise = study.known_noise()
+    noise = {name: [asdict(row) for row in rows] for name, rows in study.noise().items()}
     report = write_report(
         folder / "report", lock=lock, annotations=measured, estimates=estimates, noise=noise
     )

@@ -14,8 +14,10 @@ from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
 from quaver.estimation.measure_protocol import reads_outputs
+from quaver.study.session import Study
+from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
-from quaver.study.sources.bundle_source import BundledStudy, opened_bundle
+from quaver.study.sources.bundle_source import FORM, Bundle
 
 __all__ = ["Verification", "verify"]
 
@@ -64,19 +66,18 @@ def verify(path: str | Path) -> Verification:
     """
     # SQLite may still be putting its journal away when the folder goes: that changes no verdict.
     with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
-        study = opened_bundle(Path(path), home)
-        opened = study.opened
+        opened = extract(Path(path), Path(home), FORM)
         if opened.changed:
             return Verification(opened.digest, opened.changed, (), 0, 0, 0)
         with fitting_together(Path(path)):
-            return _anew(study)
+            return _anew(Study(Bundle(Path(path), opened, Path(home))), opened.digest)
 
 
-def _anew(study: BundledStudy) -> Verification:
+def _anew(study: Study, digest: str) -> Verification:
     stored = study.annotations()
     differing: list[str] = []
     read, withheld = 0, places_in(study.folder)
-    if not study.spec.has_labels_only:
+    if study.source.has_answers:
         read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
     estimates = study.estimates()
@@ -84,10 +85,10 @@ def _anew(study: BundledStudy) -> Verification:
     if withheld:  # what counts the answers themselves cannot be counted without them
         packed, now = ([one for one in some if not _of_outputs(one.measure)] for some in (packed, now))
     differing += _other_estimates(packed, now)
-    return Verification(study.opened.digest, (), differing, read, len(withheld), len(estimates))
+    return Verification(digest, (), differing, read, len(withheld), len(estimates))
 
 
-def _reread(study: BundledStudy, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
+def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
     """Read the stored answers with the study's evaluators, and compare."""
     text = [pl.col(pl.Categorical).cast(pl.String)]
     fresh, known = study.rescore().with_columns(text), stored.with_columns(text)

@@ -38,7 +38,7 @@ def command(
     show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
-    if not study.noise_is_known:
+    if not study.noise():
         study.noise(prompts=4)
     report = study.report()
     screen.print(_table(study))

@@ -19,6 +19,7 @@ from quaver.cli.screen import (
 
 if TYPE_CHECKING:
     from quaver.study.forecasts.forecast import Forecast
+    from quaver.study.session import Study
 
 _SHOWN = 40
 """Levels of factors that are listed."""
@@ -56,15 +57,21 @@ def command(
 ) -> None:
     """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
 
-    Paraphrases that a model is to make, and has not made yet, are reckoned to be as long as the original.
+    Paraphrases that a model has yet to make count as long as the original.
     """
-    opened = open_study(study, function)
-    opened = opened.small() if small else opened
+    opened = open_study(study, function, small=small)
     if pilot:
-        opened.make_paraphrases(watch=say_made)
+        opened.variants.make(watch=say_made)
+    if width is None or opened.source.can_ask:
+        _show_plan(opened, pilot, compare)
+    if width is not None:
+        screen.print(str(opened.sizes(width, measure)))
+
+
+def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
     from quaver.study.sources.prices import COMPARED
 
-    plan = opened.plan(pilot=pilot, compare=compare or COMPARED)
+    plan = study.plan(pilot=pilot, compare=compare or COMPARED)
     screen.print(f"{plan.size}: {plan.calls:,} calls, {plan.stored:,} of them answered.")
     _show_models(plan)
     _show_parts(plan)
@@ -75,15 +82,13 @@ def command(
     _show_costs_elsewhere(plan)
     if not all(model.counted or model.whole.measured for model in plan.models):
         screen.print(
-            "Tokens are reckoned at four characters each, and without what a chat template adds, where a "
+            "Tokens are estimated at four characters each, and without what a chat template adds, where a "
             "model cannot count them: --pilot 20 measures them."
         )
     if plan.seconds is None:
         screen.print(
             "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
         )
-    if width is not None:
-        screen.print(str(opened.sizes(width, measure)))
 
 
 def _show_models(plan: Forecast) -> None:

@@ -23,5 +23,5 @@ def command(
         annotations.group_by("evaluator", "status").len().sort("evaluator", "len", descending=[False, True])
     )
     screen.print(table(("evaluator", "status", "answers"), rows.rows()))
-    if opened.results == opened.folder:  # a bundle stays as it is
+    if opened.source.owns_folder:  # a bundle stays as it is
         screen.print(f"Wrote {opened.folder / 'annotations.parquet'}", soft_wrap=True)

@@ -39,16 +39,12 @@ def command(
     function: FunctionOption = None,
 ) -> None:
     """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
-    opened = open_study(study, function)
+    opened = open_study(study, function, small=small)
     if small:
-        opened = opened.small()
         screen.print(f"The small version, in {opened.folder}:")
         for note in opened.spec.notes:
             screen.print(f"- {note}")
-    if opened.spec.annotations is not None:
-        screen.print("There is nothing to ask: this study measures annotations that exist already.")
-        return
-    opened.make_paraphrases(watch=say_made)
+    opened.variants.make(watch=say_made)
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from quaver.collect.run.progress import Outcome, Progress
     from quaver.core.records import Condition
     from quaver.report.findings.verdicts import Quality
-    from quaver.study.collection.study_status import Standing
+    from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 
 __all__ = [
@@ -77,11 +77,11 @@ FunctionOption = Annotated[
 ]
 
 
-def open_study(path: Path, functions: Sequence[str] | None = None) -> Study:
-    """The study of a command's argument, with the functions that its options name."""
+def open_study(path: Path, functions: Sequence[str] | None = None, *, small: bool = False) -> Study:
+    """The study of a command's argument, or its small version, with the functions that its options name."""
     from quaver.study.session import Study
 
-    return Study.open(path, functions=_functions(functions))
+    return Study.open(path, functions=_functions(functions), small=small)
 
 
 def open_both(
@@ -214,7 +214,7 @@ def say_made(what: str) -> None:
     errors.print(f"Making {what} …")
 
 
-def quality_of(study: Study, now: Standing) -> Quality | None:
+def quality_of(study: Study, now: StudyStatus) -> Quality | None:
     """The gate before a study's numbers; None where its answers cannot be read in passing.
 
     A process that collects now is left alone: its answers are read when it has ended.
@@ -290,7 +290,7 @@ def show_outcome(outcome: Outcome, study: Study, console: Console = screen) -> N
     if outcome.errors:
         are = "is an error" if outcome.errors == 1 else "are errors"
         say(f"{outcome.errors:,} of them {are}; `quaver run --retry-errors` asks again for what failed.")
-    now = study.standing()
+    now = study.status()
     if outcome.errors:
         for kind, count in now.by_kind.most_common(3):
             say(f"  {count:,} × {kind}")

@@ -22,7 +22,7 @@ from quaver.cli.screen import (
 from quaver.cli.screen import table as drawn
 
 if TYPE_CHECKING:
-    from quaver.study.collection.study_status import Standing
+    from quaver.study.collection.study_status import StudyStatus
 
 _SHOWN = 30
 """Conditions that are listed."""
@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Say how much of a study is answered, what was spent and what failed. Asks nothing."""
     opened = open_study(study, function)
-    now = opened.standing()
+    now = opened.status()
     quality = quality_of(opened, now)
     if as_json:
         issues = None if quality is None else [asdict(one) for one in quality.issues]
@@ -63,7 +63,7 @@ def _with_errors(errors: int) -> str:
     return f", {errors:,} with an error." if errors else "."
 
 
-def _about(now: Standing) -> list[str]:
+def _about(now: StudyStatus) -> list[str]:
     lines = []
     if now.tokens:
         from quaver.study.forecasts.costs import Range

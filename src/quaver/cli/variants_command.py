@@ -30,14 +30,15 @@ def command(
 ) -> None:
     """Show every variant: its id, origin and prompt, with what differs from the original marked."""
     opened = open_study(study, function)
-    opened.make_paraphrases(again=again, watch=say_made)
+    if again or opened.source.can_ask:
+        opened.variants.make(again=again, watch=say_made)
     if import_ is not None:
-        edits = opened.import_paraphrases(import_)
+        edits = opened.variants.edit(import_)
         for one in edits:
             screen.print(f"{one.factor}={one.level}: {one.part} edited")
         screen.print(f"{len(edits):,} texts edited; paraphrases.json has them with what stood before.")
     if export is not None:
-        count = opened.export_paraphrases(export)
+        count = opened.variants.export(export)
         screen.print(f"{count:,} texts are in {export}; edit the column text, then --import it.")
     if import_ is None and export is None:
         _show(opened)
@@ -45,7 +46,7 @@ def command(
 
 def _show(study: Study) -> None:
     count = 0
-    for shown in study.variants():
+    for shown in study.variants:
         count += 1
         screen.print(Text.assemble((plain(shown.id).plain, "bold")), soft_wrap=True)
         for line in shown.origin:

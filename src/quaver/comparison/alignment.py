@@ -8,6 +8,7 @@ import polars as pl
 
 from quaver.core.level_names import ARROW
 from quaver.errors import MeasureError
+from quaver.study.analysis.study_estimates import measurable
 from quaver.study.session import Study
 
 __all__ = [
@@ -51,7 +52,7 @@ def strings_of(study: Study) -> pl.DataFrame:
     Raises:
         MeasureError: There are none.
     """
-    frame = study.measurable().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = measurable(study.source).with_columns(pl.col(pl.Categorical).cast(pl.String))
     if frame.is_empty():
         raise MeasureError(
             "there are no annotations", where=str(study.folder), fix="quaver run asks what was not asked yet"

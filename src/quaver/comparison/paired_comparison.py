@@ -31,8 +31,9 @@ from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
 from quaver.estimation.paired_differences import carrying_draws, paired_differences
 from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
+from quaver.study.analysis.study_estimates import own_measurements
+from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
-from quaver.study.sources.bundle_source import BundledStudy
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 
@@ -181,11 +182,9 @@ def compare(
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
     labels_in_common(before, after, told)
     for one, other in ((before, after), (after, before)):
-        counts, calls = one.status()
-        if 0 < counts.answered < calls:
-            told.append(
-                f"{calls - counts.answered:,} calls of {_called(one, other)} that are not answered yet"
-            )
+        answered, calls = answered_calls(one.source)
+        if 0 < answered < calls:
+            told.append(f"{calls - answered:,} calls of {_called(one, other)} that are not answered yet")
     sides = made_alike(frames[0], frames[1], told)
     sides, common = in_common(sides, changed_items(before, after), told, "")
     asked = _asked(before, after, measures, bounds)
@@ -291,9 +290,7 @@ def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
 def _called(study: Study, other: Study) -> str:
     if study.spec.name != other.spec.name:
         return study.spec.name
-    if isinstance(study, BundledStudy):
-        return study.packed.name
-    return str(study.folder if study.folder.name else study.folder.resolve().name)
+    return study.source.title
 
 
 # ------------------------------------------------------------------------------- what differs
@@ -303,7 +300,9 @@ def _asked(
     before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> list[Measurement]:
     found: dict[tuple[str, ...], Measurement] = {}
-    for one in [*before.measurements(names), *(after.measurements(names) if after is not before else ())]:
+    for one in [
+        one for study in dict.fromkeys((before, after)) for one in own_measurements(study.source, names)
+    ]:
         found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
     asked = list(found.values())
     there = {one.measure for one in asked}
@@ -316,9 +315,9 @@ def _asked(
                 where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
                 fix="name one under conclusions in the study file",
             )
-        asked += drawing[0].measurements([CONCLUSIONS])
+        asked += own_measurements(drawing[0].source, [CONCLUSIONS])
     more = dict.fromkeys(bound.measure for bound in bounds if bound not in concluded)
-    return [*asked, *before.measurements([name for name in more if name not in there])]
+    return [*asked, *own_measurements(before.source, [name for name in more if name not in there])]
 
 
 def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:

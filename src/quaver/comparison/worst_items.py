@@ -20,7 +20,7 @@ from quaver.core.spreadsheet import write_csv
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.measures.variation.item_tables import item_stability
-from quaver.study.analysis.call_export import check_ending
+from quaver.study.analysis.call_export import check_ending, raw_answers
 from quaver.study.session import Study
 from quaver.study.sources.outgoing_check import check_outgoing
 
@@ -246,7 +246,7 @@ def _with_texts(items: pl.DataFrame, study: Study) -> pl.DataFrame:
 def _answers(study: Study, readings: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """The answers to the items, in the items' order."""
     keys = ["model", "variant", "decoding", "item", "repeat"]
-    raw = study.raw_answers(set(items["item"])).unique(keys, keep="first")
+    raw = raw_answers(study.source, set(items["item"])).unique(keys, keep="first")
     place = items.select("item", pl.int_range(pl.len()).alias("place"))
     order = [variant.id for variant in study.experiment.variants]
     turns = pl.DataFrame(

@@ -163,7 +163,7 @@ def test_a_finished_study_is_read_measured_reported_and_exported(
     read_only_study: Path, tmp_path: Path
 ) -> None:
     study = Study.open(read_only_study, functions={"fake": said})
-    assert study.status()[0].answered == study.standing().answered == 4
+    assert study.status().answered == 4
     assert [one.value for one in study.estimates()] == [1.0]
     assert study.export(tmp_path / "calls.csv") == 4
     assert study.report(tmp_path / "report").parent == tmp_path / "report"
@@ -173,7 +173,7 @@ def test_a_finished_study_is_read_measured_reported_and_exported(
     edited.write_text(
         STUDY.replace("repeats: 2", "repeats: 1").replace("items.csv", f"{read_only_study}/items.csv")
     )
-    assert Study.open(edited, folder=read_only_study, functions={"fake": said}).status()[0].answered == 2
+    assert Study.open(edited, folder=read_only_study, functions={"fake": said}).status().answered == 2
     with pytest.raises(StoreError, match="cannot be held for this run alone"):
         Study.open(read_only_study, functions={"fake": said}).run()
 

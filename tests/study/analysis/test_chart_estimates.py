@@ -43,7 +43,7 @@ def annotate(text: str, prompt: str) -> str:
 def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path: Path) -> None:
     study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
     study.run()
-    found = study.pictured()
+    found = study.estimates(of="charts")
     assert {one.measure for one in found} == {
         *("sensitivity_distribution", "consistency_distribution"),
         *("sensitivity_baseline", "consistency_baseline", "sensitivity_with_consistency"),

@@ -86,7 +86,7 @@ def test_a_name_that_the_study_does_not_have(measure: dict[str, Any], tmp_path: 
         with pytest.raises(QuaverError) as caught:
             look()
         assert str(caught.value).startswith("measures[1]")
-    assert not (tmp_path / "out" / "responses.db").exists() or study.status()[0].answered == 0
+    assert not (tmp_path / "out" / "responses.db").exists() or study.status().answered == 0
 
 
 RIGHT: list[dict[str, Any]] = [

@@ -122,7 +122,7 @@ def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
     second = study(tmp_path / "second", "reuse: [../first]\nrepeats: 2\nbudget: {calls: 60}\n")
     outcome = second.run()
     assert (outcome.ended, outcome.reused, outcome.done, outcome.missing) == ("finished", 25, 55, 0)
-    now = second.standing()
+    now = second.status()
     assert now.reused == {"../first": 25}
     assert now.tokens == 55 * 11
     assert second.run().before == 80
@@ -182,7 +182,7 @@ def test_a_kill_loses_no_round(tmp_path: Path) -> None:
     assert [(one["items"], one["calls"]) for one in left["rounds"]] == [(5, 5), (10, 5)]
     assert left["ended"] is None
     one = Study.open(path, functions={"fake": lambda text, prompt: "positive"})
-    assert one.standing().ended is None
+    assert one.status().ended is None
     assert "cut off" in rounds_in_words(**left)
     assert one.run().ended == "finished"
     whole = json.loads((tmp_path / "rounds.json").read_text())
@@ -194,7 +194,7 @@ def test_rounds_end_with_the_budget(tmp_path: Path) -> None:
     one = study(tmp_path, "until: {measure: accuracy, width: 0.001, items: 5}\nbudget: {calls: 17}\n")
     outcome = one.run()
     assert (outcome.ended, outcome.done, outcome.missing) == ("calls", 17, 23)
-    assert one.standing().ended == "calls"
+    assert one.status().ended == "calls"
 
 
 def test_rounds_that_use_up_the_design_are_finished(tmp_path: Path) -> None:
@@ -212,10 +212,10 @@ def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path: 
     one = study(tmp_path, model=", broken: 3}\n  - {name: other, use: served, model: n")
     outcome = one.run()
     assert (outcome.ended, outcome.done, outcome.errors) == ("finished", 80, 1)
-    assert one.standing().by_kind == {"HTTP 503": 1}
+    assert one.status().by_kind == {"HTTP 503": 1}
     again = study(tmp_path, model="}\n  - {name: other, use: served, model: n").run(retry_errors=True)
     assert (again.done, again.errors) == (1, 0)
-    assert one.standing().errors == 0
+    assert one.status().errors == 0
 
 
 def test_the_log_and_the_events_tell_what_happened_and_no_key(tmp_path: Path) -> None:
@@ -235,9 +235,9 @@ def test_the_log_and_the_events_tell_what_happened_and_no_key(tmp_path: Path) ->
     assert "error (model fake, repeat 0, variant " in log
     assert "ended: finished; 40 calls" in log
     everything = log + events.getvalue() + one.report().read_text()
-    everything += "".join(str(row) for row in one._files.responses.read_bytes().split(b"\x00"))
+    everything += "".join(str(row) for row in one.source.files.responses.read_bytes().split(b"\x00"))
     assert "sk-abcdefghijklmnop" not in everything
-    (told,) = one.standing().configurations_changed
+    (told,) = one.status().configurations_changed
     assert told.startswith("fake answered from 2 configurations")
     assert "answered from 2 configurations" in one.report().read_text()
 

@@ -79,7 +79,7 @@ def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
     assert 0 < found.lost < ITEMS
     assert found.kept == made.folder / "responses.damaged-1.db"
     assert found.kept.exists()
-    assert again.status()[0].answered == found.saved
+    assert again.status().answered == found.saved
     function.asked = 0
     assert again.run().done == found.lost == function.asked
     assert (

@@ -98,7 +98,7 @@ def test_coders_that_nobody_named_are_told(tmp_path: Path) -> None:
     with pytest.raises(QuaverError, match="no column of labels was recognised"):
         import_annotations(_wide(tmp_path), tmp_path / "other")  # party shares no value with the coders
     assert not (tmp_path / "other").exists()
-    assert study.status()[1] == 4
+    assert study.status().total == 4
 
 
 def _wide(folder: Path) -> Path:
@@ -124,7 +124,8 @@ def test_parquet_with_numbers(tmp_path: Path) -> None:
     study.report()
     assert (study.folder / "report.html").exists()
     again = quaver.Study.open(study.folder)  # the study's own annotations.parquet stands beside the file
-    assert again.rescore().equals(study.annotations())
+    assert again.annotations().equals(study.annotations())
+    assert pl.read_parquet(study.folder / "annotations.parquet").equals(study.annotations())
     (study.folder / "imported.parquet").rename(study.folder / "annotations.parquet")
     text = (study.folder / "study.yaml").read_text()
     (study.folder / "study.yaml").write_text(text.replace("imported.parquet", "annotations.parquet"))
@@ -260,12 +261,11 @@ def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path: Path)
 
 def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:
     study, _ = imported(tmp_path, INTRA)
-    assert study.run().missing == 0
-    assert study.plan().calls == 0
-    with pytest.raises(StoreError, match="no engine"):
-        study.noise()
-    with pytest.raises(StoreError, match="another evaluator"):
-        study.rescore(["exact"])
+    for work in (study.run, study.plan, study.variants.make, lambda: study.noise(2), study.rescore):
+        with pytest.raises(StoreError) as caught:
+            work()
+        assert caught.value.where == str(study.folder)
+        assert caught.value.found == "labels that existed already"
 
 
 def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import quaver
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, StoreError
 from quaver.study.imports.label_import import Roles, import_annotations
 
 ROWS = [
@@ -52,8 +52,10 @@ def test_answers_are_read_like_those_of_a_run(tmp_path: Path) -> None:
     assert status == ["valid", "valid", "valid", "refused", "empty", "ambiguous", "valid"]
     assert study.experiment.labels.codes == ("left", "right")
     assert {one.measure for one in study.estimates()} >= {"intra_pss", "inter_pss", "accuracy", "compliance"}
-    assert study.status()[0].answered == 7
-    assert study.run().missing == 0
+    assert study.status().answered == 7
+    with pytest.raises(StoreError) as caught:
+        study.run()
+    assert caught.value.found == "answers that existed already"
 
 
 def test_another_evaluator_reads_what_is_stored(tmp_path: Path) -> None:

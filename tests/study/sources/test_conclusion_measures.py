@@ -114,7 +114,7 @@ def test_what_is_wrong_is_found_before_anything_is_asked(
     with pytest.raises(QuaverError, match=said) as caught:
         study.run()
     assert "study.yaml:18: conclusions[0]" in str(caught.value)
-    assert study.status()[0].answered == 0
+    assert study.status().answered == 0
 
 
 def test_a_group_that_does_not_exist(tmp_path: Path) -> None:

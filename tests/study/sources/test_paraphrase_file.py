@@ -78,7 +78,7 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
     assert any("have not been made yet" in note for note in before.notes)
     assert "before a pilot" in str(opened(tmp_path, model).sizes(0.1))
     assert model.reworded == 0
-    opened(tmp_path, model).make_paraphrases()
+    opened(tmp_path, model).variants.make()
     after = opened(tmp_path, model).plan()
     assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
     assert not any("have not been made yet" in note for note in after.notes)
@@ -90,12 +90,12 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
 def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model)
-    assert study.make_paraphrases() == [
+    assert study.variants.make() == [
         "2 paraphrases at temperature 0.5 from mine",
         "2 paraphrases at temperature 1 from mine",
     ]
     assert model.reworded == 4
-    assert study.make_paraphrases() == []
+    assert study.variants.make() == []
     later = opened(tmp_path, model)
     later.run()
     assert [variant.id for variant in later.experiment.variants] == [
@@ -133,9 +133,9 @@ def test_a_mistake_in_a_measure_is_found_before_anything_is_paid(tmp_path: Path)
 
 def test_again_makes_them_anew(tmp_path: Path) -> None:
     model = Model()
-    opened(tmp_path, model).make_paraphrases()
+    opened(tmp_path, model).variants.make()
     study = opened(tmp_path, model)
-    assert len(study.make_paraphrases(again=True)) == 2
+    assert len(study.variants.make(again=True)) == 2
     assert model.reworded == 8
 
 
@@ -147,7 +147,7 @@ def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
     assert model.labelled == 0
     assert len(document(tmp_path)["drafts"][0]["paraphrases"]) == 4
     fewer = opened(tmp_path, model, variants=[{**family, "k": 4}])
-    assert fewer.make_paraphrases() == []
+    assert fewer.variants.make() == []
 
 
 def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     model = Model()
     own = [{"name": "mine", "use": "function", "price": 0}]
     study = opened(tmp_path, model, variants=[family], models=own)
-    study.make_paraphrases()
+    study.variants.make()
     assert len(study.experiment.variants) == 2
     assert model.reworded == 0
     (by,) = document(tmp_path)["drafts"][0]["by"].values()
@@ -166,7 +166,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     assert spent.prompt_tokens > spent.calls * 20, "its request is longer than that"
     study.run()
     later = opened(tmp_path, model, variants=[family], models=own)
-    now = later.standing()
+    now = later.status()
     assert (now.paraphrases, now.tokens) == (spent.calls, spent.prompt_tokens + spent.answer_tokens)
     assert spent.cost is not None
     assert spent.cost.high == now.money > 0
@@ -178,14 +178,14 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
 def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model, budget={"calls": 6})
-    study.make_paraphrases()
-    assert [str(one) for one in study.plan(compare=()).paraphrases] == [
-        "4 calls of mine made paraphrases: 0 tokens read, 0 written, cost unknown; the budget counts them"
-    ]
+    study.variants.make()
+    (spent,) = study.plan(compare=()).paraphrases
+    assert (spent.calls, spent.model, spent.prompt_tokens, spent.cost) == (4, "mine", 0, None)
+    assert spent.made
     outcome = study.run()
     assert (outcome.ended, outcome.done, model.labelled) == ("calls", 2, 2)
     assert study.run().done == 0
-    assert study.standing().paraphrases == 4
+    assert study.status().paraphrases == 4
     study = opened(tmp_path, model, budget={"calls": 7})
     assert study.run().done == 1
     with pytest.raises(SpecError, match="more is spent already than the budget allows"):
@@ -215,7 +215,7 @@ def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
     assert f"budget.{cap}" in str(raised.value)
     assert model.reworded == made
     assert model.labelled == 0
-    opened(tmp_path, model, models=own).make_paraphrases()
+    opened(tmp_path, model, models=own).variants.make()
     assert model.reworded == 4, "what came before was kept"
 
 
@@ -246,9 +246,9 @@ def rewritten(path: Path, rows: list[dict[str, str]]) -> None:
 @pytest.fixture
 def exported(tmp_path: Path) -> tuple[Study, Path]:
     study = opened(tmp_path)
-    study.make_paraphrases()
+    study.variants.make()
     path = tmp_path / "table.csv"
-    assert study.export_paraphrases(path) == 4
+    assert study.variants.export(path) == 4
     return study, path
 
 
@@ -259,7 +259,7 @@ def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tm
     assert rows[2]["remarks"].endswith("lost labels: good, bad")
     rows[2]["text"] = "Is it good, or is it bad?"
     rewritten(path, rows)
-    (edit,) = study.import_paraphrases(path)
+    (edit,) = study.variants.edit(path)
     assert (edit.level, edit.before, edit.after) == ("t1-1", "Is it fine?", "Is it good, or is it bad?")
     changed = {variant.id: variant for variant in study.experiment.variants}["paraphrase=t1-1"]
     assert changed.instruction == "Is it good, or is it bad?"
@@ -281,7 +281,7 @@ def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tm
     assert "<ins>" in page
     assert "&lt;b&gt;" in page
     assert "<b>good" not in page
-    shown = {one.id: one for one in study.variants()}["paraphrase=t1-1"]
+    shown = {one.id: one for one in study.variants}["paraphrase=t1-1"]
     assert any("edited 1 time by hand" in line for line in shown.origin)
 
 
@@ -291,7 +291,7 @@ def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: P
         rows = table(path)
         rows[0]["text"] = text
         rewritten(path, rows)
-        study.import_paraphrases(path)
+        study.variants.edit(path)
     assert [one["after"] for one in document(tmp_path)["edits"]] == [
         "Is it good or bad, then?",
         "Is it good or bad?",
@@ -301,7 +301,7 @@ def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: P
 
 def test_nothing_changed_is_no_edit(exported: tuple[Study, Path], tmp_path: Path) -> None:
     study, path = exported
-    assert study.import_paraphrases(path) == []
+    assert study.variants.edit(path) == []
     assert "edits" not in document(tmp_path)
 
 
@@ -339,7 +339,7 @@ def test_a_table_that_cannot_be_taken_over_is_one_error(
     rewritten(path, broken(table(path), how))
     before = document(tmp_path)
     with pytest.raises(QuaverError) as raised:
-        study.import_paraphrases(path)
+        study.variants.edit(path)
     assert message in str(raised.value)
     assert document(tmp_path) == before
 
@@ -348,9 +348,9 @@ def test_a_table_without_its_columns_or_not_there_is_one_error(exported: tuple[S
     study, path = exported
     path.write_text("id,text\nx,y\n", encoding="utf-8")
     with pytest.raises(UnknownName, match="unknown column 'part'"):
-        study.import_paraphrases(path)
+        study.variants.edit(path)
     with pytest.raises(SpecError, match="there is no such table"):
-        study.import_paraphrases(path.with_name("none.csv"))
+        study.variants.edit(path.with_name("none.csv"))
 
 
 def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[Study, Path]) -> None:
@@ -358,15 +358,15 @@ def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[S
     rows = table(path)
     rows[0]["text"] = "Good or bad?"
     rewritten(path, rows)
-    study.import_paraphrases(path)
+    study.variants.edit(path)
     home = study.folder
     family = {"use": "paraphrases", "engine": "surface", "k": 1, "strengths": [0.5]}
     with pytest.raises(SpecError, match="was made to another text"):
         opened(home, variants=[family]).status()
     again = opened(home, variants=[family])
     with pytest.raises(SpecError, match="--again"):
-        again.make_paraphrases()
-    again.make_paraphrases(again=True)
+        again.variants.make()
+    again.variants.make(again=True)
     assert document(home)["edits"] == []
 
 

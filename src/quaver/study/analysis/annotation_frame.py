@@ -13,12 +13,24 @@ from quaver.collect.store.response_store import Store
 from quaver.errors import QuaverError, StoreError
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.rule_fingerprint import mark_of_rules
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_source import StudySource
 
-__all__ = ["kept_annotations", "rescore"]
+__all__ = ["annotations_of", "rescore"]
 
 
-def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
+def annotations_of(study: StudySource) -> pl.DataFrame:
+    """The annotation frame: the source's own, else the one that was kept, scored anew where it is outdated.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    if study.annotations is not None:
+        return study.annotations
+    kept = _kept(study)
+    return rescore(study) if kept is None else kept
+
+
+def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
     """Read the stored answers with evaluators, and keep the annotation frame.
 
     Args:
@@ -54,7 +66,7 @@ def rescore(study: Resolved, evaluators: Sequence[str] | None = None) -> pl.Data
     return frame
 
 
-def kept_annotations(study: Resolved) -> pl.DataFrame | None:
+def _kept(study: StudySource) -> pl.DataFrame | None:
     """The frame as it is kept; None where it cannot be read, or answers came in or the study changed since.
 
     Raises:
@@ -70,7 +82,7 @@ def kept_annotations(study: Resolved) -> pl.DataFrame | None:
         return None
 
 
-def _readable(study: Resolved, of: Mapping[str, str]) -> Mapping[str, str]:
+def _readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
     """The follow-ups that evaluators read, all of them in the study."""
     known = study.experiment.follow_ups
     for evaluator, name in of.items():
@@ -85,7 +97,7 @@ def _readable(study: Resolved, of: Mapping[str, str]) -> Mapping[str, str]:
     return of
 
 
-def _mark(study: Resolved, store: Store) -> str:
+def _mark(study: StudySource, store: Store) -> str:
     """Changes with the calls, the stored answers, the study's evaluators and the code of their rules."""
     told: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
     told.append([dict(variant.covariates) for variant in study.experiment.variants])

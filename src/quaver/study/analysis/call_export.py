@@ -17,6 +17,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.score.parsing.parsed_answer import without_thinking
 from quaver.study.sources.outgoing_check import check_outgoing
+from quaver.study.sources.study_source import StudySource
 
 __all__ = ["FORMATS", "check_ending", "export", "raw_answers"]
 
@@ -91,29 +92,31 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
     return written
 
 
-def raw_answers(store: Store, experiment: Experiment, items: Collection[str] | None = None) -> pl.DataFrame:
-    """The answers to some items as they came, without those to follow-ups.
+def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.DataFrame:
+    """The answers to some items as they came, without those to follow-ups; none where there are labels only.
 
     Args:
-        store: The study's answers.
-        experiment: The study's design.
+        study: The study.
         items: Their ids; every item if left out.
 
     Returns:
         ``model``, ``variant``, ``decoding``, ``item``, ``repeat``, ``output`` (null where there is none).
     """
+    schema = dict.fromkeys(_KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
+    if not study.files.responses.exists():
+        return pl.DataFrame(schema=schema)
+    experiment = study.experiment
     places = [at for at, item in enumerate(experiment.items) if items is not None and item.id in items]
     own = {at for at, one in enumerate(experiment.conditions) if not one.follow_up}
     sql = "SELECT c.condition, c.item, c.repeat, r.text FROM calls c JOIN responses r ON r.id = c.response"
     some = "" if items is None else f" WHERE c.item IN ({', '.join('?' * len(places))})"
-    with store.reading() as reader:
+    with study.answers() as store, store.reading() as reader:
         found = reader.execute(f"{sql}{some} ORDER BY c.response", places).fetchall()
     rows = []
     for at, item, repeat, output in found:
         if at in own:
             one = experiment.conditions[at]
             rows.append((one.model, one.variant, one.decoding, experiment.items[item].id, repeat, output))
-    schema = dict.fromkeys(_KEYS, pl.String) | {"repeat": pl.Int32, "output": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -18,8 +18,8 @@ from quaver.estimation.measure_protocol import OUTPUT, Measure, compared_by, rea
 from quaver.study.analysis.audit_measures import audited
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
-from quaver.study.sources.resolved import Resolved
 from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
 
 __all__ = [
     "asked_until",
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def measurement(
-    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
+    study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
 ) -> Measurement:
     """One measure of a study.
 
@@ -67,7 +67,7 @@ def measurement(
 
 
 def _repairing(
-    study: Resolved, plugin: Measure, options: Mapping[str, Any], asked: MeasureSpec, known: Sequence[str]
+    study: StudySource, plugin: Measure, options: Mapping[str, Any], asked: MeasureSpec, known: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
     """The annotations that take part: where evaluators are set side by side, none of stated confidence.
 
@@ -85,7 +85,7 @@ def _repairing(
     )
 
 
-def stated_evaluators(study: Resolved) -> list[str]:
+def stated_evaluators(study: StudySource) -> list[str]:
     """The evaluators that read how sure a model says it is; the label beside that is another's reading."""
     evaluators = study.plugins.evaluators().items()
     return [name for name, one in evaluators if getattr(one, "reads", "") == "pair"]
@@ -108,7 +108,7 @@ def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[
     return [one for at, one in enumerate(found) if one not in found[:at]]
 
 
-def _varied(study: Resolved, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
+def _varied(study: StudySource, frame: pl.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
     """The factors of the variants that have several levels, without what was measured of a variant.
 
     A paraphrase's distance, or whether it is the original, goes with the paraphrase: as factors of their own
@@ -123,7 +123,7 @@ def _varied(study: Resolved, frame: pl.DataFrame, by: Sequence[str]) -> tuple[st
     )
 
 
-def measurements(study: Resolved, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
+def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.DataFrame) -> list[Measurement]:
     """The study's measures, its conclusions among them.
 
     Args:
@@ -172,17 +172,17 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
 
 
 def _or_failed(
-    study: Resolved, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
+    study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int]
 ) -> Measurement:
     """A measure, also one that cannot be taken: the others still can."""
     try:
         return measurement(study, asked, frame, loc)
     except QuaverError as error:
-        plugin = registry.load("measures", asked.use, where=study.source.where(*loc))
+        plugin = registry.load("measures", asked.use, where=study.positions.where(*loc))
         return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
 
 
-def taken(study: Resolved, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
+def taken(study: StudySource, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
     """The estimates of a measure; where it fails, one that says why there are none.
 
     Args:
@@ -197,7 +197,7 @@ def taken(study: Resolved, one: Measurement, frame: pl.DataFrame) -> list[Estima
     return one.or_why(frame)
 
 
-def seen_by(study: Resolved, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
+def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.DataFrame:
     """The annotations that a measure is taken of; if it reads them, with the answers as they were written.
 
     Raises:
@@ -208,14 +208,13 @@ def seen_by(study: Resolved, one: Measurement, frame: pl.DataFrame) -> pl.DataFr
     if study.withheld:
         raise StoreError(
             "answers that quote an item were left out of this bundle",
-            where=str(study.folder),
+            where=study.where,
             found=f"{study.withheld:,} withheld",
             fix="a bundle with the texts has them",
         )
     from quaver.study.analysis.call_export import raw_answers
 
-    with study.answers() as store:
-        answers = raw_answers(store, study.experiment)
+    answers = raw_answers(study)
     keys = [name for name in answers.columns if name != OUTPUT]
     answers = answers.with_columns(pl.col(name).cast(frame.schema[name]) for name in keys)
     failed = pl.col("status").cast(pl.String) == "error"
@@ -223,19 +222,19 @@ def seen_by(study: Resolved, one: Measurement, frame: pl.DataFrame) -> pl.DataFr
     return frame.join(answers, on=keys, how="left", maintain_order="left").with_columns(output)
 
 
-def audit(study: Resolved, frame: pl.DataFrame) -> list[Measurement]:
+def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
     """The measures of how the answers were read (see `quaver.study.analysis.audit_measures`)."""
     stated = stated_evaluators(study)
     return [measurement(study, one, frame) for one in audited(frame, study.factors, stated)]
 
 
-def asked_until(study: Resolved, until: UntilSpec) -> MeasureSpec:
+def asked_until(study: StudySource, until: UntilSpec) -> MeasureSpec:
     """The measure whose interval ends the collection."""
     evaluator = until.evaluator or study.spec.evaluators[0].title
     return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
 
 
-def with_something_to_read(study: Resolved, frame: pl.DataFrame) -> pl.DataFrame:
+def with_something_to_read(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     """The annotations, less those of evaluators that had nothing to read in a decoding."""
     blind = [name for name, one in study.experiment.decodings.items() if not one.logprobs]
     elsewhere = study.plugins.follow_ups()
@@ -248,7 +247,7 @@ def with_something_to_read(study: Resolved, frame: pl.DataFrame) -> pl.DataFrame
     return frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
 
 
-def sizes(study: Resolved, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
+def sizes(study: StudySource, width: float, measure: str | None, frame: pl.DataFrame | None) -> Sizing:
     """How many items, paraphrases and repeats an interval of a width takes.
 
     Args:

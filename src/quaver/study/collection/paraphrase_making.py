@@ -17,18 +17,13 @@ from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError
 from quaver.study.collection.paraphrase_table import read_edits, write_texts
 from quaver.study.sources.prices import check_money
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_file_source import StudyFile
+from quaver.study.sources.study_source import StudySource
 
-__all__ = [
-    "export_paraphrases",
-    "import_paraphrases",
-    "lacks_paraphrases",
-    "make_paraphrases",
-    "shown_variants",
-]
+__all__ = ["edit_paraphrases", "export_paraphrases", "make_paraphrases", "shown_variants"]
 
 
-def make_paraphrases(study: Resolved, *, again: bool, watch: Callable[[str], None]) -> list[str]:
+def make_paraphrases(study: StudyFile, *, again: bool, watch: Callable[[str], None]) -> list[str]:
     """Have the paraphrases made that a model is to make, and that the folder does not hold yet.
 
     Args:
@@ -43,21 +38,21 @@ def make_paraphrases(study: Resolved, *, again: bool, watch: Callable[[str], Non
         ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
         SpecError: The budget has no room for them; what came is kept.
     """
-    if study.spec.annotations is not None or not (again or lacks_paraphrases(study)):
+    if not (again or study.lacks_paraphrases):
         return []
     study.plugins.check_named()  # before anything is paid
     study.files.make()
     with sole_writer(study.folder):
         study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
         try:
-            made = resolve(study.spec, study.source, study.paraphrases)
+            made = resolve(study.spec, study.positions, study.paraphrases)
         finally:
             study.paraphrases.rest()
     study.forget(made)
     return study.paraphrases.made
 
 
-def _affording(study: Resolved) -> Callable[[Request], None]:
+def _affording(study: StudyFile) -> Callable[[Request], None]:
     """Refuses a request for paraphrases that the study's budget has no room for, beside all that is spent."""
     caps, stored = study.spec.budget, list[Entry]()
     if study.files.responses.exists():
@@ -65,14 +60,14 @@ def _affording(study: Resolved) -> Callable[[Request], None]:
             stored = ledger(store)
 
     def afford(request: Request) -> None:
-        check_money(study.prices, study.spec, study.source)
+        check_money(study.prices, study.spec, study.positions)
         known = {name: price for name, price in study.prices.items() if price is not None}
         used = spent([*stored, *study.spent_on_paraphrases()], known)
         budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
         if not budget.lets(request):
             raise SpecError(
                 "the budget has no room for the paraphrases that a model is to make",
-                where=study.source.where("budget", str(budget.stopped)),
+                where=study.positions.where("budget", str(budget.stopped)),
                 expected=f"room for {len(request.calls):,} answers of {request.model}, "
                 f"each at most {request.decoding.max_tokens:,} tokens long",
                 found=f"{used.calls:,} calls, {used.tokens:,.0f} tokens and ${used.money:,.2f} spent already",
@@ -82,18 +77,7 @@ def _affording(study: Resolved) -> Callable[[Request], None]:
     return afford
 
 
-def lacks_paraphrases(study: Resolved) -> bool:
-    """Whether the study is good but for paraphrases that have not been made yet."""
-    try:
-        _ = study.experiment
-    except SpecError:
-        if study.paraphrases.lacking:
-            return True
-        raise
-    return False
-
-
-def export_paraphrases(study: Resolved, path: Path) -> int:
+def export_paraphrases(study: StudyFile, path: Path) -> int:
     """Write every text that the variants bring to a table (CSV); how many there are.
 
     Raises:
@@ -102,7 +86,7 @@ def export_paraphrases(study: Resolved, path: Path) -> int:
     return write_texts(path, study.experiment.editable)
 
 
-def import_paraphrases(study: Resolved, path: Path) -> list[Edit]:
+def edit_paraphrases(study: StudyFile, path: Path) -> list[Edit]:
     """Take over the edits made in a table that ``export_paraphrases`` wrote; what was changed.
 
     Raises:
@@ -110,7 +94,7 @@ def import_paraphrases(study: Resolved, path: Path) -> list[Edit]:
     """
     edits = read_edits(path, study.experiment.editable)
     if edits:
-        resolve(study.spec, study.source, study.paraphrases.with_edits(edits))
+        resolve(study.spec, study.positions, study.paraphrases.with_edits(edits))
         study.files.make()
         with sole_writer(study.folder):
             study.paraphrases.add_edits(edits)
@@ -118,7 +102,7 @@ def import_paraphrases(study: Resolved, path: Path) -> list[Edit]:
     return edits
 
 
-def shown_variants(study: Resolved) -> Iterator[ShownVariant]:
+def shown_variants(study: StudySource) -> Iterator[ShownVariant]:
     """Every variant, filled in with the first item, and marked where it differs from the original."""
     experiment = study.experiment
     original = original_messages(experiment)

@@ -17,7 +17,7 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.score.annotation import Annotator
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.study.analysis.study_measures import measurement
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_file_source import StudyFile
 
 __all__ = ["rehearse"]
 
@@ -27,7 +27,7 @@ _ITEMS, _REPEATS, _MANY = 4, 2, 400
 _Row = tuple[int, int, int, Response, Response | None]
 
 
-def rehearse(study: Resolved, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
+def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
     """Find what measures name and the study does not have.
 
     Args:
@@ -40,7 +40,7 @@ def rehearse(study: Resolved, asked: Iterable[tuple[tuple[str | int, ...], Measu
     frame = _stand_ins(study)
     for loc, one in asked:
         for column, values in one.only.items():
-            _check_values(study, frame, column, values, study.source.where(*loc, "only"))
+            _check_values(study, frame, column, values, study.positions.where(*loc, "only"))
         ready = measurement(study, one, frame, loc)
         _check_options(study, frame, one, loc)
         try:
@@ -48,7 +48,7 @@ def rehearse(study: Resolved, asked: Iterable[tuple[tuple[str | int, ...], Measu
         except QuaverError as error:
             option = str(error.where or "").partition("[")[0]
             if option in one.options or isinstance(error, UnknownName):
-                error.where = study.source.where(*loc, *([option] if option in one.options else []))
+                error.where = study.positions.where(*loc, *([option] if option in one.options else []))
                 raise
             # Else it is about the stand-ins: what it makes of real answers is for the report to say.
         except Exception:  # of a measure that somebody else wrote
@@ -56,7 +56,7 @@ def rehearse(study: Resolved, asked: Iterable[tuple[tuple[str | int, ...], Measu
 
 
 def _check_options(
-    study: Resolved, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
+    study: StudyFile, frame: pl.DataFrame, asked: MeasureSpec, loc: tuple[str | int, ...]
 ) -> None:
     """Look at the names that a measure takes without looking: it finds nothing under one that is wrong.
 
@@ -66,14 +66,16 @@ def _check_options(
     between, original = asked.options.get("between", ()), asked.options.get("original")
     for column in (between,) if isinstance(between, str) else between:
         if column not in frame.columns and column != TEXT_FACTOR:
-            raise UnknownName("column", str(column), frame.columns, where=study.source.where(*loc, "between"))
+            raise UnknownName(
+                "column", str(column), frame.columns, where=study.positions.where(*loc, "between")
+            )
     variants = [variant.id for variant in study.experiment.variants]
     if original is not None and original not in variants:
-        raise UnknownName("variant", str(original), variants, where=study.source.where(*loc, "original"))
+        raise UnknownName("variant", str(original), variants, where=study.positions.where(*loc, "original"))
 
 
 def _check_values(
-    study: Resolved, frame: pl.DataFrame, column: str, values: Sequence[str], where: str
+    study: StudyFile, frame: pl.DataFrame, column: str, values: Sequence[str], where: str
 ) -> None:
     """See that annotations can have these values in a column.
 
@@ -86,7 +88,7 @@ def _check_values(
             raise UnknownName(column, value, known, where=where)
 
 
-def _values(study: Resolved, frame: pl.DataFrame, column: str) -> Collection[str]:
+def _values(study: StudyFile, frame: pl.DataFrame, column: str) -> Collection[str]:
     """All values that a column can have; none where nobody knows them."""
     experiment = study.experiment
     if column == "item":
@@ -118,7 +120,7 @@ class _Said:
         return Reading(answer.text, "valid", None, False, False, self._shares, 0.75, 1.0, 0.9)
 
 
-def _stand_ins(study: Resolved) -> pl.DataFrame:
+def _stand_ins(study: StudyFile) -> pl.DataFrame:
     """Annotations of a few items in every condition by every evaluator."""
     experiment = study.experiment
     codes = experiment.labels.codes
@@ -134,7 +136,7 @@ def _stand_ins(study: Resolved) -> pl.DataFrame:
     return annotator.frame(list(_rows(study, codes)))
 
 
-def _rows(study: Resolved, codes: Sequence[str]) -> Iterator[_Row]:
+def _rows(study: StudyFile, codes: Sequence[str]) -> Iterator[_Row]:
     experiment = study.experiment
     few = len(experiment.conditions) > _MANY
     items = _some(experiment.items, 2 if few else _ITEMS)

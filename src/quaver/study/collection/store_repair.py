@@ -13,7 +13,8 @@ from quaver.collect.store.response_tables import written_prompt
 from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
 from quaver.collect.store.sole_writer import sole_writer, writing
 from quaver.errors import StoreError
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.answers_source import Answers
+from quaver.study.sources.study_file_source import StudyFile
 
 __all__ = ["Repaired", "repair"]
 
@@ -37,7 +38,7 @@ class Repaired:
     kept: Path | None = None
 
 
-def repair(study: Resolved) -> Repaired:
+def repair(study: StudyFile | Answers) -> Repaired:
     """Make a new store of what can be read of a damaged one, which is kept beside it.
 
     Raises:
@@ -85,13 +86,13 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
     return found, kept
 
 
-def _prompts(study: Resolved, store: Rebuilt) -> Iterator[tuple[bytes, str]]:
+def _prompts(study: StudyFile | Answers, store: Rebuilt) -> Iterator[tuple[bytes, str]]:
     """By key, the prompts of responses that have lost theirs, as the study's plan writes them."""
     lacking = store.lacking_prompts()
     if not lacking:
         return
     for model in study.served:
-        for request in study.plan.requests(model):
+        for request in study.requests(model):
             for call in request.calls:
                 if call.key in lacking:
                     yield call.key, written_prompt(request.prompt.messages)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TextIO
 
-import polars as pl
-
 from quaver.collect.run.engine_noise import Noise, engine_noise
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Outcome, Progress
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import sole_writer
-from quaver.core.model import Probed
+from quaver.core.model import Model, Probed
 from quaver.core.records import ANNOTATION_COLUMNS, Request
 from quaver.design.spec import MeasureSpec, UntilSpec
 from quaver.errors import QuaverError
+from quaver.study.analysis.study_estimates import measurable
 from quaver.study.analysis.study_measures import asked_until, measurement
-from quaver.study.collection.model_fit import needs_of
 from quaver.study.collection.rehearsal import rehearse
 from quaver.study.collection.round_of_calls import Collecting, reused_folders
 from quaver.study.collection.rounds import (
@@ -30,13 +29,14 @@ from quaver.study.collection.rounds import (
     together,
     widest,
 )
+from quaver.study.sources.model_fit import needs_of
 from quaver.study.sources.prices import check_money
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.study_file_source import StudyFile
 
 __all__ = ["check", "measured_noise", "run"]
 
 
-def check(study: Resolved) -> None:
+def check(study: StudyFile) -> None:
     """Find what is wrong with a study before anything is asked.
 
     Raises:
@@ -44,8 +44,8 @@ def check(study: Resolved) -> None:
     """
     study.plugins.check(study.factors, study.experiment.labels, study.experiment.variants)
     study.conclusions.check()
-    check_money(study.prices, study.spec, study.source)
-    reused_folders(study.spec, study.source)
+    check_money(study.prices, study.spec, study.positions)
+    reused_folders(study.spec, study.positions)
     asked: list[tuple[tuple[str | int, ...], MeasureSpec]] = [
         (("measures", index), one) for index, one in enumerate(study.spec.measures)
     ]
@@ -59,8 +59,7 @@ def check(study: Resolved) -> None:
 
 
 def run(
-    study: Resolved,
-    measurable: Callable[[], pl.DataFrame],
+    study: StudyFile,
     *,
     watch: Callable[[Progress], None],
     retry_errors: bool,
@@ -72,12 +71,11 @@ def run(
 
     Args:
         study: The study.
-        measurable: Gives the annotations of what is stored by now.
         watch: Called with the progress as responses are stored.
         retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
         retry_unconstrained: Ask again for answers that were asked without the JSON schema of their variant.
         requests: Send at most this many requests of each model, spread over the study.
-        events: Where a line of JSON is written for everything that happens (``collect.journal``).
+        events: Where a line of JSON is written for everything that happens (`journal`).
 
     Raises:
         StoreError: Another process collects for this study, or the disk is full.
@@ -90,7 +88,7 @@ def run(
         store.take_in()
         study.place(store)
         if retry_unconstrained:
-            study.set_misasked_aside(store)
+            study.placed.set_misasked_aside(store)
         study.files.write_lock(study.lock())
         counts = store.counts()
         before = counts.answered - (counts.errors if retry_errors else 0)
@@ -100,27 +98,13 @@ def run(
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
-        quotes = any(one.quotes_answer for one in experiment.follow_ups.values())
-        collecting = Collecting(
-            study.plan,
-            models,
-            store,
-            study.spec,
-            study.source,
-            study.prices,
-            journal=journal,
-            watch=watch,
-            following=study.plan.following if quotes else None,
-            made=study.spent_on_paraphrases(),
-            probe=lambda name, model: _probe(study, name, model),
-            retry_errors=retry_errors,
-        )
+        collecting = _collecting(study, models, store, journal, watch, retry_errors)
         try:
             if study.spec.until is None or requests is not None:
                 outcome = collecting.ask(most=requests)
             else:
                 document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
-                outcome = _run_in_rounds(study, study.spec.until, collecting, journal, measurable, document)
+                outcome = _run_in_rounds(study, study.spec.until, collecting, journal, document)
         except QuaverError as error:
             journal.broken_off(error)
             raise
@@ -128,7 +112,33 @@ def run(
     return outcome
 
 
-def _probe(study: Resolved, name: str, model: Probed) -> None:
+def _collecting(
+    study: StudyFile,
+    models: Mapping[str, Model],
+    store: Store,
+    journal: Journal,
+    watch: Callable[[Progress], None],
+    retry_errors: bool,
+) -> Collecting:
+    """What asks the study's calls."""
+    quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
+    return Collecting(
+        study.plan,
+        models,
+        store,
+        study.spec,
+        study.positions,
+        study.prices,
+        journal=journal,
+        watch=watch,
+        following=study.plan.following if quotes else None,
+        made=study.spent_on_paraphrases(),
+        probe=lambda name, model: _probe(study, name, model),
+        retry_errors=retry_errors,
+    )
+
+
+def _probe(study: StudyFile, name: str, model: Probed) -> None:
     """Try on a server what it is going to be asked; the lock says what was found."""
     experiment = study.experiment
     follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
@@ -142,11 +152,10 @@ def _probe(study: Resolved, name: str, model: Probed) -> None:
 
 
 def _run_in_rounds(
-    study: Resolved,
+    study: StudyFile,
     until: UntilSpec,
     collecting: Collecting,
     journal: Journal,
-    measurable: Callable[[], pl.DataFrame],
     document: RoundsDocument,
 ) -> Outcome:
     """Collect until an interval is narrow enough; what each round brought is kept before the next begins."""
@@ -158,7 +167,7 @@ def _run_in_rounds(
         return outcomes[-1]
 
     def width(part: Part) -> float | None:
-        frame = design.annotations(part, measurable())
+        frame = design.annotations(part, measurable(study))
         return widest(measurement(study, asked, frame, ("until",)).of(frame), until.differing)
 
     def tell(number: int, one: Round) -> None:
@@ -170,7 +179,7 @@ def _run_in_rounds(
     return together([*outcomes[:-1], last])
 
 
-def measured_noise(study: Resolved, prompts: int) -> dict[str, list[Noise]]:
+def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
     """The engines' own noise by model, measured on some of the study's prompts, spread over it.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How a study stands: what is answered, spent and failed, and what a running process makes of it."""
+"""The status of a study: what is answered, spent and failed, and what a running process makes of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import (
     Entry,
     changed,
@@ -20,13 +19,15 @@ from quaver.collect.run.ledger import (
     spent,
 )
 from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import who_collects
 from quaver.core.records import Condition
+from quaver.study.sources.study_source import StudySource
 
-__all__ = ["ConditionStanding", "Standing", "labelled", "standing"]
+__all__ = ["ConditionStatus", "StudyStatus", "answered_calls", "status"]
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionStanding:
+class ConditionStatus:
     """One condition's part.
 
     Attributes:
@@ -41,8 +42,8 @@ class ConditionStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a study stands.
+class StudyStatus:
+    """The status of a study.
 
     Attributes:
         total: Calls of the whole study.
@@ -80,7 +81,7 @@ class Standing:
     reused: Mapping[str, int]
     tokens: float
     money: float | None
-    conditions: Sequence[ConditionStanding]
+    conditions: Sequence[ConditionStatus]
     configurations_changed: Sequence[str]
     process: int | None
     rate: float
@@ -119,15 +120,34 @@ class Standing:
         return (self.total - self.answered) / self.rate if self.rate else None
 
 
-def labelled(annotations: int) -> Standing:
-    """How a study of labels that exist already stands: all are there, and nothing was spent.
+def answered_calls(study: StudySource) -> tuple[int, int]:
+    """How many calls are answered, and how many the study has."""
+    if study.spec.annotations is not None:
+        return study.calls, study.calls
+    if not study.files.responses.exists():
+        return 0, study.calls
+    with study.answers() as store, store.at_once():
+        return store.counts().answered, study.calls - store.unfollowed()
 
-    Args:
-        annotations: How many there are.
+
+def status(study: StudySource) -> StudyStatus:
+    """What is answered, spent and failed, and how fast it goes. You can ask while the study runs.
+
+    Of labels or answers that existed already, all are there, and nothing was spent.
     """
-    return Standing(
-        total=annotations,
-        answered=annotations,
+    if study.spec.annotations is not None:
+        return _imported(study.calls)
+    process = who_collects(study.folder)
+    if not study.files.responses.exists():
+        return _asked(study, None, process)
+    with study.answers() as store, store.at_once():
+        return _asked(study, store, process)
+
+
+def _imported(calls: int) -> StudyStatus:
+    return StudyStatus(
+        total=calls,
+        answered=calls,
         errors=0,
         by_kind=Counter(),
         unplaced=0,
@@ -141,66 +161,34 @@ def labelled(annotations: int) -> Standing:
     )
 
 
-def standing(
-    store: Store | None,
-    conditions: Sequence[Condition],
-    items: int,
-    prices: Mapping[str, Price | None],
-    process: int | None,
-    ended: str | None = None,
-    made: Sequence[Entry] = (),
-    misasked: int = 0,
-) -> Standing:
-    """How a study stands.
-
-    Args:
-        store: Its answers; None where there are none yet.
-        conditions: The study's.
-        items: How many items it has.
-        prices: Of its models; None where one is not known.
-        process: The process that collects now.
-        ended: How the collection in rounds ended.
-        made: What was spent on paraphrases.
-        misasked: Answers that were asked without the JSON schema that they should follow.
-    """
-    answered: Counter[int] = Counter()
-    reused: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    unplaced, rate, entries = 0, 0.0, [*made, *(ledger(store) if store else ())]
-    if store:
-        answered.update(dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition")))
-        unplaced = store.counts().unplaced
-        kinds = errors_by_kind(store)
-        rate = pace(store) if process else 0.0
-    for one in entries:
-        if one.reused is not None and one.placed:
-            reused[one.reused] += one.calls
+def _asked(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
+    """The status of a study of calls; without a store, before the first answer."""
+    made = study.spent_on_paraphrases()
+    entries = [*made, *(ledger(store) if store else ())]
+    prices = study.prices
     used = spent(entries, prices)
-    asked = {one.model for one in entries if one.reused is None}
-    known = all(prices.get(model) is not None for model in asked)
-    parts = [
-        ConditionStanding(condition, answered[at], items * condition.repeats)
-        for at, condition in enumerate(conditions)
-    ]
-    return Standing(
-        total=sum(part.wanted for part in parts) - (store.unfollowed() if store else 0),
-        answered=answered.total(),
+    known = all(prices.get(one.model) is not None for one in entries if one.reused is None)
+    conditions = _conditions(study, store)
+    kinds = errors_by_kind(store) if store else Counter[str]()
+    return StudyStatus(
+        total=sum(part.wanted for part in conditions) - (store.unfollowed() if store else 0),
+        answered=sum(part.answered for part in conditions),
         errors=kinds.total(),
         by_kind=kinds,
-        unplaced=unplaced,
-        reused=dict(reused),
+        unplaced=store.counts().unplaced if store else 0,
+        reused=_reused(entries),
         tokens=used.tokens,
         money=used.money if known else None,
-        conditions=parts,
+        conditions=conditions,
         configurations_changed=changed(configurations(entries)),
         process=process,
-        rate=rate,
-        ended=ended,
+        rate=pace(store) if store and process else 0.0,
+        ended=study.files.read_rounds().get("ended") if store else None,
         paraphrases=sum(one.calls for one in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
         empty=empty_answers(entries),
-        misasked=misasked,
+        misasked=study.misasked(store) if store else 0,
         left_behind=int((store.noted("left_behind") if store else None) or 0),
         sent=sum(one.sent for one in entries),
         received=sum(one.received for one in entries),
@@ -208,3 +196,23 @@ def standing(
         discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
     )
+
+
+def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus]:
+    """What is answered of each condition."""
+    sql = "SELECT condition, count(*) FROM calls GROUP BY condition"
+    answered = dict(store.rows(sql)) if store else {}
+    items = len(study.experiment.items)
+    return [
+        ConditionStatus(condition, answered.get(at, 0), items * condition.repeats)
+        for at, condition in enumerate(study.experiment.conditions)
+    ]
+
+
+def _reused(entries: Sequence[Entry]) -> dict[str, int]:
+    """Answers that were taken from other studies, by the study."""
+    reused: Counter[str] = Counter()
+    for one in entries:
+        if one.reused is not None and one.placed:
+            reused[one.reused] += one.calls
+    return dict(reused)

@@ -17,6 +17,7 @@ from quaver.core.label_values import Taken, alike, doubts, listed
 from quaver.core.table_text import composed
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
+from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.imports.agreement_import import read_table
 from quaver.study.imports.label_columns import MOST_LABELS, Roles, Table, roles_of
 from quaver.study.session import Study
@@ -164,8 +165,8 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[T
                 opened.write("\n".join(head) + "\n")
                 YAML().dump(document, opened)
         study = Study.open(home)
-        frame = study.rescore()
-        for one in study.measurements(frame=frame):
+        frame = study.annotations()
+        for one in own_measurements(study.source):
             one.of(frame, **_quick(one))
     except BaseException as error:
         _removed(home, there)

@@ -1,10 +1,10 @@
-"""A study of raw answers that exist already: stored once, as a model's are, and read by evaluators."""
+"""Raw answers that exist already as a source: stored once, as a model's are, and read by evaluators."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from hashlib import blake2b
@@ -18,39 +18,32 @@ from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.records import Call
 from quaver.design.calls import call_keys
-from quaver.design.calls.lock_file import fingerprint, lock_document
 from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import IMPORTED
 from quaver.models.local.weights import digest
-from quaver.study.sources.labels_source import AskingNothing, Labels
+from quaver.study.sources.labels_source import Imports
 
-__all__ = ["Answers", "ImportedAnswers"]
+__all__ = ["Answers"]
 
 _CHUNK = 1000
 
 
-class Answers(Labels):
-    """What a study file resolves to whose ``annotations`` name a column of raw answers."""
+class Answers(Imports):
+    """A table with a column of raw answers."""
 
-    @property
-    def read_by(self) -> Sequence[str]:
-        """Whose readings there are."""
-        return tuple(self.plugins.evaluators())
+    kind = "answers that existed already"
 
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
         """The names that the table gives to what answered, and the table that the answers are from."""
         asked = self.spec.annotations
         assert asked is not None
-        known = {"file": asked.source, "sha256": digest(self.source.home / asked.source), "answer": asked.raw}
-        identity = f"{IMPORTED} {known['answer']} sha256:{known['sha256']}"
+        sha256 = digest(self.positions.home / asked.source)
+        known = {"file": asked.source, "sha256": sha256, "answer": asked.raw}
+        identity = f"{IMPORTED} {asked.raw} sha256:{sha256}"
         facts = {"identity": identity, "engine": "answers that existed already", **known}
-        return {name: dict(facts) for name in super().served}
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Changes with the table and with what its columns are taken for."""
-        return fingerprint(self.experiment, {name: facts["identity"] for name, facts in self.served.items()})
+        names = dict.fromkeys(condition.model for condition in self.experiment.conditions)
+        return {name: dict(facts) for name in names}
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -61,13 +54,13 @@ class Answers(Labels):
         """
         self.files.make()
         with self.files.store() as store:
-            if not self._is_placed(store):
+            if not (store.placed(self.fingerprint) and store.recipe == call_keys.RECIPE):
                 with sole_writer(self.folder):
                     self.place(store)
             yield store
 
     def place(self, store: Store) -> None:
-        """Write the table's answers down, and see to it that the store's calls are theirs."""
+        """Write the table's answers to the store, and make the store's calls theirs."""
         sources = {
             name: store.register(name, str(facts["identity"]), facts) for name, facts in self.served.items()
         }
@@ -79,10 +72,6 @@ class Answers(Labels):
         store.place(self.fingerprint, self.experiment.conditions, items, calls)
         store.note("recipe", str(call_keys.RECIPE))
 
-    def misasked(self, store: Store) -> int:
-        """None: nothing was asked."""
-        return 0
-
     def _calls(self) -> Iterator[tuple[Call, int]]:
         """Each row's call, and the row. Its key is made of the table and of its place there."""
         experiment = self.experiment
@@ -91,8 +80,8 @@ class Answers(Labels):
         identities = {name: facts["identity"] for name, facts in self.served.items()}
         places = self.imported.frame.select("model", "variant", "decoding", "item", "repeat")
         for row, (model, variant, decoding, item, repeat) in enumerate(places.iter_rows()):
-            told = json.dumps([identities[model], model, variant, decoding, item, repeat])
-            key = blake2b(told.encode(), digest_size=16).digest()
+            place = json.dumps([identities[model], model, variant, decoding, item, repeat])
+            key = blake2b(place.encode(), digest_size=16).digest()
             yield Call(key, conditions[model, variant, decoding], items[item], repeat), row
 
     def _receipts(self, sources: dict[str, int]) -> Iterator[Receipt]:
@@ -105,10 +94,4 @@ class Answers(Labels):
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""
-        rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
-        document = lock_document(self.spec, self.experiment, self.served, rules)
-        return document | {"calls": self.imported.frame.height}
-
-
-class ImportedAnswers(AskingNothing):
-    """A study of raw answers that exist already: scored, rescored and exported like one that was asked."""
+        return self._lock({name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()})

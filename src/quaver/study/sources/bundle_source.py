@@ -1,46 +1,90 @@
-"""A bundle, opened as a study that can be measured, reported and compared without its models."""
+"""A bundle as a source: what was packed, measured, reported and compared without the models."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from quaver.collect.run.budget import Price
 from quaver.collect.run.ledger import Entry
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_validation import check_cells, check_places, make_sound
 from quaver.core.model import Model
 from quaver.design.calls.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
-from quaver.design.spec.study_file import Source, read_study
-from quaver.errors import StoreError
-from quaver.study.collection.study_status import Standing, labelled
-from quaver.study.session import Study
+from quaver.design.spec.study_file import Source as Positions
+from quaver.design.spec.study_file import read_study
+from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
-from quaver.study.sources.bundle_schema import fitting_together, frame_in, items_in, lock_in, places_in
+from quaver.study.sources.bundle_schema import Lock, fitting_together, frame_in, items_in, lock_in, places_in
 from quaver.study.sources.paraphrase_file import entries_of
-from quaver.study.sources.resolved import Resolved
+from quaver.study.sources.placed_calls import PlacedCalls
+from quaver.study.sources.prices import prices, prices_beside
+from quaver.study.sources.study_source import StudySource
 
-__all__ = ["FORM", "BundledStudy", "open_bundle", "opened_bundle"]
+__all__ = ["FORM", "Bundle", "open_bundle"]
 
 FORM = "quaver bundle 1"
-"""What a bundle says that it is."""
+"""The form that a bundle's manifest names."""
 
 
-class Packed(Resolved):
-    """What a study resolved to when it was packed; its models are not needed, nor its items' texts."""
+class Bundle(StudySource):
+    """What a study resolved to when it was packed, with its answers, labels and annotations.
 
-    def __init__(self, spec: StudySpec, source: Source, folder: Path, digest: str) -> None:
-        super().__init__(spec, source, folder, {})
-        self._digest = digest
+    Args:
+        packed: The archive.
+        opened: Its manifest.
+        folder: Where its files are unpacked.
+
+    Attributes:
+        packed: The archive.
+        opened: Its manifest.
+
+    Raises:
+        StoreError: A file of the archive is missing, damaged or of another shape.
+    """
+
+    owns_folder = False
+
+    def __init__(self, packed: Path, opened: Opened, folder: Path) -> None:
+        self.packed, self.opened = packed, opened
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._lock = lock_in(folder)
+        super().__init__(*_study_in(self._lock), folder)
         self.withheld = len(places_in(folder))
+        self.has_answers = not self.spec.has_labels_only
+        self.has_texts = bool(opened.get("texts", True))
         self._is_sound = False
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """What was packed."""
+        if self.spec.annotations is None:
+            return "a bundle of a study"
+        return f"a bundle of {'answers' if self.has_answers else 'labels'} that existed already"
+
+    @property
+    def where(self) -> str:
+        """The archive."""
+        return str(self.packed)
+
+    @property
+    def title(self) -> str:
+        """The archive's name."""
+        return self.packed.name
+
+    @property
+    def results(self) -> Path:
+        """Where its report goes: the folder that it was opened in, or one of its name beside the archive."""
+        if not self._temporary:
+            return self.folder
+        return self.packed.with_name(self.packed.stem if self.packed.suffix else f"{self.packed.name}.report")
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -53,13 +97,15 @@ class Packed(Resolved):
             decodings=lock.decodings,
             conditions=lock.conditions,
             notes=lock.document.get("notes", ()),
-            follow_ups=follow_ups_of(self.spec, self.source),
+            follow_ups=follow_ups_of(self.spec, self.positions),
         )
 
     @cached_property
-    def engines(self) -> dict[str, Model]:
-        """The models as the study file names them; none where the labels existed already."""
-        return {} if self.spec.annotations is not None else self.plugins.models()
+    def calls(self) -> int:
+        """How many calls, or labels that existed already, were packed."""
+        if self.spec.annotations is None:
+            return self.experiment.calls
+        return int(self._lock.document.get("calls", self.annotations.height))
 
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
@@ -68,8 +114,13 @@ class Packed(Resolved):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The bundle's own."""
-        return self._digest
+        """The archive's digest."""
+        return self.opened.digest
+
+    @property
+    def annotations(self) -> pl.DataFrame:
+        """The annotation frame as it was packed, or as it was rescored since."""
+        return frame_in(self.folder)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:
@@ -78,13 +129,9 @@ class Packed(Resolved):
         Raises:
             StoreError: There is none.
         """
-        if not self.files.responses.exists():
-            raise StoreError(
-                "this bundle has annotations, and no answers",
-                where=str(self.folder),
-                fix="measure, report or compare it; that needs no answers",
-            )
         path = self.files.responses
+        if not path.exists():
+            raise self.cannot("has_answers")
         if not self._is_sound:
             make_sound(path)
         with self.files.store() as store:
@@ -96,88 +143,48 @@ class Packed(Resolved):
                 self._is_sound = True
             yield store
 
+    def misasked(self, store: Store) -> int:
+        """How many answers were asked under other terms than their keys say."""
+        if self.spec.annotations is not None:
+            return 0
+        placed = PlacedCalls(self.experiment, self.served, self.fingerprint, self.where)
+        return placed.misasked(store)
+
+    @cached_property
+    def prices(self) -> Mapping[str, Price | None]:
+        """What the models cost that were asked, by name; None where the price is unknown."""
+        if self.spec.annotations is not None:
+            return {}
+        models: Mapping[str, Model] = {}
+        with suppress(ModelError):
+            models = self.plugins.models()
+        own = prices(self.spec, models, self.positions)
+        return own | prices_beside(self.plugins, lambda: models, self._spent)
+
     def spent_on_paraphrases(self) -> list[Entry]:
-        """As the lock has it."""
-        return entries_of(self._lock.document.get("paraphrases", {}).get("spent", ()))
+        """What was spent on calls that made paraphrases, as the lock has it."""
+        return entries_of(self._spent)
+
+    @property
+    def _spent(self) -> list[dict[str, Any]]:
+        return list(self._lock.document.get("paraphrases", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""
         return dict(self._lock.document)
 
 
-class BundledStudy(Study):
-    """A study as its bundle has it: measured, reported and compared without model or items' texts.
-
-    Attributes:
-        packed: The archive.
-        opened: Its manifest.
-    """
-
-    def __init__(self, spec: StudySpec, source: Source, folder: Path, packed: Path, opened: Opened) -> None:
-        super().__init__(Packed(spec, source, folder, opened.digest))
-        self.packed, self.opened = packed, opened
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
-
-    @property
-    def results(self) -> Path:
-        """Where the report goes: the folder that the bundle was opened in, or one of its name beside it."""
-        if not self._temporary:
-            return self.folder
-        return self.packed.with_name(self.packed.stem if self.packed.suffix else f"{self.packed.name}.report")
-
-    def annotations(self) -> pl.DataFrame:
-        """The annotation frame as it was packed."""
-        return frame_in(self.folder)
-
-    def standing(self) -> Standing:
-        """As it was packed."""
-        if self.spec.has_labels_only:
-            return labelled(self.annotations().height)
-        return super().standing()
-
-    def measurable(self) -> pl.DataFrame:
-        """The annotations, less those of evaluators that had nothing to read in a decoding."""
-        return self.annotations() if self.spec.has_labels_only else super().measurable()
-
-    def rescore(self, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
-        """Read the packed answers with evaluators.
-
-        Raises:
-            StoreError: There are labels, and no answers.
-        """
-        if self.spec.has_labels_only:
-            raise StoreError(
-                "annotations that exist already cannot be read again", where=str(self.packed), found="labels"
-            )
-        return super().rescore(evaluators)
-
-    def run(self, **_: Any) -> Any:
-        """Not to be had.
-
-        Raises:
-            StoreError: Always.
-        """
-        raise StoreError("a bundle asks nothing", where=str(self.packed), fix="run the study that it is of")
-
-    def noise(self, prompts: int = 6) -> Any:
-        """Not to be had.
-
-        Raises:
-            StoreError: Always.
-        """
-        self.run()
-
-    def plan(self, **_: Any) -> Any:
-        """Not to be had.
-
-        Raises:
-            StoreError: Always.
-        """
-        self.run()
+def _study_in(lock: Lock) -> tuple[StudySpec, Positions]:
+    """The study that a bundle's lock describes; of labels, without what only an asked study has."""
+    given = lock.document["study"]
+    if given.get("annotations"):
+        left = {"evaluators"} if given["annotations"].get("raw") else set()
+        given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
+    return read_study(given)
 
 
-def open_bundle(path: str | Path, folder: str | Path | None = None) -> BundledStudy:
-    """Open a bundle as a study that can be measured, reported and compared.
+def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
+    """Unpack a bundle.
 
     Args:
         path: The archive.
@@ -186,45 +193,26 @@ def open_bundle(path: str | Path, folder: str | Path | None = None) -> BundledSt
     Raises:
         StoreError: It is no bundle, or not as it was packed.
     """
-    study = opened_bundle(Path(path), folder)
-    if study.opened.changed:
-        raise StoreError(
-            "the bundle is not as it was packed",
-            where=str(path),
-            found=f"changed: {', '.join(study.opened.changed)}",
-            fix="get it again from where it was published",
-        )
-    return study
-
-
-def opened_bundle(path: Path, folder: str | Path | None = None) -> BundledStudy:
-    """A bundle as a study, or what holds the news that it was changed."""
-    if folder:
-        return _opened(path, Path(folder))
+    if folder is not None:
+        return _opened(path, folder)
     temporary = tempfile.TemporaryDirectory(prefix="quaver-")
     try:
-        study = _opened(path, Path(temporary.name))
+        found = _opened(path, Path(temporary.name))
     except BaseException:
         temporary.cleanup()
         raise
-    study._temporary = temporary
-    return study
+    found._temporary = temporary
+    return found
 
 
-def _opened(path: Path, home: Path) -> BundledStudy:
+def _opened(path: Path, home: Path) -> Bundle:
     opened = extract(path, home, FORM)
     if opened.changed:
-        return _shell(home, opened)
+        raise StoreError(
+            "the bundle is not as it was packed",
+            where=str(path),
+            found=f"changed: {', '.join(opened.changed)}",
+            fix="get it again from where it was published",
+        )
     with fitting_together(path):
-        given = lock_in(home).document["study"]
-        if given.get("annotations"):
-            left = {"evaluators"} if given["annotations"].get("raw") else set()
-            given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
-        return BundledStudy(*read_study(given), home, path, opened)
-
-
-def _shell(home: Path, opened: Opened) -> BundledStudy:
-    """What holds the news that a bundle was changed: nothing of it is read."""
-    study = BundledStudy.__new__(BundledStudy)
-    study.folder, study.opened, study._temporary = home, opened, None
-    return study
+        return Bundle(path, opened, home)

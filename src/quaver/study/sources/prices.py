@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,9 +12,10 @@ from quaver.collect.run.budget import Price
 from quaver.core.model import Model
 from quaver.design.spec import ModelSpec, PriceSpec, StudySpec
 from quaver.design.spec.study_file import Source
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import ModelError, SpecError, UnknownName
+from quaver.study.sources.study_plugins import Plugins
 
-__all__ = ["COMPARED", "check_money", "known_price", "price_of", "prices", "prices_of"]
+__all__ = ["COMPARED", "check_money", "known_price", "price_of", "prices", "prices_beside", "prices_of"]
 
 COMPARED = (
     "openai/gpt-5-nano",
@@ -49,6 +51,24 @@ def prices(spec: StudySpec, models: Mapping[str, Model], source: Source) -> dict
         asked.name: price_of(asked, models.get(asked.name), source.where("models", index, "price"))
         for index, asked in enumerate(spec.models)
     }
+
+
+def prices_beside(
+    plugins: Plugins, models: Callable[[], Mapping[str, Model]], spent: Iterable[Mapping[str, Any]]
+) -> dict[str, Price | None]:
+    """The prices of models beside a study's own that made paraphrases, by name; None where nobody knows it.
+
+    Args:
+        plugins: Makes the models.
+        models: Gives the study's own models.
+        spent: What was spent on paraphrases, an entry a model.
+    """
+    asked = {one["model"]: one["asked"] for one in spent if not isinstance(one["asked"], str)}
+    for one in asked.values():
+        with suppress(ModelError):  # what is stored has a price without the key
+            plugins.one_model(one, models())
+    known = {name: price_of(spec, model) for name, (spec, model) in plugins.beside.items()}
+    return dict.fromkeys(asked) | known
 
 
 def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Price | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from quaver._secrets import Keys
+from quaver.collect.run.engine_noise import Noise
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import writing
 from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
@@ -51,11 +53,6 @@ class StudyFolder:
     def log(self) -> Path:
         """What happened in its runs, a line each, for people."""
         return self.path / "run.log"
-
-    @property
-    def has_noise(self) -> bool:
-        """Whether the engines' own noise has been measured."""
-        return self._noise.exists()
 
     @property
     def _noise(self) -> Path:
@@ -108,13 +105,17 @@ class StudyFolder:
         """Keep the rounds of adaptive collection."""
         self._write(self._rounds, document)
 
-    def read_noise(self) -> dict[str, list[dict[str, Any]]]:
+    def read_noise(self) -> dict[str, list[Noise]]:
         """The engines' own noise by model; empty where it was not measured."""
-        return _read(self._noise)
+        names = [one.name for one in fields(Noise)]
+        return {
+            model: [Noise(**{name: row[name] for name in names if name in row}) for row in rows]
+            for model, rows in _read(self._noise).items()
+        }
 
-    def write_noise(self, document: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    def write_noise(self, noise: Mapping[str, Sequence[Noise]]) -> None:
         """Keep the engines' own noise."""
-        self._write(self._noise, document)
+        self._write(self._noise, {model: [asdict(row) for row in rows] for model, rows in noise.items()})
 
     def write_annotations(self, frame: pl.DataFrame) -> None:
         """Keep the annotation frame."""

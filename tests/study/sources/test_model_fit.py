@@ -10,7 +10,7 @@ from quaver.core.records import Condition, Decoding, Variant
 from quaver.errors import SpecError
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.python_function import Function
-from quaver.study.collection.model_fit import check_abilities
+from quaver.study.sources.model_fit import check_abilities
 
 VARIANT = Variant("original", {}, "", "{{ text }}", "{{ text }}", "Good?", "", {"y": "yes", "n": "no"})
 

@@ -1,0 +1,119 @@
+"""The estimates of a study: what its file asks for, the audit, and what the report's charts rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import Estimate
+from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.chart_estimates import answered, moved, pictured
+from quaver.study.analysis.study_measures import (
+    audit,
+    measurement,
+    measurements,
+    measures_of,
+    seen_by,
+    taken,
+    told_apart,
+    with_something_to_read,
+)
+from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
+
+__all__ = [
+    "estimates_of_audit",
+    "estimates_of_charts",
+    "estimates_of_quality",
+    "estimates_of_study",
+    "evaluators_of",
+    "measurable",
+    "measured",
+    "own_measurements",
+]
+
+
+def measurable(study: StudySource) -> pl.DataFrame:
+    """The annotations, less those of evaluators that had nothing to read in a decoding.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    frame = annotations_of(study)
+    return with_something_to_read(study, frame) if study.has_answers else frame
+
+
+def own_measurements(study: StudySource, names: Sequence[str] | None = None) -> list[Measurement]:
+    """The study's measures with their options, to be taken of any frame of its shape.
+
+    Args:
+        study: The study.
+        names: Only these; one that the file does not name comes with its defaults.
+    """
+    return measurements(study, names, measurable(study))
+
+
+def evaluators_of(study: StudySource) -> list[str]:
+    """The study's evaluators, by the names that they have in the annotations."""
+    return [one.title for one in study.spec.evaluators]
+
+
+def measured(study: StudySource, name: str, options: Mapping[str, Any]) -> list[Estimate]:
+    """One measure, with some options in place of the study file's.
+
+    Args:
+        study: The study.
+        name: A registered measure.
+        options: ``by``, ``evaluator`` and the measure's own.
+
+    Raises:
+        QuaverError: It cannot be taken.
+    """
+    frame = measurable(study)
+    asked = [measurement(study, one, frame) for one in measures_of(study.spec, name, options)]
+    return [found for one in told_apart(asked) for found in one.of(seen_by(study, one, frame))]
+
+
+def estimates_of_study(
+    study: StudySource, names: Sequence[str] | None = None, frame: pl.DataFrame | None = None
+) -> list[Estimate]:
+    """The measures that the study's file asks for.
+
+    Args:
+        study: The study.
+        names: Only these; one that the file does not name is taken with its defaults.
+        frame: The annotations, where they are at hand.
+    """
+    frame = measurable(study) if frame is None else frame
+    return [found for one in measurements(study, names, frame) for found in taken(study, one, frame)]
+
+
+def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
+    """How the answers were read, whatever the study's file asks for (see `audit_measures`).
+
+    Args:
+        study: The study.
+        frame: The annotations, where they are at hand.
+    """
+    frame = measurable(study) if frame is None else frame
+    return [found for one in audit(study, frame) for found in one.or_why(frame)]
+
+
+def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
+    """What the report's charts show beyond what the file asks for (see `chart_estimates`).
+
+    Args:
+        study: The study.
+        frame: The annotations, where they are at hand.
+    """
+    frame = measurable(study) if frame is None else frame
+    seed = study.spec.seed
+    found = pictured(measurements(study, None, frame), frame, seed)
+    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed)]
+
+
+def estimates_of_quality(study: StudySource) -> list[Estimate]:
+    """The quality of the answers alone: the gate before every number."""
+    return answered(study.experiment, evaluators_of(study), measurable(study), study.spec.seed)

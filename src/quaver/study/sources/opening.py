@@ -1,0 +1,77 @@
+"""From what a user names to the source of a study: the only place that knows every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quaver.design.calls.small_study import write_small
+from quaver.design.spec import StudySpec
+from quaver.design.spec.study_file import Source as Positions
+from quaver.design.spec.study_file import read_study
+from quaver.study.sources.answers_source import Answers
+from quaver.study.sources.archive import is_archive
+from quaver.study.sources.bundle_source import open_bundle
+from quaver.study.sources.labels_source import Labels
+from quaver.study.sources.study_file_source import StudyFile
+from quaver.study.sources.study_plugins import Annotate
+from quaver.study.sources.study_source import StudySource
+
+__all__ = ["open_small", "open_source"]
+
+
+def open_source(
+    study: str | Path | Mapping[str, Any],
+    folder: str | Path | None = None,
+    functions: Mapping[str, Annotate] | None = None,
+) -> StudySource:
+    """The source that a user names.
+
+    Args:
+        study: A study file, a study's folder, a bundle, or what would stand in the file.
+        folder: Where answers and results go. By default the folder of ``study.yaml``; for a file of another
+            name, a folder of that name beside it.
+        functions: For models that ``use: function``, by the model's name.
+
+    Raises:
+        SpecError: The study cannot be read.
+        StoreError: The bundle cannot, or is not as it was packed.
+    """
+    if isinstance(study, Mapping):
+        spec, positions = read_study(study)
+        return _source(spec, positions, Path(folder or spec.name), functions)
+    path = Path(study)
+    if path.suffix == ".zip" or (path.is_file() and is_archive(path)):
+        return open_bundle(path, Path(folder) if folder else None)
+    if path.is_dir():
+        path = _file_of(path)
+    spec, positions = read_study(path)
+    home = path.parent if path.name == "study.yaml" else path.with_suffix("")
+    return _source(spec, positions, Path(folder or home), functions)
+
+
+def open_small(source: StudySource) -> StudySource:
+    """The small version of a study, by the key ``small`` of its file.
+
+    Raises:
+        SpecError: The study is not a file, or describes no small version.
+    """
+    return open_source(write_small(source.positions), functions=source.plugins.functions)
+
+
+def _file_of(folder: Path) -> Path:
+    """The study file of a folder: ``study.yaml`` in it, or the file of its name beside it."""
+    whole = folder.resolve()  # "." has no name
+    beside = whole.parent / f"{whole.name}.yaml"
+    own = folder / "study.yaml"
+    return beside if beside.is_file() and not own.exists() else own
+
+
+def _source(
+    spec: StudySpec, positions: Positions, folder: Path, functions: Mapping[str, Annotate] | None
+) -> StudySource:
+    kind: type[StudyFile | Labels | Answers] = StudyFile
+    if spec.annotations is not None:
+        kind = Labels if spec.has_labels_only else Answers
+    return kind(spec, positions, folder, functions)

@@ -1,0 +1,120 @@
+"""A study's calls in its store: placed under today's keys, and those found that were asked differently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.unconstrained_answers import misasked
+from quaver.core.records import Call
+from quaver.design.calls import call_keys
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.rekeying import rekeyed
+from quaver.errors import StoreError
+
+__all__ = ["PlacedCalls"]
+
+
+class PlacedCalls:
+    """The calls of one design, and the answers to them in a store.
+
+    Args:
+        experiment: The design.
+        served: Identity and provenance of each model, by name.
+        fingerprint: Changes with the calls.
+        where: Where errors point to.
+
+    Attributes:
+        plan: Every call.
+    """
+
+    def __init__(
+        self, experiment: Experiment, served: Mapping[str, Mapping[str, Any]], fingerprint: str, where: str
+    ) -> None:
+        self._experiment, self._fingerprint, self._where = experiment, fingerprint, where
+        self.plan = Plan(
+            experiment,
+            {name: str(facts["identity"]) for name, facts in served.items()},
+            {name: int(facts.get("logprobs", 0)) for name, facts in served.items()},
+        )
+
+    # ------------------------------------------------------------------------------------- keys
+
+    def are_in(self, store: Store) -> bool:
+        """Whether the store has the calls of this design, under keys of today's recipe."""
+        return store.placed(self._fingerprint) and store.recipe == call_keys.RECIPE
+
+    def place(self, store: Store) -> None:
+        """Make the store's calls those of this design.
+
+        Raises:
+            StoreError: The stored answers have keys by a recipe that this version does not know.
+        """
+        if self.are_in(store):
+            return
+        self._rekey(store)
+        counts = store.counts()
+        calls: Iterator[Call] = iter(())
+        if counts.answered + counts.unplaced:
+            names = self.plan.identities
+            calls = (call for name in names for call in self.plan.calls(name, store.answered))
+        ids = [item.id for item in self._experiment.items]
+        store.place(self._fingerprint, self._experiment.conditions, ids, calls)
+        store.note("recipe", str(call_keys.RECIPE))
+        self.note_misasked(store)
+
+    def _rekey(self, store: Store) -> None:
+        """Put answers that were stored by another recipe under the keys of today's."""
+        kept = store.recipe
+        counts = store.counts()
+        if kept == call_keys.RECIPE or not counts.answered + counts.unplaced:
+            return
+        if kept not in call_keys.RECIPES or kept > call_keys.RECIPE:
+            stored = counts.answered + counts.unplaced
+            raise StoreError(
+                "the answers have keys that this version of Quaver cannot make",
+                where=self._where,
+                expected=f"keys by recipe {', '.join(map(str, call_keys.RECIPES))}",
+                found=f"recipe {kept}; all {stored:,} stored answers would be asked again",
+                fix="use the version of Quaver that stored them, or a newer one",
+            )
+        old = Plan(self._experiment, self.plan.identities, self.plan.most_logprobs, recipe=kept)
+        names = self.plan.identities
+        pairs = (pair for name in names for pair in rekeyed(old, self.plan, name, store.answered))
+        store.rekey(pairs, call_keys.RECIPE)
+
+    # ------------------------------------------------------------------------------------ terms
+
+    def misasked(self, store: Store) -> int:
+        """How many answers were asked under other terms than their keys say.
+
+        The number is kept: whatever comes in from now on is stored with its terms.
+        """
+        known = _known_misasked(store).get(self._fingerprint)
+        return len(self._misasked(store)) if known is None else known
+
+    def knows_misasked(self, store: Store) -> bool:
+        """Whether the number is kept in the store."""
+        return self._fingerprint in _known_misasked(store)
+
+    def note_misasked(self, store: Store) -> None:
+        """Keep the number in the store."""
+        store.note("misasked", json.dumps({self._fingerprint: len(self._misasked(store))}))
+
+    def set_misasked_aside(self, store: Store) -> int:
+        """Have the calls of such answers asked again; how many there are. The answers stay."""
+        rows = self._misasked(store)
+        store.set_aside(rows)
+        self.note_misasked(store)
+        return len(rows)
+
+    def _misasked(self, store: Store) -> list[int]:
+        return misasked(store, self.plan.terms)
+
+
+def _known_misasked(store: Store) -> dict[str, int]:
+    """How many there are, by the fingerprint of the design."""
+    return dict(json.loads(store.noted("misasked") or "{}"))

@@ -1,0 +1,247 @@
+"""A study file as a source: what it resolves to, the models it asks, and the answers in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property
+from inspect import getdoc
+from typing import Any, cast
+
+from quaver.collect.run.budget import Price
+from quaver.collect.run.ledger import Entry
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.sole_writer import sole_writer
+from quaver.core.model import Model, Placed, Probed
+from quaver.core.records import Request
+from quaver.core.seeds import derive
+from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.experiment import Experiment, resolve
+from quaver.design.calls.lock_file import lock_document
+from quaver.design.paraphrase.paraphrase_draft import ToAsk
+from quaver.errors import ModelError, SpecError, StoreError
+from quaver.study.sources.model_fit import check_abilities
+from quaver.study.sources.outgoing_check import check_design
+from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
+from quaver.study.sources.placed_calls import PlacedCalls
+from quaver.study.sources.prices import prices, prices_beside
+from quaver.study.sources.study_source import StudySource
+
+__all__ = ["StudyFile", "asking"]
+
+
+class StudyFile(StudySource):
+    """A study file with all that it names, each part made when it is first needed.
+
+    The only source that asks models.
+    """
+
+    kind = "a study file"
+    can_ask = True
+
+    # --------------------------------------------------------------------- design
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """Items, variants, decodings and conditions, loaded and checked.
+
+        Raises:
+            SpecError: The study contradicts itself, or has paraphrases that have not been made yet.
+        """
+        found = resolve(self.spec, self.positions, self.paraphrases)
+        check_design(found)
+        return found
+
+    @property
+    def calls(self) -> int:
+        """How many calls the whole design takes."""
+        return self.experiment.calls
+
+    @cached_property
+    def paraphrases(self) -> KeptParaphrases:
+        """The paraphrases that models made, and the edits by hand."""
+        return KeptParaphrases(self.files, lambda asked: self.plugins.one_model(asked, self.engines))
+
+    @property
+    def lacks_paraphrases(self) -> bool:
+        """Whether the study is complete but for paraphrases that a model has yet to make."""
+        try:
+            _ = self.experiment
+        except SpecError:
+            if self.paraphrases.lacking:
+                return True
+            raise
+        return False
+
+    def with_stand_ins(self) -> StudyFile:
+        """The same, for a plan: something as long stands in for paraphrases that have not been made."""
+        other = StudyFile(self.spec, self.positions, self.folder, self.plugins.functions)
+        other.paraphrases.stands_in = True
+        return other
+
+    def forget(self, experiment: Experiment | None = None) -> None:
+        """Resolve anew what depends on the paraphrases.
+
+        Args:
+            experiment: What they resolve to now, where that is known.
+        """
+        for name in ("experiment", "models", "served", "placed", "fingerprint"):
+            self.__dict__.pop(name, None)
+        if experiment is not None:
+            self.__dict__["experiment"] = experiment
+
+    # --------------------------------------------------------------------- models
+
+    @cached_property
+    def engines(self) -> dict[str, Model]:
+        """The models by name, whatever they are to be asked."""
+        return self.plugins.models()
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """The study's models by name, none of them loaded yet, each able to do what it is asked.
+
+        Raises:
+            UnknownName: No engine of that name is registered.
+            ModelError: Weights are missing.
+        """
+        models = self.engines
+        experiment = self.experiment
+        asked = {f"decoding.{name}": decoding for name, decoding in experiment.decodings.items()}
+        for name, one in experiment.follow_ups.items():
+            decoding = one.decoding(experiment.variants[0])
+            asked[f"follow_ups.{name}"] = replace(decoding, logprobs=min(1, decoding.logprobs))
+        quoting = {
+            f"follow_ups.{name}": one.continues
+            for name, one in experiment.follow_ups.items()
+            if one.quotes_answer
+        }
+        with self.positions.locating():
+            check_abilities(models, asked, experiment.variants, quoting, self.own_seed, experiment.conditions)
+        for model in models.values():
+            if isinstance(model, Placed):
+                model.place(experiment.conditions, [item.id for item in experiment.items])
+        return models
+
+    @property
+    def own_seed(self) -> int:
+        """The seed of decodings that ask for none."""
+        return derive(self.spec.seed, "decoding")
+
+    @cached_property
+    def served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model: as it is, or as it was where it is gone.
+
+        So what is stored can be scored and measured without the weights, the key or the function.
+        """
+        try:
+            models = self.models
+        except ModelError:
+            known = self.files.read_lock().get("models", {})
+            if set(known) == {model.name for model in self.spec.models}:
+                return dict(known)
+            raise
+        served: dict[str, dict[str, Any]] = {}
+        for name, model in models.items():
+            facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
+            if isinstance(model, Probed):  # what was found out when it was last tried
+                known = self.files.read_lock().get("models", {}).get(name, {})
+                facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
+            served[name] = facts
+        return served
+
+    # ---------------------------------------------------------------------- money
+
+    @property
+    def prices(self) -> Mapping[str, Price | None]:
+        """What models cost, by name: the study's, and those beside them that make paraphrases.
+
+        None where the price is unknown.
+
+        Raises:
+            UnknownName: The study file names a price that does not exist.
+        """
+        return self._prices | prices_beside(self.plugins, lambda: self.engines, self.paraphrases.spent)
+
+    @cached_property
+    def _prices(self) -> dict[str, Price | None]:
+        models: Mapping[str, Model] = {}
+        with suppress(ModelError):  # what is stored has a price without the key
+            models = self.engines
+        return prices(self.spec, models, self.positions)
+
+    def foreseen_paraphrases(self) -> list[tuple[str, ToAsk]]:
+        """What a study with stand-ins will ask for the paraphrases themselves, by the name of the model."""
+        _ = self.experiment
+        return [
+            (self.plugins.one_model(one.model, self.engines)[0], one) for one in self.paraphrases.foreseen
+        ]
+
+    def spent_on_paraphrases(self) -> list[Entry]:
+        """What was spent on calls that made paraphrases."""
+        return entries_of(self.paraphrases.spent)
+
+    # -------------------------------------------------------------- calls, answers
+
+    @cached_property
+    def placed(self) -> PlacedCalls:
+        """The calls, as the store has them."""
+        return PlacedCalls(self.experiment, self.served, self.fingerprint, self.where)
+
+    @property
+    def plan(self) -> Plan:
+        """Every call."""
+        return self.placed.plan
+
+    def requests(self, model: str) -> Iterator[Request]:
+        """What a model is asked."""
+        return self.plan.requests(model)
+
+    def misasked(self, store: Store) -> int:
+        """How many answers were asked under other terms than their keys say."""
+        return self.placed.misasked(store)
+
+    @contextmanager
+    def answers(self) -> Iterator[Store]:
+        """The store, with the study's calls in it.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        if not self.files.responses.exists():
+            raise StoreError(
+                "nothing has been collected for this study yet", where=self.where, fix="quaver run"
+            )
+        with self.files.store() as store:
+            if not self.placed.are_in(store):
+                if store.read_only:
+                    store.work_on_copy()
+                    self.placed.place(store)
+                else:
+                    with sole_writer(self.folder):
+                        self.placed.place(store)
+            if not self.placed.knows_misasked(store):
+                with suppress(StoreError):  # it is looked for again where it cannot be kept
+                    self.placed.note_misasked(store)
+            yield store
+
+    def place(self, store: Store) -> None:
+        """Make the store's calls those of the study as it is now."""
+        self.placed.place(store)
+
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""
+        rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
+        document = lock_document(self.spec, self.experiment, self.served, rules)
+        return document | {"paraphrases": self.paraphrases.told()}
+
+
+def asking(source: StudySource) -> StudyFile:
+    """A source as the study file that it has to be to ask models.
+
+    Raises:
+        StoreError: It is another one.
+    """
+    source.require("can_ask")
+    return cast(StudyFile, source)

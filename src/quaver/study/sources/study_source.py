@@ -1,0 +1,224 @@
+"""What every source of a study has, and the one error for what a source cannot do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from quaver.collect.run.budget import Price
+from quaver.collect.run.ledger import Entry
+from quaver.collect.store.response_store import Store
+from quaver.core.records import Request
+from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.lock_file import fingerprint
+from quaver.design.spec import StudySpec
+from quaver.design.spec.study_file import Source as Positions
+from quaver.errors import StoreError
+from quaver.study.sources.conclusion_measures import Conclusions
+from quaver.study.sources.study_folder import StudyFolder
+from quaver.study.sources.study_plugins import Annotate, Plugins
+
+__all__ = ["Ability", "StudySource"]
+
+Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder"]
+"""What one source can do and another cannot."""
+
+
+class _Need(NamedTuple):
+    """What the error says where a source lacks an ability."""
+
+    problem: str
+    expected: str
+    fix: str
+
+
+_NEEDS: Mapping[str, _Need] = {
+    "can_ask": _Need(
+        "this study asks no model",
+        "a study file with items, a prompt and models",
+        "run the study file itself; what is here can be measured, reported and compared",
+    ),
+    "has_answers": _Need(
+        "there are labels here, but no raw answers",
+        "a study that stores raw answers",
+        "measure, report or compare the labels; that needs no answers",
+    ),
+    "has_texts": _Need(
+        "the items' texts are not here",
+        "a study with its items' texts",
+        "open the study itself, or a bundle that was packed with the texts",
+    ),
+    "owns_folder": _Need(
+        "this is a bundle already, and stays as it was packed",
+        "a study in a folder of its own",
+        "use the study that was bundled, or copy the archive as it is",
+    ),
+}
+
+
+class StudySource(ABC):
+    """Where a study's answers or labels come from: a study file, imported labels or answers, a bundle.
+
+    A `Study` works over any of them. A source says what it can do; `require` is the guard that stands before
+    everything that only some of them can.
+
+    Args:
+        spec: The study.
+        positions: Where its parts stand in its file, for errors.
+        folder: Where its answers and results are.
+        functions: For models that ``use: function``, by the model's name.
+
+    Attributes:
+        kind: What kind of source this is, in words.
+        can_ask: Whether it has models to ask. Without, nothing is planned, run or paraphrased.
+        has_answers: Whether raw answers are stored, which evaluators can read again, or can be.
+        has_texts: Whether the items' texts are here; a bundle may have been packed without.
+        owns_folder: Whether its folder is the study's own, rather than unpacked from an archive.
+        spec: The study, with the follow-ups that its evaluators read.
+        positions: Where its parts stand in its file, for errors.
+        folder: Where its answers and results are.
+        files: The folder's files.
+        plugins: Its models, evaluators and measures.
+        withheld: How many answers a bundle was packed without.
+    """
+
+    kind: str
+    can_ask: bool = False
+    has_answers: bool = True
+    has_texts: bool = True
+    owns_folder: bool = True
+    withheld: int = 0
+
+    def __init__(
+        self,
+        spec: StudySpec,
+        positions: Positions,
+        folder: Path,
+        functions: Mapping[str, Annotate] | None = None,
+    ) -> None:
+        self.plugins = Plugins(spec, positions, functions or {})
+        self.spec = self.plugins.with_follow_ups()
+        self.positions, self.folder, self.files = positions, folder, StudyFolder(folder)
+
+    def require(self, ability: Ability) -> None:
+        """Refuse what this source cannot do.
+
+        Args:
+            ability: What is needed.
+
+        Raises:
+            StoreError: The source lacks it.
+        """
+        if not getattr(self, ability):
+            raise self.cannot(ability)
+
+    def cannot(self, ability: Ability) -> StoreError:
+        """The error for what this source cannot do.
+
+        Args:
+            ability: What is needed, and missing.
+        """
+        need = _NEEDS[ability]
+        return StoreError(
+            need.problem, where=self.where, expected=need.expected, found=self.kind, fix=need.fix
+        )
+
+    # ------------------------------------------------------------ where it is, what it is called
+
+    @property
+    def where(self) -> str:
+        """Where errors point to."""
+        return str(self.folder)
+
+    @property
+    def title(self) -> str:
+        """What a comparison calls it where two studies have the same name."""
+        return str(self.folder if self.folder.name else self.folder.resolve().name)
+
+    @property
+    def results(self) -> Path:
+        """Where its report goes."""
+        return self.folder
+
+    # ----------------------------------------------------------------------------------- design
+
+    @property
+    @abstractmethod
+    def experiment(self) -> Experiment:
+        """Items, variants, decodings and conditions, loaded and checked."""
+
+    @property
+    @abstractmethod
+    def calls(self) -> int:
+        """How many calls, or labels that existed already, there are."""
+
+    @property
+    @abstractmethod
+    def served(self) -> dict[str, dict[str, Any]]:
+        """Identity and provenance of each model, by name."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with the calls."""
+        identities = {name: str(facts["identity"]) for name, facts in self.served.items()}
+        return fingerprint(self.experiment, identities)
+
+    @property
+    def lacks_paraphrases(self) -> bool:
+        """Whether a model has yet to make paraphrases without which the design is not known."""
+        return False
+
+    @property
+    def factors(self) -> list[str]:
+        """The columns that the variants fill: their factors and covariates."""
+        named = ((*one.factors, *one.covariates) for one in self.experiment.variants)
+        return list(dict.fromkeys(name for names in named for name in names))
+
+    @property
+    def conclusions(self) -> Conclusions:
+        """Those that the study file names."""
+        return Conclusions(self.spec, self.positions, self.experiment)
+
+    # ---------------------------------------------------------------------- answers and labels
+
+    @abstractmethod
+    def answers(self) -> AbstractContextManager[Store]:
+        """The store, with the study's calls in it.
+
+        Raises:
+            StoreError: There is none.
+        """
+
+    @property
+    def annotations(self) -> pl.DataFrame | None:
+        """The annotation frame of a source that needs no evaluator; None where answers are to be read."""
+        return None
+
+    def requests(self, model: str) -> Iterator[Request]:
+        """What a model is asked, as far as the plan can write it again."""
+        return iter(())
+
+    def misasked(self, store: Store) -> int:
+        """How many answers were asked under other terms than their keys say."""
+        return 0
+
+    # ------------------------------------------------------------------------------- money, lock
+
+    @property
+    def prices(self) -> Mapping[str, Price | None]:
+        """What its models cost, by name; None where the price is unknown."""
+        return {}
+
+    def spent_on_paraphrases(self) -> Sequence[Entry]:
+        """What was spent on calls that made paraphrases."""
+        return ()
+
+    @abstractmethod
+    def lock(self) -> dict[str, Any]:
+        """What the study resolved to: the document of ``study.lock.json``."""

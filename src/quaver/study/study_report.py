@@ -1,0 +1,92 @@
+"""A study's report and charts, from its source."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from quaver.report.charts import drawn
+from quaver.report.page.html_page import write_report
+from quaver.study.analysis.chart_estimates import unlike
+from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.study.analysis.study_estimates import (
+    estimates_of_audit,
+    estimates_of_charts,
+    estimates_of_study,
+    evaluators_of,
+    measurable,
+)
+from quaver.study.collection.rounds import rounds_in_words
+from quaver.study.collection.study_status import status
+from quaver.study.sources.outgoing_check import check_outgoing, written_report
+from quaver.study.sources.study_source import StudySource
+
+__all__ = ["charts", "report"]
+
+
+def report(study: StudySource, folder: Path) -> Path:
+    """Write a study's report.
+
+    Args:
+        study: The study.
+        folder: Where to.
+
+    Returns:
+        The report's path.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    frame = measurable(study)
+    with ExitStack() as opened:
+        stored = study.files.responses.exists()
+        store = opened.enter_context(study.answers()) if stored else None
+        path = write_report(
+            folder,
+            lock=study.lock() | {"collection": _collection(study)},
+            annotations=frame,
+            estimates=estimates_of_study(study, None, frame),
+            noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
+            audit=[*estimates_of_audit(study, frame), *estimates_of_charts(study, frame)],
+            unlike=unlike(evaluators_of(study), frame),
+            behind=StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()),
+        )
+    check_outgoing(written_report(path))
+    return path
+
+
+def charts(study: StudySource, width: int) -> dict[str, Any]:
+    """The report's charts by name.
+
+    Args:
+        study: The study.
+        width: In pixels.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+        QuaverError: It is not a width.
+    """
+    frame = measurable(study)
+    return drawn.charts(
+        lock=study.lock(),
+        annotations=frame,
+        estimates=estimates_of_study(study, None, frame),
+        further=estimates_of_charts(study, frame),
+        width=width,
+    )
+
+
+def _collection(study: StudySource) -> dict[str, Any]:
+    """How the answers came together, for the report's method."""
+    if not study.files.responses.exists():
+        return {}
+    now, rounds = status(study), study.files.read_rounds()
+    return {
+        "reused": dict(now.reused),
+        "warnings": now.warnings,
+        "rounds": rounds_in_words(**rounds) if rounds and study.spec.until else "",
+        "answered": now.answered,
+        "total": now.total,
+    }

@@ -1,0 +1,216 @@
+"""The contract of every source: what it can do works and agrees, and what it cannot do is one error."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+import quaver
+from quaver.core.records import ANNOTATION_COLUMNS
+from quaver.errors import QuaverError, StoreError
+from quaver.study.imports.label_import import Roles
+from quaver.study.session import Study
+from quaver.study.sources.study_source import Ability, StudySource
+
+LABELS = ("negative", "positive")
+ABILITIES: tuple[Ability, ...] = ("can_ask", "has_answers", "has_texts", "owns_folder")
+ORIGINALS = ("file", "labels", "answers")
+KINDS = [f"{one}{packed}" for one in ORIGINALS for packed in ("", " bundle", " bundle without texts")]
+
+CAN: dict[str, set[Ability]] = {
+    "file": {"can_ask", "has_answers", "has_texts", "owns_folder"},
+    "labels": {"has_texts", "owns_folder"},
+    "answers": {"has_answers", "has_texts", "owns_folder"},
+}
+"""What each kind can do; its bundle loses the models and the folder, and without texts those, too."""
+
+Operation = Callable[[Study, Path], Any]
+
+NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
+    "plan": (lambda study, _: study.plan(), ("can_ask",)),
+    "a pilot": (lambda study, _: study.plan(pilot=1), ("can_ask",)),
+    "run": (lambda study, _: study.run(), ("can_ask",)),
+    "measure noise": (lambda study, _: study.noise(2), ("can_ask",)),
+    "make paraphrases": (lambda study, _: study.variants.make(), ("can_ask",)),
+    "export paraphrases": (lambda study, to: study.variants.export(to / "texts.csv"), ("can_ask",)),
+    "edit paraphrases": (lambda study, to: study.variants.edit(_texts(study, to)), ("can_ask",)),
+    "show variants": (lambda study, _: list(study.variants), ("has_texts",)),
+    "rescore": (lambda study, _: study.rescore(), ("has_answers",)),
+    "another evaluator": (lambda study, _: study.rescore(["exact"]), ("has_answers",)),
+    "export": (lambda study, to: study.export(to / "calls.csv"), ("has_answers",)),
+    "repair": (lambda study, _: study.repair(), ("has_answers", "owns_folder")),
+    "bundle": (lambda study, to: quaver.bundle(study, to / "again.zip"), ("owns_folder",)),
+}
+"""What some sources cannot do, and what it needs."""
+
+AGREES: dict[str, Operation] = {
+    "status": lambda study, _: study.status(),
+    "annotations": lambda study, _: study.annotations().drop("reason").rows(),
+    "estimates": lambda study, _: list(study.estimates()),
+    "audit": lambda study, _: list(study.estimates(of="audit")),
+    "charts' estimates": lambda study, _: list(study.estimates(of="charts")),
+    "one measure": lambda study, _: list(study.measure("label_shares")),
+    "quality": lambda study, _: study.quality(),
+    "sizes": lambda study, _: str(study.sizes(0.1)),
+    "charts": lambda study, _: sorted(study.charts()),
+    "noise": lambda study, _: study.noise(),
+    "the items": lambda study, _: [(one.id, one.gold) for one in study.experiment.items],
+    "the variants": lambda study, _: [one.id for one in study.experiment.variants],
+    "calls in the lock": lambda study, _: study.source.lock().get("calls"),
+    "calls": lambda study, _: study.source.calls,
+    "prices": lambda study, _: dict(study.source.prices),
+}
+"""What every source can do, and a bundle says as the study that it is of."""
+
+
+def _texts(study: Study, to: Path) -> Path:
+    path = to / "edited.csv"
+    if study.source.can_ask:
+        study.variants.export(path)
+    return path
+
+
+def answer(text: str, prompt: str) -> str:
+    """A model: right about most, and swayed by the prompt."""
+    return "positive" if int(text.split()[1]) % 3 or "Is" not in prompt else "negative"
+
+
+def _asked(home: Path) -> Study:
+    home.mkdir()
+    rows = [f"i{n},text {n},{'positive' if n % 3 else 'negative'},{'ab'[n % 2]}" for n in range(6)]
+    (home / "items.csv").write_text("\n".join(["id,text,truth,party", *rows]), encoding="utf-8")
+    given = {
+        "name": "asked",
+        "task": {"labels": ["positive", "negative"]},
+        "items": {
+            "source": "items.csv",
+            "id": "id",
+            "text": "{{ text }}",
+            "gold": "truth",
+            "groups": ["party"],
+        },
+        "prompt": {"instruction": "Is this positive or negative?"},
+        "variants": [{"use": "instructions", "texts": {"short": "Positive or negative?"}}],
+        "models": [{"name": "one", "use": "function"}],
+        "evaluators": ["first_label", "exact"],
+        "measures": ["accuracy", "inter_pss"],
+    }
+    YAML().dump(given, home / "study.yaml")
+    study = Study.open(home, functions={"one": answer})
+    study.run()
+    study.noise(2)
+    return study
+
+
+def _imported(home: Path, column: str) -> Study:
+    """A table with a gap: item 2 was not labelled under the second prompt."""
+    rows = [
+        f"{item},m{model},p{prompt},{LABELS[(item + model * prompt) % 2]},positive,text {item}"
+        for item in range(3)
+        for model in range(2)
+        for prompt in range(2)
+        if not (item == 2 and prompt == 1)
+    ]
+    path = home / f"{column}.csv"
+    path.write_text("\n".join([f"id,model,variant,{column},gold,text", *rows]) + "\n", encoding="utf-8")
+    roles = Roles(raw="answer") if column == "answer" else None
+    return quaver.import_annotations(path, home / f"{column}s", roles=roles, labels=LABELS)[0]
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Study]:
+    home = tmp_path_factory.mktemp("sources")
+    found = {
+        "file": _asked(home / "asked"),
+        "labels": _imported(home, "label"),
+        "answers": _imported(home, "answer"),
+    }
+    for name in ORIGINALS:
+        for texts, packed in ((True, "bundle"), (False, "bundle without texts")):
+            path, _ = quaver.bundle(found[name], home / f"{name}-{texts}.zip", texts=texts)
+            found[f"{name} {packed}"] = Study.open(path)
+    return found
+
+
+def can(kind: str) -> set[Ability]:
+    own, _, packed = kind.partition(" ")
+    lost = {"can_ask", "owns_folder"} if packed else set()
+    return CAN[own] - lost - ({"has_texts"} if "without" in packed else set())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_says_what_it_can(studies: dict[str, Study], kind: str) -> None:
+    source = studies[kind].source
+    assert {one for one in ABILITIES if getattr(source, one)} == can(kind)
+    assert source.kind
+    assert type(studies[kind]) is Study
+
+
+@pytest.mark.parametrize("name", AGREES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ORIGINALS])
+def test_a_bundle_says_what_its_study_says(
+    studies: dict[str, Study], kind: str, name: str, tmp_path: Path
+) -> None:
+    own = AGREES[name](studies[kind.partition(" ")[0]], tmp_path)
+    assert AGREES[name](studies[kind], tmp_path) == own
+
+
+@pytest.mark.parametrize("name", NEEDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_source_cannot_is_one_error(
+    studies: dict[str, Study], kind: str, name: str, tmp_path: Path
+) -> None:
+    study, (operation, needs) = studies[kind], NEEDS[name]
+    lacking = [one for one in needs if one not in can(kind)]
+    if not lacking:
+        assert operation(study, tmp_path) is not None
+        study.annotations() if study.source.annotations is None else study.source.annotations
+        return
+    with pytest.raises(StoreError) as caught:
+        operation(study, tmp_path)
+    error, expected = caught.value, study.source.cannot(lacking[0])
+    assert str(error) == str(expected)
+    assert error.where == study.source.where
+    assert error.found == study.source.kind
+    assert error.expected
+    assert error.fix
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_frame_has_the_annotations_columns(studies: dict[str, Study], kind: str) -> None:
+    frame = studies[kind].annotations()
+    assert set(ANNOTATION_COLUMNS) <= set(frame.columns)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_source_stores_is_what_it_counts(studies: dict[str, Study], kind: str) -> None:
+    study = studies[kind]
+    now = study.status()
+    assert now.answered == now.total == study.source.calls
+    if not study.source.has_answers:
+        assert now.total == study.annotations().height
+        return
+    with study.source.answers() as store:
+        assert store.counts().answered == now.answered
+
+
+def test_no_source_is_half_made() -> None:
+    """Every concrete source has all of the protocol, and nobody makes a study of another class."""
+    kinds = [one for one in _below(StudySource) if not inspect.isabstract(one)]
+    assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle"}
+    assert not Study.__subclasses__()
+
+
+def test_a_study_is_opened_not_made(studies: dict[str, Study]) -> None:
+    with pytest.raises(QuaverError, match="opened"):
+        Study({"name": "asked"})  # type: ignore[arg-type]
+
+
+def _below(one: type) -> list[type]:
+    return [found for below in one.__subclasses__() for found in (below, *_below(below))]
