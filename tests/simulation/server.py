@@ -19,7 +19,7 @@ from httpx2 import Request as HttpRequest
 from httpx2 import Response as HttpResponse
 
 from quaver.models.openai_compatible import OpenAICompatible
-from quaver.models.served.flight import Landed, Part
+from quaver.models.served.request_part import Landed, Part
 
 __all__ = ["FAULTS", "Attempt", "Server"]
 

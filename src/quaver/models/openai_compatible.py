@@ -22,11 +22,12 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered, Needs
 from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError, UnknownName
-from quaver.models.served.flight import Flight, Landed, Part
+from quaver.models.served.flight import Flight
 from quaver.models.served.metering import reading, sending, spent_on
 from quaver.models.served.pace import Pace
 from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.request_body import CHAT, PLAIN, body_of, is_plain
+from quaver.models.served.request_part import Landed, Part
 from quaver.models.served.server_faults import Address
 from quaver.models.served.server_options import (
     check_repeatable,

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.collect.fakes import answers, key, opened, request
 
+from quaver.collect.store.placed_calls import Counts
 from quaver.collect.store.receipt import receipt
-from quaver.collect.store.response_store import Counts, Store
+from quaver.collect.store.response_store import Store
 from quaver.core.records import Condition, Message, Prompt, Response, Token
 from quaver.errors import StoreError
 

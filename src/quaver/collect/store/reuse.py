@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any
 
 from quaver.collect.store.read_only import open_to_read
-from quaver.collect.store.response_store import Adopted, Store
+from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import COLUMNS
+from quaver.collect.store.responses import Adopted
 from quaver.collect.store.unconstrained_answers import REST
 from quaver.core.call_terms import request_terms
 from quaver.core.records import Call, Request

@@ -12,9 +12,8 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -25,62 +24,14 @@ from quaver.errors import ModelError, RateLimited
 from quaver.models.served.drawer import Drawer
 from quaver.models.served.health import Health
 from quaver.models.served.pace import Pace, Sent
-from quaver.models.served.rate_limits import Limits
+from quaver.models.served.request_part import Part, Send
 from quaver.models.served.server_faults import Address, Passing
 
-__all__ = ["Flight", "Landed", "Part", "Send"]
+__all__ = ["Flight"]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _UNREACHED = 3
 """Tries to reach a server that has not answered once."""
-
-_CHARACTERS_A_TOKEN = 4
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """Some of a request's calls that are sent together.
-
-    Attributes:
-        request: The request.
-        first: The first of its calls.
-        n: How many.
-        tries: How often it was sent in vain.
-        responses: What came back.
-        whole: All parts of the request.
-        billed: Whether the server may have billed a try.
-    """
-
-    request: Request
-    first: int
-    n: int
-    tries: int = 0
-    responses: list[Response] = field(default_factory=list)
-    whole: list[Part] = field(default_factory=list)
-    billed: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """That it may take, roughly."""
-        read = sum(len(content) for _, content in self.request.prompt.messages) // _CHARACTERS_A_TOKEN
-        return read + self.n * self.request.decoding.max_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """What a part brought.
-
-    Attributes:
-        responses: One for each of its calls.
-        limits: What the server says is left.
-    """
-
-    responses: list[Response]
-    limits: Limits | None = None
-
-
-Send = Callable[[Any, Part], Awaitable[Landed]]
-"""Sends a part over a connection, once; raises ``Passing`` or a ``ModelError``."""
 
 
 class Flight:
@@ -272,10 +223,10 @@ class Flight:
             self._pace.failed(sent, busy=False)
             raise
         else:
-            share = (time.perf_counter() - started) / part.n
-            self._pace.answered(sent, _used(landed.responses), landed.limits)
+            seconds = time.perf_counter() - started
+            self._pace.answered(sent, landed.tokens, landed.limits)
             self._health.well()
-            part.responses = [_finished(response, share, part.tries) for response in landed.responses]
+            part.finish(landed.responses, seconds)
             self._complete(part)
 
     def _complete(self, part: Part) -> None:
@@ -363,19 +314,3 @@ class Flight:
 def _backoff(tries: int) -> float:
     """Seconds before the next try: longer each time, and never the same for many calls."""
     return random.uniform(0.5, 1.0) * min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** max(0, tries - 1))
-
-
-def _used(responses: list[Response]) -> int | None:
-    """Tokens that a part took, as far as the server says."""
-    first = responses[0]
-    written = [response.completion_tokens for response in responses]
-    if len(responses) > 1 and first.raw:
-        written = [first.raw.get("completion_tokens_of_request")]
-    if first.prompt_tokens is None or None in written:
-        return None
-    return first.prompt_tokens + sum(tokens or 0 for tokens in written)
-
-
-def _finished(response: Response, seconds: float, tries: int) -> Response:
-    raw = dict(response.raw or {}) | {"tries": tries + 1} if tries else response.raw
-    return replace(response, latency=seconds, raw=raw)

@@ -1,0 +1,208 @@
+"""The study's calls in a store: which response answers which call, and what is still open.
+
+The table ``calls`` says which response belongs to which call of the current study. It is rebuilt when the
+study changes: a response that fits the new study is found by its key.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from quaver.collect.store.database import Database
+from quaver.collect.store.response_tables import PLACE, WRITTEN
+from quaver.core.records import UNFOLLOWED, Call, Condition
+
+__all__ = ["Counts", "PlacedCalls", "has_quoting_follow_ups"]
+
+
+class Counts(NamedTuple):
+    """How much is stored.
+
+    Attributes:
+        answered: Calls of the current study that have a response.
+        errors: How many of these are errors.
+        unplaced: Responses that belong to no call of the current study.
+    """
+
+    answered: int
+    errors: int
+    unplaced: int
+
+
+class PlacedCalls(Database):
+    """A database that knows the study's calls and their responses."""
+
+    def placed(self, fingerprint: str) -> bool:
+        """Whether the calls are those of the study with this fingerprint."""
+        return self.noted("study") == fingerprint
+
+    def place(
+        self,
+        fingerprint: str,
+        conditions: Sequence[Condition],
+        items: Sequence[str],
+        calls: Iterable[Call],
+    ) -> None:
+        """Find the responses that belong to the study as it stands now.
+
+        Args:
+            fingerprint: Of the study; ``placed`` compares it.
+            conditions: The study's, in order.
+            items: Ids of its items, in order.
+            calls: All of its calls.
+        """
+        with self._translated(), self._transaction():
+            for table in ("calls", "conditions", "items"):
+                self._db.execute(f"DELETE FROM {table}")
+            self._db.executemany(
+                "INSERT INTO conditions VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (index, c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent)
+                    for index, c in enumerate(conditions)
+                ),
+            )
+            self._db.executemany("INSERT INTO items VALUES (?, ?)", enumerate(items))
+            self._insert_many(PLACE, calls)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
+
+    @property
+    def recipe(self) -> int:
+        """The number of the recipe by which its keys were made; the first one was not noted."""
+        return int(self.noted("recipe") or 1)
+
+    def rekey(self, keys: Iterable[tuple[bytes, bytes]], recipe: int) -> int:
+        """Put answers under the keys of another recipe, all or none.
+
+        Args:
+            keys: The old key and the new one of each call that may be answered.
+            recipe: The number of the new recipe.
+
+        Returns:
+            How many answers fit none of the old keys, and keep theirs.
+        """
+        with self._translated(), self._transaction():
+            before = self._db.total_changes
+            sql = "UPDATE responses SET key = ? WHERE key = ?"
+            self._db.executemany(sql, ((new, old) for old, new in keys))
+            changed = self._db.total_changes - before
+            left = (
+                int(self._db.execute("SELECT count(*) FROM responses WHERE length(key) = 16").fetchone()[0])
+                - changed
+            )
+            facts = {"recipe": recipe, "left_behind": left}
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+        return left
+
+    def set_aside(self, rows: Sequence[int]) -> None:
+        """Have the calls of some answers, and of the follow-ups that quote these, asked again.
+
+        The answers stay; but their keys go on with a point and the row's number, and fit no call.
+
+        Args:
+            rows: The ids of the answers.
+        """
+        some = "SELECT value FROM json_each(?1)"
+        quoting = f"SELECT response FROM calls WHERE response IN ({some}) OR parent IN ({some})"
+        with self._translated(), self._transaction():
+            found = self._db.execute(quoting, (json.dumps(list(rows)),)).fetchall()
+            these = (json.dumps([row for (row,) in found]),)
+            keys = self._db.execute(f"SELECT id, key FROM responses WHERE id IN ({some})", these).fetchall()
+            self._db.executemany(
+                "UPDATE responses SET key = ? WHERE id = ?", [(key + b".%d" % row, row) for row, key in keys]
+            )
+            self._db.execute(f"DELETE FROM calls WHERE response IN ({some})", these)
+            self._db.execute("DELETE FROM meta WHERE name = 'annotations'")
+
+    def unfollowed(self, *, errors: bool = True) -> int:
+        """How many follow-ups cannot be asked, for there is no answer that they could quote.
+
+        Args:
+            errors: Whether errors count, or only what a filter withheld.
+        """
+        return self._unfollowed(errors).total()
+
+    def _unfollowed(self, errors: bool) -> Counter[str]:
+        """The same by model."""
+        finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
+        # Written out, since SQLite looks into an index of a part of the rows for a text that it sees alone.
+        ended = " UNION ALL ".join(f"SELECT id FROM responses WHERE finish = '{one}'" for one in finishes)
+        sql = f"""
+            SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
+                SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
+            ) f ON f.parent = a.condition GROUP BY f.model"""
+        with self._translated():
+            return Counter(dict(self._db.execute(sql).fetchall() if has_quoting_follow_ups(self._db) else ()))
+
+    def unfinished(self, *, errors: bool = True) -> set[str]:
+        """The models of whose calls some can be asked and have no response yet.
+
+        Args:
+            errors: Whether an error counts as a response.
+        """
+        but = "" if errors else "JOIN responses r ON r.id = a.response AND r.finish != 'error'"
+        placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
+        answered = f"SELECT c.model, count(*) FROM {placed}"
+        wanted = "SELECT model, sum(repeats) * (SELECT count(*) FROM items) FROM conditions"
+        with self._translated():
+            left = Counter(dict(self._db.execute(f"{wanted} GROUP BY model").fetchall()))
+            left.subtract(dict(self._db.execute(f"{answered} GROUP BY c.model").fetchall()))
+        left.subtract(self._unfollowed(errors))
+        return {model for model, calls in left.items() if calls > 0}
+
+    def counts(self) -> Counts:
+        """How much of the study is answered."""
+        with self._translated():
+            answered = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
+            errors = self._db.execute(
+                "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
+            ).fetchone()[0]
+            stored = int(self._db.execute("SELECT total(calls) FROM tallies").fetchone()[0])
+        return Counts(answered, errors, stored - answered)
+
+    def usage(self) -> dict[str, dict[str, float]]:
+        """By model: calls, tokens and seconds of the study's stored responses.
+
+        ``counted`` is how many of the calls say what they took; the squares are of these one by one.
+        """
+        sql = f"""
+            SELECT c.model, count(*), count({WRITTEN}), total(r.prompt_tokens),
+                   total(r.prompt_tokens - r.cached_tokens), total(r.cached_tokens),
+                   total({WRITTEN}), total(r.prompt_tokens * r.prompt_tokens),
+                   total({WRITTEN} * {WRITTEN}), total(r.latency)
+            FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
+            GROUP BY c.model"""
+        names = (
+            "calls",
+            "counted",
+            "prompt_tokens",
+            "new_prompt_tokens",
+            "cached_tokens",
+            "completion_tokens",
+            "prompt_squares",
+            "completion_squares",
+            "seconds",
+        )
+        with self._translated():
+            return {model: dict(zip(names, row, strict=True)) for model, *row in self._db.execute(sql)}
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text under a name; not where nothing may be written."""
+        if self.read_only and not self.on_copy:
+            return
+        with self._translated():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def noted(self, name: str) -> str | None:
+        """What was kept under a name."""
+        with self._translated():
+            found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else None
+
+
+def has_quoting_follow_ups(db: sqlite3.Connection) -> bool:
+    """Whether the study has follow-ups that quote answers."""
+    return db.execute("SELECT 1 FROM conditions WHERE parent IS NOT NULL LIMIT 1").fetchone() is not None

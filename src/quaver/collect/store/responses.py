@@ -1,0 +1,288 @@
+"""Responses written to the database and read back.
+
+Responses are appended and never changed, except that an answer replaces an error.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple
+
+from quaver._secrets import without_keys
+from quaver.collect.store.checksum import checksum, checksum_of_prompt, is_damaged
+from quaver.collect.store.database import UNFIT
+from quaver.collect.store.disk_faults import REPAIR
+from quaver.collect.store.placed_calls import PlacedCalls, has_quoting_follow_ups
+from quaver.collect.store.receipt import Receipt
+from quaver.collect.store.response_tables import (
+    COLUMNS,
+    INSERT,
+    PLACE,
+    SUMMED,
+    response_of,
+    row_of,
+    written_prompt,
+)
+from quaver.core.call_terms import request_terms
+from quaver.core.meter import Traffic
+from quaver.core.records import Call, Request, Response
+from quaver.core.response_validation import told
+from quaver.errors import StoreError
+
+__all__ = ["Adopted", "Responses"]
+
+_PLACED = 5
+_WHOLE = _PLACED + len(SUMMED.split(", "))
+"""Where an answer's values begin and end in a row that was read."""
+
+Stored = tuple[int, int, int, Response, Response | None]
+
+
+class Adopted(NamedTuple):
+    """A response that was asked for by another study.
+
+    Attributes:
+        request: The request of this study that it answers.
+        call: Which of its calls.
+        source: The number that ``register`` gave for what answered.
+        seed: The seed that was sent.
+        received: When it came, in seconds since 1970.
+        row: The values of ``tables.COLUMNS``.
+    """
+
+    request: Request
+    call: Call
+    source: int
+    seed: int
+    received: float
+    row: tuple[Any, ...]
+
+
+class Responses(PlacedCalls):
+    """The responses in a database."""
+
+    def register(
+        self, model: str, identity: str, provenance: Mapping[str, Any], reused: str | None = None
+    ) -> int:
+        """Note which engine answers from now on.
+
+        Args:
+            model: Its name in the study.
+            identity: What is served.
+            provenance: What is known of it.
+            reused: The study that its answers are taken from; None where it is asked.
+
+        Returns:
+            The number under which its responses are to be written.
+        """
+        known = json.dumps(dict(provenance), sort_keys=True, default=str)
+        row = (model, identity, without_keys(known), reused)
+        with self._translated(), self._transaction():
+            found = self._db.execute(
+                "SELECT id FROM sources WHERE model = ? AND identity = ? AND provenance = ? AND reused IS ?",
+                row,
+            ).fetchone()
+            if found:
+                return int(found[0])
+            inserted = self._db.execute(
+                "INSERT INTO sources (model, identity, provenance, reused, started) VALUES (?, ?, ?, ?, ?)",
+                (*row, time.time()),
+            )
+            return int(inserted.lastrowid or 0)
+
+    def write(self, receipts: Sequence[Receipt]) -> dict[bytes, Response]:
+        """Write responses, all or none, and wait until they are on the disk.
+
+        Returns:
+            By key, the errors that were written in the place of responses that no row takes.
+
+        Raises:
+            StoreError: They could not be written. Where the disk is full they go into the space that
+                was set aside, and ``full`` says so.
+        """
+        return self._write_fitting(receipts, lambda some: self._insert(some, placed=True))
+
+    def _write_fitting(
+        self, receipts: Sequence[Receipt], write: Callable[[Sequence[Receipt]], None]
+    ) -> dict[bytes, Response]:
+        try:
+            self._write_whatever_happens(lambda: write(receipts))
+        except UNFIT:  # row by row: one that does not fit must not take the others with it
+            errors: dict[bytes, Response] = {}
+            fitting = [self._fitted(one, errors) for one in receipts]
+            self._write_whatever_happens(lambda: write(fitting))
+            return errors
+        return {}
+
+    def _fitted(self, one: Receipt, errors: dict[bytes, Response]) -> Receipt:
+        """A receipt with an error in the place of each row that SQLite does not take."""
+        rows = []
+        for call, row in zip(one.calls, one.rows, strict=True):
+            try:
+                self._db.execute(f"SELECT {','.join('?' * len(row))}", row)
+                rows.append(row)
+            except UNFIT as error:
+                why = f"the answer cannot be stored: {told(error)}"
+                errors[call.key] = Response("", finish="error", error=why)
+                rows.append(row_of(errors[call.key]))
+        return one._replace(rows=rows)
+
+    def _insert(self, receipts: Sequence[Receipt], *, placed: bool) -> None:
+        rows, places, prompts = [], [], self._prompt_ids(one.messages for one in receipts)
+        terms = self._term_ids({one.terms for one in receipts})
+        for one, prompt in zip(receipts, prompts, strict=True):
+            first = one.calls[0].repeat
+            for call, row in zip(one.calls, one.rows, strict=True):
+                seed = one.seed + call.repeat - first
+                sent = (call.key, prompt, one.source, terms[one.terms])
+                rows.append((*sent, *_with_checksum(seed, one.received, row)))
+                places.append(tuple(call))
+        self._insert_many(INSERT, rows)
+        if placed:
+            self._insert_many(PLACE, places)
+
+    def add_traffic(self, source: int, traffic: Traffic) -> None:
+        """Add up what passed beside the answers.
+
+        Args:
+            source: The number that ``register`` gave for the model.
+            traffic: What passed since the last time.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        names = Traffic._fields
+        sql = f"""INSERT INTO traffic (source, {", ".join(names)})
+            VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
+            {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""
+
+        def write() -> None:
+            self._db.execute(sql, (source, *traffic))
+
+        self._write_whatever_happens(write)
+
+    def adopt(self, adopted: Sequence[Adopted]) -> None:
+        """Write responses that were asked for elsewhere, all or none.
+
+        Raises:
+            StoreError: They could not be written.
+        """
+        with self._translated(), self._transaction():
+            prompts = self._prompt_ids(written_prompt(one.request.prompt.messages) for one in adopted)
+            asked = [request_terms(one.request) for one in adopted]
+            terms = self._term_ids(set(asked))
+            rows = [
+                (
+                    *(one.call.key, prompt, one.source, terms[under]),
+                    *_with_checksum(one.seed, one.received, one.row),
+                )
+                for one, prompt, under in zip(adopted, prompts, asked, strict=True)
+            ]
+            self._insert_many(INSERT, rows)
+            self._insert_many(PLACE, [tuple(one.call) for one in adopted])
+
+    def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
+        """Write terms down where they are new; their numbers."""
+        self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
+        find = "SELECT id FROM terms WHERE asked = ?"
+        return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
+
+    def _prompt_ids(self, prompts: Iterable[str]) -> list[int]:
+        """Write the prompts down; requests of the same prompt come one after the other and share it."""
+        last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
+        ids, rows, last = [], [], None
+        for messages in prompts:
+            if messages != last:
+                last = messages
+                last_id += 1
+                rows.append((last_id, messages, checksum_of_prompt(messages)))
+            ids.append(last_id)
+        self._insert_many("INSERT INTO prompts VALUES {rows}", rows)
+        return ids
+
+    def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
+        """Those of these keys that have a response; may be called from any thread.
+
+        Args:
+            keys: The keys.
+            errors: Whether an error counts as one.
+
+        Returns:
+            By key, the response's text and how it ended.
+        """
+        found: dict[bytes, Response] = {}
+        but = "" if errors else " AND finish != 'error'"
+        with self._reading, self._translated():
+            for start in range(0, len(keys), 500):
+                part = keys[start : start + 500]
+                marks = ",".join("?" * len(part))
+                sql = f"SELECT key, text, finish FROM responses WHERE key IN ({marks}){but}"
+                for key, text, finish in self._look_up.execute(sql, part):
+                    found[key] = Response(text, finish)
+        return found
+
+    def read(self, chunk: int = 20_000) -> Iterator[list[Stored]]:
+        """The study's responses, in the order in which they came.
+
+        Args:
+            chunk: How many at a time.
+
+        Yields:
+            Lists of (position of condition, position of item, repeat, response, and for a follow-up that
+            quotes an answer the response that it quotes).
+        """
+        some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
+        about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
+        plain = f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c"
+        quoting = f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c"
+        quoting += " LEFT JOIN responses p ON p.id = c.parent"
+        rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
+        # A connection of its own: whoever writes the frame draws from another thread.
+        with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
+            rows = reader.execute((quoting if has_quoting_follow_ups(reader) else plain) + rest)
+            while part := list(islice(rows, chunk)):
+                yield [self._stored(row) for row in part]
+
+    def _stored(self, row: Sequence[Any]) -> Stored:
+        """What is in a row of an answer's place, number, checksum and values, and of the answer it quotes.
+
+        Raises:
+            StoreError: It is not as it was stored.
+        """
+        condition, item, repeat, number, kept = row[:_PLACED]
+        if is_damaged(kept, row[_PLACED:_WHOLE]):
+            raise StoreError(
+                "a stored answer is not as it was stored",
+                where=str(self._path),
+                expected=f"checksum {kept}",
+                found=f"row {number} of responses has another",
+                fix=REPAIR,
+            )
+        quoted = None if row[_WHOLE] is None else response_of(row[_WHOLE + 1 :])
+        return condition, item, repeat, response_of(row[_WHOLE - len(COLUMNS.split(", ")) : _WHOLE]), quoted
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Every engine that answered, with its provenance and the number of its responses."""
+        sql = """SELECT s.model, s.identity, s.provenance, s.started, s.reused, count(r.id)
+            FROM sources s LEFT JOIN responses r ON r.source = s.id GROUP BY s.id ORDER BY s.id"""
+        with self._translated():
+            return [
+                {**json.loads(p), "model": m, "identity": i, "started": t, "reused": reused, "responses": n}
+                for m, i, p, t, reused, n in self._db.execute(sql)
+            ]
+
+    def state(self) -> str:
+        """Changes whenever a response comes in."""
+        with self._translated():
+            last = self._db.execute("SELECT max(id) FROM responses").fetchone()[0]
+            errors = self._db.execute("SELECT count(*) FROM responses WHERE finish = 'error'").fetchone()[0]
+        return f"{last} {errors}"
+
+
+def _with_checksum(seed: int, received: float, row: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of ``checksum`` and ``SUMMED``."""
+    return checksum(seed, received, *row), seed, received, *row
