@@ -121,7 +121,7 @@ def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> lis
     told = []
     for one, again in zip(packed, now, strict=True):
         same = one.measure == again.measure and dict(one.cell) == dict(again.cell)
-        same = same and one.n == again.n and one.reason == again.reason
+        same = same and one.n == again.n and (one.reason is None) == (again.reason is None)
         same = same and all(
             _alike(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")
         )

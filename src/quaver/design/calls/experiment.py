@@ -24,6 +24,7 @@ from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, StudySpec
+from quaver.design.spec.former_names import former_factor
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.variant_family import VariantFamily
 from quaver.errors import SpecError, UnknownName
@@ -215,7 +216,7 @@ def _variants(
             family: VariantFamily = plugin(**options)
         factor = asked.factor or family.factor
         with source.locating("variants", index):
-            seed = derive(spec.seed, "variants", factor)
+            seed = derive(spec.seed, "variants", former_factor(factor))
             texts = tuple(spec.items.text.values())
             context = PromptContext(prompt, labels, seed, spare, source.home, sample, texts, keeper)
             levels = edited(factor, family.levels(context), prompt, keeper.edits)

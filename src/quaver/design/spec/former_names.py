@@ -5,14 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["former_factor", "renamed_family", "renamed_lock", "renamed_paraphrases"]
+__all__ = [
+    "former_factor",
+    "former_measure",
+    "renamed_estimates",
+    "renamed_family",
+    "renamed_lock",
+    "renamed_measure",
+    "renamed_paraphrases",
+]
 
 _PARAPHRASE, _WORDING = "paraphrase", "wording"
 
 
+_MEASURES = {"wording_stability": "paraphrase_stability"}
+_FORMER = {now: former for former, now in _MEASURES.items()}
+
+
 def former_factor(factor: str) -> str:
-    """What stored edits may call a factor."""
+    """What stored edits may call a factor; also what its draws are seeded by, so that they stay the same."""
     return _WORDING if factor == _PARAPHRASE else factor
+
+
+def former_measure(measure: str) -> str:
+    """What the resamples of a measure are seeded by, so that its intervals stay the same."""
+    return _FORMER.get(measure, measure)
+
+
+def renamed_measure(measure: Any) -> Any:
+    """A measure of a study file.
+
+    >>> renamed_measure("wording_stability")
+    'paraphrase_stability'
+    >>> renamed_measure({"use": "inter_pss", "wordings": "random"})
+    {'use': 'inter_pss', 'paraphrases': 'random'}
+    """
+    if isinstance(measure, str):
+        return _MEASURES.get(measure, measure)
+    if not isinstance(measure, Mapping) or not ("wordings" in measure or measure.get("use") in _MEASURES):
+        return measure
+    named = {"paraphrases" if name == "wordings" else name: value for name, value in measure.items()}
+    return {**named, "use": renamed_measure(named.get("use"))}
 
 
 def renamed_family(family: Any) -> Any:
@@ -55,3 +88,19 @@ def _renamed_draft(draft: Any) -> Any:
     if not isinstance(draft, dict):
         return draft
     return {"paraphrases" if name == "wordings" else name: value for name, value in draft.items()}
+
+
+def renamed_estimates(document: Any) -> Any:
+    """The estimates of a bundle, their measures and cells by the names of today.
+
+    >>> renamed_estimates([{"measure": "wording_stability", "cell": {"wording": "curt"}}])
+    [{'measure': 'paraphrase_stability', 'cell': {'wording': 'curt'}}]
+    """
+    return [_renamed_estimate(one) for one in document] if isinstance(document, list) else document
+
+
+def _renamed_estimate(estimate: Any) -> Any:
+    if not isinstance(estimate, dict) or not isinstance(estimate.get("cell"), dict):
+        return estimate
+    cell = {"paraphrases" if name == "wordings" else name: value for name, value in estimate["cell"].items()}
+    return {**estimate, "measure": renamed_measure(estimate.get("measure")), "cell": cell}

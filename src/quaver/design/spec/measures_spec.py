@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
@@ -51,6 +52,11 @@ class MeasureSpec(PluginSpec):
         "with", description="Paraphrases whose meaning is doubtful: with them, without them, or one of each."
     )
     only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_today(cls, given: Any) -> Any:
+        return renamed_measure(given)
 
     def columns(self, factors: Collection[str], compared: Collection[str] = ()) -> tuple[str, ...]:
         """The columns to measure apart.

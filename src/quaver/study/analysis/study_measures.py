@@ -12,6 +12,7 @@ from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
+from quaver.design.spec.former_names import former_measure
 from quaver.design.spec.study_file import Source, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.measure_protocol import OUTPUT, Measure, compared_by, reads_outputs
@@ -59,7 +60,7 @@ def measurement(
         first = asked.evaluator or str(frame["evaluator"][0])
         options = options if options.get("second") == first else {"first": first, **options}
     only = _repairing(study, plugin, options, asked, evaluators)
-    seed = derive(study.spec.seed, "bootstrap", asked.use)
+    seed = derive(study.spec.seed, "bootstrap", former_measure(asked.use))
     options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
     if "factors" in signature(plugin).parameters and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}

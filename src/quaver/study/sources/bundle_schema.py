@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Estimate, Item, LabelSet, Variant
-from quaver.design.spec.former_names import renamed_lock
+from quaver.design.spec.former_names import renamed_estimates, renamed_lock
 from quaver.errors import QuaverError, StoreError
 
 __all__ = [
@@ -139,7 +139,7 @@ def estimates_in(folder: Path) -> list[Estimate]:
         StoreError: It is missing, damaged, or of another shape.
     """
     path = folder / "estimates.json"
-    found: list[Estimate] = _shaped(list[Estimate], _document(path), path)
+    found: list[Estimate] = _shaped(list[Estimate], renamed_estimates(_document(path)), path)
     return found
 
 
