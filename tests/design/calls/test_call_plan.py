@@ -74,7 +74,7 @@ def keys(asked: Experiment, identity: str = "weights") -> set[bytes]:
 
 
 def prompts_in_order(made: Plan) -> Iterator[str]:
-    for _, _, prompt in made.prompts():
+    for _, _, prompt in made.order.prompts():
         yield "\x1e".join(content for _, content in prompt.messages)
 
 
@@ -159,9 +159,9 @@ def test_the_order_of_work_shares_what_can_be_shared(texts: list[str], variants:
     made = plan(experiment(texts, variants, party=party))
     prompts = list(prompts_in_order(made))
     assert len(prompts) == len(texts) * len(variants)
-    assert read(prompts) == made.survey.new_characters
-    assert made.survey.characters == sum(map(len, prompts))
-    assert made.survey.longest == max(map(len, prompts))
+    assert read(prompts) == made.order.survey.new_characters
+    assert made.order.survey.characters == sum(map(len, prompts))
+    assert made.order.survey.longest == max(map(len, prompts))
     assert read(prompts) <= 1.1 * fewest(prompts)
 
 

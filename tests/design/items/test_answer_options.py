@@ -129,7 +129,9 @@ def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
     assert texts(made)[1] == "Which is a fruit?\nA) apple\nB) car\nC) chair"
     labels = [read(Response("A"), FirstCharacter(), made.labels, variant).label for variant in made.variants]
     assert labels == ["0", "1", "2"], "A is another option in every order"
-    prompts = {(variant, item): prompt.text for variant, item, prompt in Plan(made, {"f": "x"}).prompts()}
+    prompts = {
+        (variant, item): prompt.text for variant, item, prompt in Plan(made, {"f": "x"}).order.prompts()
+    }
     assert len(set(prompts.values())) == len(prompts) == 6
     assert prompts[1, 0] == texts(made)[1]
 

@@ -1,29 +1,26 @@
-"""The new key of every call that an older recipe has a key of (``design.keys``)."""
+"""The current key of every call that has a key under an older recipe (``call_keys``)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
 
-from quaver.design.calls.call_plan import Plan, Stored
+from quaver.design.calls.call_plan import CHUNK, Plan, Stored
 
 __all__ = ["rekeyed"]
 
-_CHUNK = 512
-"""Requests whose keys are looked up in the store together."""
-
 
 def rekeyed(old: Plan, new: Plan, model: str, stored: Stored) -> Iterator[tuple[bytes, bytes]]:
-    """For each call of a model its key by the old recipe and by the new one.
+    """Each call's key under the old recipe, and under the new one.
 
     Args:
         old: The plan under the old recipe.
         new: The same plan under the new one.
         model: The model's name in the study.
-        stored: Tells what is answered under old keys: follow-ups quote it.
+        stored: Gives the responses stored under old keys: follow-ups quote them.
     """
     pairs = zip(old.requests(model), new.requests(model), strict=True)
-    while chunk := list(islice(pairs, _CHUNK)):
+    while chunk := list(islice(pairs, CHUNK)):
         done = stored([call.key for before, _ in chunk for call in before.calls])
         for before, after in chunk:
             calls = list(zip(before.calls, after.calls, strict=True))

@@ -190,7 +190,7 @@ def measured_noise(study: StudyFile, prompts: int) -> dict[str, list[Noise]]:
             "not a number of prompts", where="prompts", expected="1 or more", found=str(prompts)
         )
     first = next(iter(study.spec.decoding))
-    step = max(1, study.plan.survey.prompts // prompts)
+    step = max(1, study.plan.order.survey.prompts // prompts)
 
     def some(model: str) -> list[Request]:
         wanted = (r for r in study.plan.requests(model) if r.decoding.name == first)

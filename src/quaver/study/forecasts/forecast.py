@@ -191,7 +191,7 @@ def forecast(
         compared: Of other models that the study could be asked of.
         made: What was spent on paraphrases.
     """
-    experiment, survey = plan.experiment, plan.survey
+    experiment, survey = plan.experiment, plan.order.survey
     of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
     found, rates = [], {}
     for name, model in models.items():
@@ -276,8 +276,8 @@ def _elsewhere(found: Sequence[ModelForecast], compared: Mapping[str, Price]) ->
 
 
 def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:
-    step = max(1, plan.survey.prompts // _COUNTED)
-    some = [prompt.messages for _, _, prompt in islice(plan.prompts(), 0, None, step)]
+    step = max(1, plan.order.survey.prompts // _COUNTED)
+    some = [prompt.messages for _, _, prompt in islice(plan.order.prompts(), 0, None, step)]
     counts = model.count_tokens(some)
     if counts is None:
         return 1 / _CHARACTERS_A_TOKEN, False

@@ -71,6 +71,6 @@ def answer_tokens(plan: Plan, condition: Condition) -> int:
 def _characters(plan: Plan) -> Iterator[tuple[Condition, int]]:
     """Each condition with the characters of all its prompts, every repeat counted."""
     variants = plan.experiment.variants
-    of_variant = {one.id: total for one, total in zip(variants, plan.survey.of_variants, strict=True)}
+    of_variant = {one.id: total for one, total in zip(variants, plan.order.survey.of_variants, strict=True)}
     for condition in plan.experiment.conditions:
         yield condition, of_variant[condition.variant] * condition.repeats
