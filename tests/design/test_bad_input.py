@@ -29,50 +29,50 @@ STUDIES = {
     "unknown key": (
         STUDY + "repeates: 3\n",
         SpecError,
-        "study.yaml:12: repeates: unknown key 'repeates'",
-        "did you mean 'repeats'?",
+        "study.yaml:12: repeates",
+        "'repeats'",
     ),
     "unknown key inside": (
         changed("  gold: truth", "  golden: truth"),
         SpecError,
-        "study.yaml:7: items.golden: unknown key 'golden'",
-        "did you mean 'gold'?",
+        "study.yaml:7: items.golden",
+        "'gold'",
     ),
     "unknown key of a label": (
         changed("[positive, negative]", "[{code: a, nme: A}, b]"),
         SpecError,
-        "study.yaml:2: task.labels[0].nme: unknown key 'nme'",
-        "did you mean 'name'?",
+        "study.yaml:2: task.labels[0].nme",
+        "'name'",
     ),
     "unknown key of a decoding": (
         STUDY + "decoding:\n  hot:\n    temprature: 1\n",
         SpecError,
-        "study.yaml:14: decoding.hot.temprature: unknown key",
-        "did you mean 'temperature'?",
+        "study.yaml:14: decoding.hot.temprature",
+        "'temperature'",
     ),
     "settings of no decoding": (
         STUDY + "decoding:\n  temperature: 0.7\n",
         SpecError,
-        "study.yaml:13: decoding.temperature: 'temperature' stands below no name",
-        "`greedy: {temperature: …}`",
+        "study.yaml:13: decoding.temperature",
+        "`greedy:",
     ),
     "unknown option of a plug-in": (
         STUDY + "variants:\n  - use: instructions\n    text: {plain: Is it?}\n",
         SpecError,
-        "study.yaml:14: variants[0].text: unknown key 'text'",
-        "did you mean 'texts'?",
+        "study.yaml:14: variants[0].text",
+        "'texts'",
     ),
     "misspelt key beside a plug-in's options": (
         STUDY + "variants:\n  - use: instructions\n    texts: {plain: Is it?}\n    facter: words\n",
         SpecError,
-        "study.yaml:15: variants[0].facter: unknown key",
-        "did you mean 'factor'?",
+        "study.yaml:15: variants[0].facter",
+        "'factor'",
     ),
     "missing option of a plug-in": (
         STUDY + "variants:\n  - instructions\n",
         SpecError,
-        "study.yaml:13: variants[0].texts: 'texts' is missing",
-        "found: nothing",
+        "study.yaml:13: variants[0].texts",
+        "missing",
     ),
     "unknown option inside a plug-in's": (
         STUDY + "variants:\n  - use: formats\n    formats:\n      digits: {postfixx: Say.}\n",
@@ -83,37 +83,37 @@ STUDIES = {
     "unknown plug-in": (
         STUDY + "variants:\n  - use: instruction\n    texts: {}\n",
         UnknownName,
-        "study.yaml:13: variants[0]: unknown variant 'instruction'",
-        "did you mean 'instructions'?",
+        "study.yaml:13: variants[0]",
+        "'instructions'",
     ),
     "missing part": (
         changed("prompt:\n  instruction: Is this positive or negative?\n", ""),
         SpecError,
-        "study.yaml: prompt: 'prompt' is missing",
-        "found: nothing",
+        "study.yaml: prompt",
+        "missing",
     ),
     "missing key": (
         changed("  instruction: Is this positive or negative?\n", "  system: Hello.\n"),
         SpecError,
-        "study.yaml:8: prompt.instruction: 'instruction' is missing",
-        "What is asked",
+        "study.yaml:8: prompt.instruction",
+        "missing",
     ),
     "duplicate label codes": (
         changed("[positive, negative]", "\n    - positive\n    - negative\n    - positive"),
         SpecError,
-        "study.yaml:5: task.labels[2]: the label code 'positive' is given twice",
-        "",
+        "study.yaml:5: task.labels[2]",
+        "twice",
     ),
     "an option of none of the kinds that it may have": (
         STUDY + "variants:\n  - {use: label_order, orders: 3}\n",
         SpecError,
-        "study.yaml:13: variants[0].orders: this value does not fit",
-        "expected: 'all', 'rotations', 'reversed' or 'sampled' or ",
+        "study.yaml:13: variants[0].orders",
+        "'rotations'",
     ),
     "a list where keys belong": (
         changed("  instruction: Is this positive or negative?", "  - Is this positive or negative?"),
         SpecError,
-        "study.yaml:8: prompt: this value does not fit",
+        "study.yaml:8: prompt",
         "expected: keys with values",
     ),
     "one label": (
@@ -125,8 +125,8 @@ STUDIES = {
     "labels answered alike": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: Yes, negative: 'yes '}"),
         SpecError,
-        "study.yaml:10: prompt.answers: the labels 'positive' and 'negative' would be answered alike",
-        "found: yes",
+        "study.yaml:10: prompt.answers",
+        "alike",
     ),
     "a label answered with nothing": (
         changed("Is this positive or negative?", "Is it?\n  answers: {positive: ' '}"),
@@ -137,8 +137,8 @@ STUDIES = {
     "answer for a label that is not there": (
         changed("Is this positive or negative?", "Is it?\n  answers:\n    positve: 'yes'"),
         SpecError,
-        "study.yaml:11: prompt.answers.positve: no label has the code 'positve'",
-        "did you mean 'positive'?",
+        "study.yaml:11: prompt.answers.positve",
+        "'positive'",
     ),
     "zero repeats": (
         STUDY + "repeats: 0\n",
@@ -149,14 +149,14 @@ STUDIES = {
     "a greedy decoding that cuts the distribution": (
         STUDY + "decoding: {greedy: {temperature: 0, top_p: 0.5}}\n",
         SpecError,
-        "study.yaml:12: decoding.greedy.top_p: temperature 0 takes the likeliest token",
-        "raise the temperature",
+        "study.yaml:12: decoding.greedy.top_p",
+        "top_p",
     ),
     "a stop inside an answer": (
         STUDY + "decoding: {greedy: {stop: [eg]}}\n",
         SpecError,
-        "study.yaml:12: decoding.greedy.stop[0]: an answer that is asked for could never be given whole",
-        "leave it out",
+        "study.yaml:12: decoding.greedy.stop[0]",
+        "prompt.answers",
     ),
     "zero repeats of a decoding": (
         STUDY + "decoding: {greedy: {repeats: 0}}\n",
@@ -176,7 +176,7 @@ STUDIES = {
         "study.yaml:12: decoding.greedy.temperature",
         "expected: 0 or more",
     ),
-    "no decoding": (STUDY + "decoding: {}\n", SpecError, "study.yaml:12: decoding: no decoding", ""),
+    "no decoding": (STUDY + "decoding: {}\n", SpecError, "study.yaml:12: decoding", "no decoding"),
     "budget of nothing": (
         STUDY + "budget: {calls: 0}\n",
         SpecError,
@@ -187,48 +187,48 @@ STUDIES = {
         STUDY + "  - {name: fake, use: llamacpp}\n",
         SpecError,
         "study.yaml:10: models",
-        "'fake' is given twice",
+        "twice",
     ),
     "template field that no column has": (
         changed("{{ text }}", "{{ txet }}"),
         UnknownName,
-        "study.yaml:6: items.text: unknown template field 'txet'",
-        "did you mean 'text'?",
+        "study.yaml:6: items.text",
+        "'text'",
     ),
     "template field that nothing has": (
         changed("Is this positive", "Is {{ lables }} positive"),
         UnknownName,
-        "study.yaml:9: prompt.instruction: unknown template field 'lables'",
-        "did you mean 'labels'?",
+        "study.yaml:9: prompt.instruction",
+        "'labels'",
     ),
     "column that no item has": (
         changed("Is this positive", "Is {{ item.txt }} positive"),
         UnknownName,
-        "study.yaml:9: prompt.instruction: unknown column 'txt'",
-        "did you mean 'text'?",
+        "study.yaml:9: prompt.instruction",
+        "'text'",
     ),
     "column in brackets that no item has": (
         changed("{{ text }}", "{{ item['txt'] }}"),
         UnknownName,
-        "study.yaml:6: items.text: unknown column 'txt'",
-        "did you mean 'text'?",
+        "study.yaml:6: items.text",
+        "'text'",
     ),
     "template without a column": (
         changed("{{ text }}", "text"),
         SpecError,
-        "study.yaml:6: items.text: the item's text is not in this template",
+        "study.yaml:6: items.text",
         "{{ text }}",
     ),
     "template that is none": (
         changed("{{ text }}", "{{ text }"),
         SpecError,
-        "study.yaml:6: items.text: this template cannot be read",
+        "study.yaml:6: items.text",
         "{% raw %}",
     ),
     "filter that is none": (
         changed("{{ text }}", "{{ text | uper }}"),
         SpecError,
-        "study.yaml:6: items.text: this template cannot be read",
+        "study.yaml:6: items.text",
         "uper",
     ),
     "template without quotation marks": (
@@ -240,58 +240,58 @@ STUDIES = {
     "layout without the item's text": (
         changed("Is this positive or negative?", "Is it?\n  layout: '{{ instruction }}'"),
         SpecError,
-        "study.yaml:10: prompt.layout: the prompt never shows the item's text",
+        "study.yaml:10: prompt.layout",
         "{{ text }}",
     ),
     "gold column": (
         changed("gold: truth", "gold: thruth"),
         UnknownName,
         "study.yaml:7: items.gold",
-        "did you mean 'truth'?",
+        "'truth'",
     ),
     "id column": (
         changed("id: id", "id: ids"),
         UnknownName,
-        "study.yaml:5: items.id: unknown column 'ids'",
-        "did you mean 'id'?",
+        "study.yaml:5: items.id",
+        "'id'",
     ),
     "group column": (
         changed("  gold: truth", "  groups: [id, autor]"),
         UnknownName,
-        "study.yaml:7: items.groups[1]: unknown column 'autor'",
-        "one of id, text, truth",
+        "study.yaml:7: items.groups[1]",
+        "id, text, truth",
     ),
     "group that is a column of annotations": (
         changed("  gold: truth", "  groups: [id, label]"),
         SpecError,
-        "study.yaml:7: items.groups[1]: 'label' is a column of every annotation frame",
-        "rename it",
+        "study.yaml:7: items.groups[1]",
+        "rename",
     ),
     "group twice": (
         changed("  gold: truth", "  groups: [id, id]"),
         SpecError,
-        "study.yaml:7: items.groups[1]: the group 'id' is given twice",
-        "",
+        "study.yaml:7: items.groups[1]",
+        "twice",
     ),
     "gold map to a label that is not there": (
         changed("gold: truth", "\n    gold: {column: truth, map: {p: positiv}}").replace(
             "  \n    gold", "  gold"
         ),
         UnknownName,
-        "study.yaml:7: items.gold.map.p: unknown label 'positiv'",
-        "did you mean 'positive'?",
+        "study.yaml:7: items.gold.map.p",
+        "'positive'",
     ),
     "factor that is a group": (
         changed("  gold: truth", "  groups: [truth]")
         + "variants:\n  - {use: instructions, factor: truth, texts: {a: Is it?}}\n",
         SpecError,
-        "study.yaml:13: variants[0]: the factor 'truth' would be a column that exists already",
+        "study.yaml:13: variants[0]",
         "factor:",
     ),
     "factor that is a column of annotations": (
         STUDY + "variants:\n  - {use: instructions, factor: model, texts: {a: Is it?}}\n",
         SpecError,
-        "study.yaml:13: variants[0]: the factor 'model'",
+        "study.yaml:13: variants[0]",
         "factor:",
     ),
     "factor twice": (
@@ -299,7 +299,7 @@ STUDIES = {
         + "variants:\n  - {use: instructions, texts: {a: Is it?}}\n"
         + "  - {use: formats, factor: paraphrase, formats: {b: {postfix: Say.}}}\n",
         SpecError,
-        "study.yaml:14: variants[1]: the factor 'paraphrase'",
+        "study.yaml:14: variants[1]",
         "factor:",
     ),
     "two families that reword": (
@@ -307,92 +307,92 @@ STUDIES = {
         + "variants:\n  - {use: instructions, texts: {a: Is it?}}\n"
         + "  - {use: paraphrases, factor: other, engine: surface}\n",
         SpecError,
-        "study.yaml:14: variants[1]: two families put the instruction into other words",
-        "into one family",
+        "study.yaml:14: variants[1]",
+        "one family",
     ),
     "unknown engine": (
         STUDY + "variants: [{use: paraphrases, engine: surfaces}]\n",
         UnknownName,
-        "study.yaml:12: variants[0]: unknown paraphraser 'surfaces'",
-        "did you mean 'surface'?",
+        "study.yaml:12: variants[0]",
+        "'surface'",
     ),
     "unknown option of an engine": (
         STUDY + "variants: [{use: paraphrases, engine: surface, kk: 3}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: kk: unknown key 'kk'",
-        "did you mean 'k'?",
+        "study.yaml:12: variants[0]: kk",
+        "'k'",
     ),
     "k out of range": (
         STUDY + "variants: [{use: paraphrases, engine: surface, k: 0}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: k: this number of paraphrases cannot be made",
+        "study.yaml:12: variants[0]: k",
         "expected: 1 to 1,000",
     ),
     "more paraphrases than there are": (
         STUDY + "variants: [{use: paraphrases, engine: surface, kinds: [articles], k: 30}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: k: the instruction was written in",
-        "expected: 30 that differ",
+        "study.yaml:12: variants[0]: k",
+        "30",
     ),
     "a grammar with one point": (
         STUDY
         + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
         + "fields: {text: [A], question: [B], answer: []}}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: format: the grammar has one point",
-        "expected: two choices",
+        "study.yaml:12: variants[0]: format",
+        "one point",
     ),
     "a smaller grammar than asked for": (
         STUDY
         + "variants: [{use: paraphrases, engine: format, separators: [' '], spaces: [' '], casings: [lower], "
         + "fields: {text: [A, B], question: [C], answer: []}}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: n: the grammar has 2 layouts",
-        "expected: 10",
+        "study.yaml:12: variants[0]: n",
+        "2 layouts",
     ),
     "a file of paraphrases that is not there": (
         STUDY + "variants: [{use: paraphrases, engine: file, path: none.csv}]\n",
         SpecError,
-        "none.csv: there is no such file of paraphrases",
-        "relative to the study file",
+        "none.csv",
+        "relative",
     ),
     "several paraphrases at temperature 0": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake, temperatures: [0], k: 2}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: temperatures: temperature 0 gives one paraphrase",
-        "k: 2 at temperature 0",
+        "study.yaml:12: variants[0]: temperatures",
+        "k: 2",
     ),
     "a request without the instruction": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake, request: Reword!}]\n",
         SpecError,
-        "study.yaml:12: variants[0]: request: ",
+        "study.yaml:12: variants[0]: request",
         "{{ instruction }}",
     ),
     "paraphrases that are not made yet": (
         STUDY + "variants: [{use: paraphrases, engine: llm, model: fake}]\n",
         NotMade,
-        "study.yaml:12: variants[0]: paraphrases that a model makes have not been made yet",
-        "`quaver variants STUDY` makes them",
+        "study.yaml:12: variants[0]",
+        "`quaver variants STUDY`",
     ),
     "text templates beside a group named text": (
         changed('text: "{{ text }}"', "text: {a: '{{ text }}', b: '{{ id }}'}").replace(
             "  gold: truth", "  groups: [text]"
         ),
         SpecError,
-        "study.yaml:7: items.groups: the factor 'text'",
+        "study.yaml:7: items.groups",
         "rename",
     ),
     "level twice": (
         STUDY + "variants:\n  - {use: instructions, texts: {original: Is it?}}\n",
         SpecError,
-        "study.yaml:12: variants: factor paraphrase: two levels are named 'original'",
-        "",
+        "study.yaml:12: variants: factor paraphrase",
+        "two levels",
     ),
     "factor without a level": (
         STUDY + "variants:\n  - {use: formats, formats: {}}\n",
         SpecError,
-        "study.yaml:12: variants: factor format: this factor has no level",
-        "",
+        "study.yaml:12: variants: factor format",
+        "no level",
     ),
     "levels whose combinations have one name": (
         STUDY
@@ -400,63 +400,63 @@ STUDIES = {
         + "  - {use: instructions, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
         + "  - {use: formats, factor: b, formats: {'3': {postfix: 3}, '2,b=3': {postfix: 4}}}\n",
         SpecError,
-        "study.yaml:12: variants: two combinations of levels have the same name",
+        "study.yaml:12: variants",
         "commas",
     ),
     "format for a label that is not there": (
         STUDY + "variants:\n  - {use: formats, formats: {a: {postfix: Say., answers: {positiv: P}}}}\n",
         UnknownName,
-        "study.yaml:13: variants[0]: format a: answers: unknown label 'positiv'",
-        "did you mean 'positive'?",
+        "study.yaml:13: variants[0]: format a: answers",
+        "'positive'",
     ),
     "source of items": (
         changed("items.csv", "anes69"),
         UnknownName,
-        "study.yaml:4: items.source: unknown source of items 'anes69'",
-        "name a built-in, or a file that ends in .csv",
+        "study.yaml:4: items.source",
+        ".csv",
     ),
     "file of items": (
         changed("items.csv", "item.csv"),
         ItemError,
-        "item.csv: there is no such file of items",
-        "relative to the study file",
+        "item.csv",
+        "relative",
     ),
     "encoding": (
         changed("id: id", "encoding: utf8-ish"),
         ItemError,
-        "items.encoding: there is no encoding 'utf8-ish'",
-        "",
+        "items.encoding",
+        "utf8-ish",
     ),
     "option of items": (
         changed("items.csv\n  id: id", "anes96\n  options: {yaer: 1996}"),
         SpecError,
-        "study.yaml:5: items.options.yaer: unknown key 'yaer'",
+        "study.yaml:5: items.options.yaer",
         "remove it",
     ),
-    "not a mapping": ("- task\n", SpecError, "study.yaml: this is not a study", "quaver init"),
-    "nothing": ("", SpecError, "study.yaml: this is not a study", "quaver init"),
+    "not a mapping": ("- task\n", SpecError, "study.yaml", "quaver init"),
+    "nothing": ("", SpecError, "study.yaml", "quaver init"),
     "key twice": (
         STUDY + "models: []\n",
         SpecError,
-        'study.yaml:12: the key "models" is given twice',
+        "study.yaml:12",
         "remove one",
     ),
     "tab": (
         changed("  labels", "\tlabels"),
         SpecError,
-        "study.yaml:2: this is not YAML",
-        "indent with spaces",
+        "study.yaml:2",
+        "spaces",
     ),
     "colon": (
         changed("Is this positive or negative?", "Say: positive or negative: which?"),
         SpecError,
-        "study.yaml:9: this is not YAML",
-        "quote texts that hold a colon",
+        "study.yaml:9",
+        "colon",
     ),
     "number for a boolean": (
         changed("Is this positive or negative?", "Is it?\n  explains: 7"),
         SpecError,
-        "study.yaml:10: prompt.explains: this value does not fit",
+        "study.yaml:10: prompt.explains",
         "found: 7",
     ),
     "boolean for a code": (
@@ -468,45 +468,46 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize(("study", "kind", "start", "inside"), STUDIES.values(), ids=STUDIES)
+@pytest.mark.parametrize(("study", "kind", "where", "said"), STUDIES.values(), ids=STUDIES)
 def test_a_wrong_study_is_one_error_that_says_where(
-    tmp_path: Path, study: str, kind: type[QuaverError], start: str, inside: str
+    tmp_path: Path, study: str, kind: type[QuaverError], where: str, said: str
 ) -> None:
     error = refused(tmp_path, study)
     assert type(error) is kind
-    assert start in str(error)
-    assert inside in str(error)
+    assert where in str(error.where)
+    assert said in str(error)
     assert "pydantic" not in str(error)
 
 
 FILES = {
-    "no items": ("items.csv", "id,text,truth\n", "study.yaml:4: items.source: there are no items"),
-    "empty file": ("items.csv", "", "study.yaml:4: items.source: there are no items"),
-    "duplicate id": ("items.csv", ITEMS + "a,x,\n", "items.csv:5: id: the id 'a' occurs twice"),
-    "no id": ("items.csv", ITEMS + ",x,\n", "items.csv:5: id: this row has no id"),
-    "long row": ("items.csv", ITEMS + "d,x,,y\n", "items.csv:5: a row is of another length than the header"),
-    "short row": ("items.csv", ITEMS + "d\n", "items.csv:5: a row is of another length than the header"),
-    "row after a text of two lines": ("items.csv", ITEMS + 'd,"x\ny",\ne\n', "items.csv:7: a row is of"),
-    "open quotation mark": ("items.csv", ITEMS + 'd,"x,\n', "items.csv:5: damaged row"),
-    "gold": ("items.csv", ITEMS + "d,x,Positive\n", "items.csv:5: truth: item d has a gold label outside"),
-    "not UTF-8": ("items.csv", ITEMS.encode() + b"d,caf\xe9,\n", "items.csv:5: the file is not utf-8"),
-    "two columns": ("items.csv", "id,text,id\n", "items.csv:1: two columns are named 'id'"),
+    "no items": ("items.csv", "id,text,truth\n", "study.yaml:4: items.source", "no items"),
+    "empty file": ("items.csv", "", "study.yaml:4: items.source", "no items"),
+    "duplicate id": ("items.csv", ITEMS + "a,x,\n", "items.csv:5: id", "'a'"),
+    "no id": ("items.csv", ITEMS + ",x,\n", "items.csv:5: id", "no id"),
+    "long row": ("items.csv", ITEMS + "d,x,,y\n", "items.csv:5", "4 cells"),
+    "short row": ("items.csv", ITEMS + "d\n", "items.csv:5", "1 cells"),
+    "row after a text of two lines": ("items.csv", ITEMS + 'd,"x\ny",\ne\n', "items.csv:7", "1 cells"),
+    "open quotation mark": ("items.csv", ITEMS + 'd,"x,\n', "items.csv:5", "quotation"),
+    "gold": ("items.csv", ITEMS + "d,x,Positive\n", "items.csv:5: truth", "Positive"),
+    "not UTF-8": ("items.csv", ITEMS.encode() + b"d,caf\xe9,\n", "items.csv:5", "utf-8"),
+    "two columns": ("items.csv", "id,text,id\n", "items.csv:1", "'id'"),
 }
 
 
-@pytest.mark.parametrize(("name", "content", "start"), FILES.values(), ids=FILES)
+@pytest.mark.parametrize(("name", "content", "where", "said"), FILES.values(), ids=FILES)
 def test_a_wrong_file_of_items_is_one_error_that_names_the_line(
-    tmp_path: Path, name: str, content: str | bytes, start: str
+    tmp_path: Path, name: str, content: str | bytes, where: str, said: str
 ) -> None:
     error = refused(tmp_path, STUDY, content, name)
     assert isinstance(error, ItemError)
-    assert str(error).startswith(start)
+    assert error.where == where
+    assert said in str(error)
 
 
 def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path: Path) -> None:
     error = refused(tmp_path, items=ITEMS + "d,x,Positive\n")
     assert (error.found, error.expected) == ("Positive", "one of positive, negative")
-    assert "did you mean 'positive'?" in str(error)
+    assert "'positive'" in str(error.fix)
 
 
 def test_items_in_another_encoding_say_how_to_name_it(tmp_path: Path) -> None:
@@ -526,15 +527,15 @@ def test_utf_16_without_its_mark_is_an_error(tmp_path: Path) -> None:
 def test_a_study_file_that_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
     path = written(tmp_path)
     path.write_bytes(STUDY.replace("this positive", "caf\xe9 positive").encode("latin-1"))
-    with pytest.raises(SpecError, match=r"study\.yaml:9: the study file is not UTF-8") as caught:
+    with pytest.raises(SpecError, match="UTF-8") as caught:
         resolved(path)
-    assert caught.value.found == "byte 0xe9"
+    assert (caught.value.where, caught.value.found) == ("study.yaml:9", "byte 0xe9")
 
 
 def test_no_study_file(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="there is no such study file"):
+    with pytest.raises(SpecError, match="no such study"):
         resolved(tmp_path / "nothing.yaml")
-    with pytest.raises(SpecError, match="this is a folder"):
+    with pytest.raises(SpecError, match="folder"):
         resolved(tmp_path)
 
 
@@ -542,8 +543,8 @@ def test_no_study_file(tmp_path: Path) -> None:
 def test_an_item_without_text_is_an_error_that_names_its_line(tmp_path: Path, text: str) -> None:
     error = refused_by_plan(written(tmp_path, items=ITEMS + f"d,{text},\n"))
     assert isinstance(error, ItemError)
-    assert "item d has no text" in str(error)
-    assert str(error).startswith("items.csv:")
+    assert "item d" in error.problem
+    assert str(error.where).startswith("items.csv:")
 
 
 def refused_by_plan(path: Path) -> QuaverError:
@@ -562,5 +563,5 @@ def test_several_mistakes_are_counted(tmp_path: Path) -> None:
 def test_a_study_given_as_a_mapping_names_the_field() -> None:
     with pytest.raises(SpecError) as caught:
         resolved({"task": {"labels": ["a", "b"], "levle": "nominal"}})
-    assert str(caught.value).startswith("task.levle: unknown key 'levle'")
-    assert "did you mean 'level'?" in str(caught.value)
+    assert (caught.value.where, caught.value.found) == ("task.levle", "levle")
+    assert "'level'" in str(caught.value.fix)
