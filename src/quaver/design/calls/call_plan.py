@@ -230,7 +230,7 @@ class _Cell(NamedTuple):
     """One condition, ready to make requests."""
 
     condition: Condition
-    index: int
+    position: int
     asked: _Asked
     recipe: Recipe
     shared: State
@@ -239,7 +239,7 @@ class _Cell(NamedTuple):
         shared = self.recipe.request(self.shared, prompt.messages, occurrence)
         seed = int.from_bytes(shared.digest()[:4], "little") >> 2  # room for the repeats below 2**31
         calls = tuple(
-            Call(self.recipe.call(shared, repeat), self.index, item, repeat)
+            Call(self.recipe.call(shared, repeat), self.position, item, repeat)
             for repeat in range(self.condition.repeats)
         )
         decoding, choices, schema = self.asked
