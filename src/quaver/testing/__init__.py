@@ -14,5 +14,5 @@ names in its entry points::
     my_package = "my_package.recipes:RECIPES"
 
 Your own tests can use what the suites give plug-ins to work on: ``requests`` (requests to models), ``tasks``
-(label sets with a variant) and ``prompts`` (a prompt to be varied).
+(label sets with a variant), ``prompts`` (a prompt to be varied) and ``frames`` (annotations).
 """

@@ -14,7 +14,14 @@ import polars as pl
 from quaver.testing.embedded_server import base_url
 from quaver.testing.older_weights import another_older, older_smollm2
 from quaver.testing.prompts import PROMPT
-from quaver.testing.recipes import ModelRecipe, ParaphraserRecipe, Recipe, Recipes, VariantRecipe
+from quaver.testing.recipes import (
+    MeasureRecipe,
+    ModelRecipe,
+    ParaphraserRecipe,
+    Recipe,
+    Recipes,
+    VariantRecipe,
+)
 from quaver.testing.requests import TEXTS, request
 
 __all__ = ["RECIPES"]
@@ -142,7 +149,15 @@ _PARAPHRASERS: Mapping[str, ParaphraserRecipe] = {
     "pegasus": ParaphraserRecipe({"k": 2}, needs_weights=True),
     "surface": ParaphraserRecipe({"k": 4, "strengths": [0.1, 0.5]}),
 }
+_MEASURES: Mapping[str, MeasureRecipe] = {
+    "inter_pss_subsamples": MeasureRecipe(is_drawn=True),
+    "intra_pss_cumulative": MeasureRecipe(ordered_by=("repeat",)),
+    "intra_pss_subsamples": MeasureRecipe(is_drawn=True),
+    # Found by an optimiser, to so many digits; a group has the intercept that items have else.
+    "mixed_effects": MeasureRecipe(digits=5, is_closed=False),
+}
 RECIPES: Recipes = {
+    "measures": _MEASURES,
     "models": _MODELS,
     "variants": _VARIANTS,
     "paraphrasers": _PARAPHRASERS,

@@ -13,7 +13,15 @@ from quaver.core import registry
 from quaver.core.records import Variant
 from quaver.errors import QuaverError
 
-__all__ = ["ModelRecipe", "ParaphraserRecipe", "Recipe", "Recipes", "VariantRecipe", "recipe_of"]
+__all__ = [
+    "MeasureRecipe",
+    "ModelRecipe",
+    "ParaphraserRecipe",
+    "Recipe",
+    "Recipes",
+    "VariantRecipe",
+    "recipe_of",
+]
 
 SomeRecipe = TypeVar("SomeRecipe", bound="Recipe")
 
@@ -90,6 +98,23 @@ class ParaphraserRecipe(Recipe):
 
     files: Mapping[str, str] = field(default_factory=dict)
     needs_weights: bool = False
+
+
+@dataclass(frozen=True)
+class MeasureRecipe(Recipe):
+    """What is particular to a measure.
+
+    Attributes:
+        ordered_by: The raters (``"variant"``, ``"repeat"``) whose order it measures.
+        is_drawn: Its value is a mean over samples that are drawn; that of all items is ``details["whole"]``.
+        digits: How many digits are the same when the data come in another order.
+        is_closed: Its value has a closed form, so that it does not depend on what is resampled.
+    """
+
+    ordered_by: tuple[str, ...] = ()
+    is_drawn: bool = False
+    digits: int = 9
+    is_closed: bool = True
 
 
 Recipes = Mapping[registry.Kind, Mapping[str, Recipe]]

@@ -1,0 +1,65 @@
+"""Annotations that are made up, for measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+__all__ = ["LABELS", "noisy_annotations"]
+
+LABELS = ("a", "b", "c")
+
+
+def noisy_annotations(
+    items: int = 12,
+    variants: int = 3,
+    repeats: int = 3,
+    *,
+    models: Sequence[str] = ("m",),
+    seed: int = 1,
+    missing: float = 0.1,
+    labels: Sequence[str] = LABELS,
+    noise: float = 0.4,
+) -> pl.DataFrame:
+    """Noisy copies of the gold label, with some answers missing, in every column that a measure may need.
+
+    Args:
+        items: How many items, two of each author.
+        variants: How many variants, ``v0`` the original.
+        repeats: How many repeats.
+        models: The models' names.
+        seed: What the noise is drawn from.
+        missing: The share of answers without a label.
+        labels: The labels; the items' gold labels are these in turn.
+        noise: The share of answers whose label is drawn at random.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item, model, variant, repeat in product(range(items), models, range(variants), range(repeats)):
+        gold = labels[item % len(labels)]
+        drawn = gold if rng.random() > noise else labels[int(rng.integers(len(labels)))]
+        label = None if rng.random() < missing else drawn
+        rows.append((f"i{item}", model, f"v{variant}", repeat, label, gold, f"g{item // 2}"))
+    columns = ["item", "model", "variant", "repeat", "label", "gold", "author"]
+    schema = {name: pl.Int32 if name == "repeat" else pl.String for name in columns}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    status = pl.when(pl.col("label").is_null()).then(pl.lit("no_label")).otherwise(pl.lit("valid"))
+    # In the labels' order, and the same whatever the labels are called.
+    side = (pl.col("item").hash(0) % 4) / 10
+    spread = pl.concat_list(side, 1 - 2 * side, side)
+    likely = pl.when(pl.col("label") == pl.col("gold")).then(0.8).otherwise(0.55)
+    return frame.with_columns(
+        original=pl.col("variant") == "v0",
+        decoding=pl.lit("d"),
+        evaluator=pl.lit("e"),
+        status=status,
+        reason=pl.lit(None, pl.String),
+        truncated=pl.lit(False),
+        looping=pl.lit(False),
+        confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
+        probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
+        mass_coverage=pl.lit(0.9),
+    )

@@ -1,0 +1,243 @@
+"""What every registered measure keeps to, whatever it measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from quaver.core import registry
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.errors import MeasureError, QuaverError
+from quaver.estimation.declaration import Measure
+from quaver.testing.building import plugins
+from quaver.testing.frames import LABELS, noisy_annotations
+from quaver.testing.recipes import MeasureRecipe, recipe_of
+
+TWO = ("m", "n")
+FAST = {"resamples": 60, "seed": 7}
+
+
+def recipe(name: str) -> MeasureRecipe:
+    return recipe_of("measures", name, MeasureRecipe())
+
+
+def compares_evaluators(name: str) -> bool:
+    return "evaluator" in getattr(registry.load("measures", name), "compares", ())
+
+
+def with_another_evaluator(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """For a measure that compares evaluators another one, that fails to read most answers to one prompt."""
+    if not compares_evaluators(name) or frame["evaluator"].n_unique() > 1:
+        return frame
+    failed = pl.col("original") & (pl.col("author").hash(1) % 4 > 0)
+    label = pl.when(failed).then(None).otherwise(pl.col("label")).cast(frame["label"].dtype)
+    evaluator = pl.lit("d").cast(frame["evaluator"].dtype)
+    return pl.concat([frame, frame.with_columns(label=label, evaluator=evaluator)])
+
+
+def measured(name: str, frame: Any, **options: Any) -> list[Estimate]:
+    if isinstance(frame, pl.DataFrame):
+        frame = with_another_evaluator(name, frame)
+    found: list[Estimate] = registry.load("measures", name)(frame, **{**FAST, **options})
+    for estimate in found:
+        check(estimate, name)
+    return found
+
+
+def numbers(thing: Any) -> Iterator[float]:
+    if isinstance(thing, float):
+        yield thing
+    elif isinstance(thing, dict):
+        for value in thing.values():
+            yield from numbers(value)
+    elif isinstance(thing, (list, tuple)):
+        for value in thing:
+            yield from numbers(value)
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from numbers(getattr(thing, field.name))
+
+
+def check(estimate: Estimate, name: str) -> None:
+    assert isinstance(estimate, Estimate)
+    assert (estimate.value is None) != (estimate.reason is None), estimate
+    assert all(math.isfinite(number) for number in numbers(estimate)), estimate
+    assert estimate.measure.startswith(name)
+    assert estimate.method
+    assert all(isinstance(value, str) for value in estimate.cell.values())
+    assert (estimate.low is None) == (estimate.high is None)
+    if estimate.value is None:
+        assert estimate.low is None
+    elif estimate.low is not None and estimate.high is not None:
+        assert estimate.low < estimate.high, "an interval of no width is presented as certain"
+        assert estimate.low <= estimate.value <= estimate.high, "a value outside its own interval"
+
+
+def width(estimate: Estimate) -> float:
+    """How wide its interval is; without one, endless."""
+    return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low
+
+
+def point(name: str, estimate: Estimate) -> float | None:
+    """The estimate of all items, for a measure whose value is a mean over samples that are drawn."""
+    value: float | None = estimate.details["whole"] if recipe(name).is_drawn else estimate.value
+    return value
+
+
+Row = tuple[int, str, tuple[float, ...]]
+
+
+def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> list[Row]:
+    """What two runs must agree on: values and intervals by cell, without the labels' names."""
+    if not ends and recipe(name).is_drawn:
+        estimates = [replace(one, value=point(name, one), reason=None) for one in estimates]
+    rows = []
+    for one in estimates:
+        told = (one.value, one.low, one.high) if ends else (one.value,)
+        found = tuple(round(number, recipe(name).digits) for number in told if number is not None)
+        rows.append((len(one.cell), one.reason or "", found))
+    return sorted(rows)
+
+
+@pytest.mark.parametrize("name", plugins("measures", MeasureRecipe()))
+class TestEveryMeasure:
+    def test_gives_estimates_with_a_value(self, name: str) -> None:
+        found = measured(name, noisy_annotations(30, models=TWO))
+        assert any(estimate.value is not None for estimate in found)
+
+    def test_repeats_itself(self, name: str) -> None:
+        frame = noisy_annotations()
+        assert measured(name, frame) == measured(name, frame)
+
+    def test_does_not_mind_the_order_of_rows(self, name: str) -> None:
+        frame = noisy_annotations()
+        assert measured(name, frame) == measured(name, frame.sample(fraction=1, shuffle=True, seed=3))
+
+    def test_does_not_mind_other_names_of_the_labels(self, name: str) -> None:
+        frame = noisy_annotations()
+        other = frame.with_columns(pl.col("label", "gold").replace({"a": "z", "b": "y", "c": "x"}))
+        assert summary(name, measured(name, frame)) == summary(name, measured(name, other))
+
+    def test_does_not_mind_other_names_of_the_items(self, name: str) -> None:
+        frame = noisy_annotations()
+        items = pl.col("item").str.strip_prefix("i").cast(pl.Int64)
+        other = frame.with_columns(item=(40 - items).cast(pl.String))
+        assert summary(name, measured(name, frame), ends=False) == summary(
+            name, measured(name, other), ends=False
+        )
+
+    @pytest.mark.parametrize("rater", ["variant", "repeat"])
+    def test_does_not_mind_the_order_of_raters(self, name: str, rater: str) -> None:
+        if rater in recipe(name).ordered_by:
+            pytest.skip(f"what it measures is the order of {rater}s")
+        frame = noisy_annotations()
+        names = frame[rater].unique().sort().to_list()
+        other = frame.with_columns(pl.col(rater).replace(names, names[::-1]))
+        assert summary(name, measured(name, frame), ends=False) == summary(
+            name, measured(name, other), ends=False
+        )
+
+    def test_takes_pandas(self, name: str) -> None:
+        pytest.importorskip("pandas")
+        frame = with_another_evaluator(name, noisy_annotations().drop("probabilities", "reason"))
+        assert measured(name, frame) == measured(name, frame.to_pandas())
+
+    def test_takes_categorical_columns(self, name: str) -> None:
+        frame = noisy_annotations()
+        texts = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
+        assert measured(name, frame) == measured(name, frame.cast(dict.fromkeys(texts, pl.Categorical)))
+
+    def test_measures_each_cell_as_if_it_were_alone(self, name: str) -> None:
+        two = noisy_annotations(models=TWO)
+        frame = two.filter(pl.col("model") == "m")
+        found = measured(name, two, by=["model"])
+        first = [e for e in found if e.cell["model"] == "m"]
+        assert {e.cell["model"] for e in found} == {"m", "n"}
+        labels = LabelSet(tuple(Label(code, code) for code in LABELS))
+        first = [e for e in measured(name, two, by=["model"], labels=labels) if e.cell["model"] == "m"]
+        assert summary(name, first) != []
+        alone = measured(name, frame, by=["model"], labels=labels)
+        assert [(e.value, e.low, e.high) for e in first] == [(e.value, e.low, e.high) for e in alone]
+
+    def test_can_resample_groups(self, name: str) -> None:
+        frame = noisy_annotations(30, models=TWO)
+        plain, grouped = measured(name, frame), measured(name, frame, group="author")
+        if recipe(name).is_closed:
+            assert [point(name, e) for e in plain] == [point(name, e) for e in grouped]
+        assert {e.unit for e in grouped if e.value is not None} == {"author"}
+
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            pytest.param(noisy_annotations().clear(), id="an empty frame"),
+            pytest.param(noisy_annotations(missing=1.0), id="no answer has a label"),
+            pytest.param(noisy_annotations(labels=("a",), missing=0), id="one label"),
+            pytest.param(noisy_annotations(items=1), id="one item"),
+            pytest.param(noisy_annotations(variants=1, repeats=1), id="one rater"),
+            pytest.param(noisy_annotations(items=1, variants=1, repeats=1), id="one annotation"),
+            pytest.param(noisy_annotations(noise=0, missing=0), id="all agree"),
+            pytest.param(noisy_annotations().with_columns(gold=pl.lit(None, pl.String)), id="no gold"),
+            pytest.param(noisy_annotations().filter(pl.col("item") != "i0"), id="an item less"),
+            pytest.param(noisy_annotations().sample(fraction=0.3, seed=5), id="most was not asked"),
+        ],
+    )
+    def test_says_a_value_or_a_reason(self, name: str, frame: pl.DataFrame) -> None:
+        assert measured(name, frame)
+        measured(name, frame, by=["variant"])
+
+    def test_does_not_move_much_when_the_data_are_there_four_times(self, name: str) -> None:
+        frame = noisy_annotations(60, models=TWO)
+        copies = [frame.with_columns(item=pl.col("item") + suffix) for suffix in "wxyz"]
+        ones, fours = measured(name, frame, resamples=200), measured(name, pl.concat(copies), resamples=200)
+        for one, four in zip(ones, fours, strict=True):
+            if one.value is None:
+                continue
+            # Small-sample corrections (alpha's n − 1, pairs of an item with itself) move it a little.
+            assert point(name, four) == pytest.approx(point(name, one), abs=0.02)
+            if one.low is not None:
+                assert width(four) < 0.8 * width(one)
+
+    @pytest.mark.parametrize(
+        ("options", "where"),
+        [
+            ({"by": ["modle"]}, "by"),
+            ({"columns": {"item": "itme"}}, "columns['item']"),
+            ({"group": "autor"}, "group"),
+            ({"confidence": 95}, "confidence"),
+            ({"resamples": -1}, "resamples"),
+        ],
+    )
+    def test_names_the_argument_that_is_wrong(self, name: str, options: dict[str, Any], where: str) -> None:
+        with pytest.raises(MeasureError) as caught:
+            measured(name, noisy_annotations(), **options)
+        assert caught.value.where == where
+
+    def test_an_answer_without_a_label_counts_as_the_declaration_says(self, name: str) -> None:
+        measure = registry.load("measures", name)
+        if not isinstance(measure, Measure):
+            pytest.skip("it is not declared")
+        for treatment in ("drop", "category", "wrong"):
+            if treatment in measure.missing:
+                measured(name, noisy_annotations(), missing=treatment)
+                continue
+            with pytest.raises(QuaverError) as caught:
+                measured(name, noisy_annotations(), missing=treatment)
+            if measure.missing:
+                assert caught.value.where == "missing"
+
+    def test_refuses_two_annotations_in_one_place(self, name: str) -> None:
+        frame = noisy_annotations()
+        with pytest.raises(MeasureError, match="several annotations"):
+            measured(name, pl.concat([frame, frame.head(1)]))
+
+    def test_refuses_annotations_of_several_evaluators(self, name: str) -> None:
+        if compares_evaluators(name):
+            return
+        frame = noisy_annotations()
+        with pytest.raises(MeasureError, match="several evaluators"):
+            measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))
