@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from tests.cli.commands import here, quaver
 from tests.pages import DOCS, run_page
 
-from quaver.design.spec.example_file import KINDS, example_file
+from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.study.analysis.study_estimates import measurable, own_measurements
 from quaver.study.session import Study
 
@@ -93,7 +93,7 @@ def test_from_an_empty_folder_to_the_report_as_its_page_goes(
     report = (tmp_path / f"{kind}.small" / "report.html").read_text(encoding="utf-8")
     assert "It shows how the study works." in " ".join(report.split())
     if kind == "mcq":  # of two items, the others lack some of the tables that their pages show
-        (tmp_path / f"{kind}.yaml").write_text(example_file(kind), encoding="utf-8")
+        (tmp_path / f"{kind}.yaml").write_text(study_of_kind(kind), encoding="utf-8")
         page = worked().refresh(kind, tmp_path, tmp_path / "images", lambda command: typed(command) or "")
         assert f"{CALLS[kind]:,} calls in" in " ".join(page.split())
         assert "| T6 | 1.0 |" in page
@@ -134,7 +134,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
         label = answer(asked * asked // 3)
         return label if len(text) % 2 else OTHER.get(label, label)  # items differ: agreement is defined
 
-    study: dict[str, Any] = YAML(typ="safe", pure=True).load(example_file(kind))
+    study: dict[str, Any] = YAML(typ="safe", pure=True).load(study_of_kind(kind))
     study["items"]["sample"] = ITEMS
     study["models"] = [{"name": name, "use": "function"} for name in ("first", "second")]
     for one in study["measures"]:
@@ -150,7 +150,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
 
 def test_the_files_run_as_they_are_written() -> None:
     for kind in KINDS:
-        text = example_file(kind)
+        text = study_of_kind(kind)
         assert f"quaver run {kind}.yaml --small" in text
         assert f"quaver report {kind}.small.yaml" in text
         assert max(map(len, text.splitlines())) <= 120

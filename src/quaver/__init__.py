@@ -15,7 +15,6 @@ Where to begin, each with more under ``help(quaver.NAME)``:
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from quaver.errors import (
@@ -87,7 +86,7 @@ if TYPE_CHECKING:
     from quaver.study.imports.label_import import Roles, import_annotations
     from quaver.study.session import Study
 
-__version__ = version("quaver")
+    __version__: str
 
 __all__ = [
     "Comparison",
@@ -314,6 +313,10 @@ _HOMES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("quaver")
     if name not in _HOMES:
         raise AttributeError(f"module 'quaver' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

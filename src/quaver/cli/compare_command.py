@@ -10,15 +10,12 @@ import typer
 
 from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
 from quaver.core.level_names import short
-from quaver.core.records import NO_LABEL
 
 if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import Comparison
     from quaver.core.records import Estimate
 
 _MOST_FLIPS = 20
-_ABSENT = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}
-"""What stands for a null, by column; a label may be called None."""
 
 
 def command(
@@ -127,13 +124,16 @@ def _show_flips(found: Comparison, most: int) -> None:
     )
     if not most:
         return
+    from quaver.core.records import NO_LABEL
+
+    absent = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}  # a label may be called None
     has_gold = ["gold"] * (flips["gold"].null_count() < flips.height)
     varying = [
         c for c in flips.columns if c in ("item", "before", "after", *has_gold) or flips[c].n_unique() > 1
     ]
     rows: list[tuple[Any, ...]] = [
         tuple(
-            _ABSENT.get(name, "") if value is None else short(str(value))
+            absent.get(name, "") if value is None else short(str(value))
             for name, value in zip(varying, row, strict=True)
         )
         for row in flips.select(varying).head(most).iter_rows()

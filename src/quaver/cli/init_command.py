@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from quaver.cli.screen import screen
-from quaver.design.spec.example_file import KINDS, example_file
+from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.errors import QuaverError
 
 
@@ -17,7 +17,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help=f"What is to be studied: {', '.join(KINDS)}. If left out, a file with every key is written.",
+            help=f"The kind of study: {', '.join(KINDS)}. Without one, the file has every key.",
         ),
     ] = None,
     path: Annotated[
@@ -25,10 +25,15 @@ def command(
         typer.Argument(help="Where to write it, by default KIND.yaml or study.yaml; - prints it."),
     ] = None,
 ) -> None:
-    """Write a study file that says what to change: of a kind of study, or with every key and its default."""
+    """Write a study file to start from: of a kind of study, or with every key and its default."""
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the file with every key, under a name of its own
-    text = example_file(kind)
+    if kind is None:
+        from quaver.design.spec.example_file import example_file
+
+        text = example_file()
+    else:
+        text = study_of_kind(kind)
     path = path or Path(f"{kind or 'study'}.yaml")
     if str(path) == "-":
         print(text, end="")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+import quaver
 from quaver.cli import (
     agreement_command,
     bundle_command,
@@ -39,7 +39,7 @@ __all__ = ["app", "main"]
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        screen.print(f"quaver {version('quaver')}")
+        screen.print(f"quaver {quaver.__version__}")
         raise typer.Exit
 
 
@@ -80,7 +80,7 @@ for command in (
 def options(
     show_version: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, callback=_show_version, help="Say the version, and end."),
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
     ] = False,
 ) -> None:
     """Measures how far the labels that a language model gives to texts can be trusted."""

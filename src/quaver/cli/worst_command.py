@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_both, print_json, screen, table
 from quaver.core.level_names import short
-from quaver.core.records import NO_LABEL
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from quaver.comparison.worst_items import Worst
 
 _LONG = 60
@@ -60,7 +60,7 @@ def _show(found: Worst) -> None:
         screen.print(f"  {', '.join(numbers)}", soft_wrap=True)
         if row["text"]:
             screen.print(f"  {_short(row['text'], 100)}", style="dim", soft_wrap=True)
-        screen.print(_answers(found.answers.filter(pl.col("item") == row["item"])))
+        screen.print(_answers(found.answers.filter(found.answers["item"] == row["item"])))
         screen.print()
     from quaver.comparison.worst_items import RULE
 
@@ -77,6 +77,8 @@ def _change(before: float, after: float | None, found: Worst) -> str:
 
 def _answers(answers: pl.DataFrame) -> object:
     """The answers of one item, alike ones together."""
+    from quaver.core.records import NO_LABEL
+
     told = [name for name in ("model", "decoding") if answers[name].n_unique() > 1]
     counted = answers.group_by(*told, "variant", "label", "status", "output", maintain_order=True).len()
     rows = []

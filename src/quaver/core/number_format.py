@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor, log10
+from typing import TYPE_CHECKING
 
-from quaver.core.records import Estimate
+if TYPE_CHECKING:
+    from quaver.core.records import Estimate
 
 __all__ = ["count", "decimals", "listed", "p_heading", "percent", "points", "ranged", "rounded"]
 
@@ -83,6 +85,7 @@ def count(number: int, noun: str) -> str:
 def ranged(one: Estimate) -> str:
     """A share with its interval; the share alone where it has none.
 
+    >>> from quaver.core.records import Estimate
     >>> ranged(Estimate("accuracy", 0.5, 0.4, 0.6))
     '50% [40% to 60%]'
     """
@@ -105,6 +108,7 @@ def listed(names: Iterable[str]) -> str:
 def p_heading(tested: Iterable[Estimate]) -> str:
     """What a column of adjusted p values is called: how, and over how many tests.
 
+    >>> from quaver.core.records import Estimate
     >>> p_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])
     'p (Holm, 3 tests)'
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
@@ -119,15 +119,15 @@ def bca(
     near = 1e-12 * max(1.0, abs(point))
     below = np.mean(defined < point - near) + np.mean(np.abs(defined - point) <= near) / 2
     edge = 0.5 / defined.size
-    z0 = special.ndtri(np.clip(below, edge, 1 - edge))
+    z0 = scipy.special.ndtri(np.clip(below, edge, 1 - edge))
     influence = left.mean() - left
     square = float((influence**2).sum())
     skew = float((influence**3).sum()) / (6 * square**1.5) if square > 0 else 0.0
     acceleration = skew * np.sqrt(left.size / (units or left.size))
-    z = z0 + special.ndtri(np.array([tail, 1 - tail]))
+    z = z0 + scipy.special.ndtri(np.array([tail, 1 - tail]))
     if (1 - acceleration * z <= 0).any():
         return None
-    low, high = np.quantile(defined, special.ndtr(z0 + z / (1 - acceleration * z)))
+    low, high = np.quantile(defined, scipy.special.ndtr(z0 + z / (1 - acceleration * z)))
     return Interval(float(low), float(high))
 
 
@@ -143,8 +143,8 @@ def clopper_pearson(found: int, n: int, confidence: float = 0.95) -> Interval:
     [0.0, 0.0362]
     """
     tail = (1 - confidence) / 2
-    low = float(special.betaincinv(found, n - found + 1, tail)) if found > 0 else 0.0
-    high = float(special.betaincinv(found + 1, n - found, 1 - tail)) if found < n else 1.0
+    low = float(scipy.special.betaincinv(found, n - found + 1, tail)) if found > 0 else 0.0
+    high = float(scipy.special.betaincinv(found + 1, n - found, 1 - tail)) if found < n else 1.0
     return Interval(low, high)
 
 

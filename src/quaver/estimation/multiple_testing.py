@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import gammaincc, ndtr
+import scipy
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats
@@ -47,7 +47,7 @@ def bootstrap_p(value: float, draws: Floats, units: int) -> float:
     least = min(int((known <= 0).sum()), int((known >= 0).sum()))
     counted = min(1.0, 2 * (1 + least) / (1 + known.size))
     deviation = float(known.std(ddof=1)) if known.size > 1 else 0.0
-    tail = float(2 * ndtr(-abs(value) / np.hypot(deviation, value / np.sqrt(units))))
+    tail = float(2 * scipy.special.ndtr(-abs(value) / np.hypot(deviation, value / np.sqrt(units))))
     return max(counted, tail) if least else tail
 
 
@@ -83,7 +83,7 @@ def joint_p(values: Floats, draws: Floats, units: int) -> float:
         most = int(np.abs(values).argmax())
         return bootstrap_p(float(values[most]), known[:, most], units)
     wald = float(values @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ values)
-    return float(gammaincc(rank / 2, wald / (1 + wald / units) / 2))
+    return float(scipy.special.gammaincc(rank / 2, wald / (1 + wald / units) / 2))
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
@@ -81,7 +81,7 @@ def spearman(
     low = high = None
     if one.size > 3 and abs(rho) < 1:
         error = math.sqrt((1 + rho**2 / 2) / (one.size - 3))
-        z = float(special.ndtri(1 - resampling.tail)) * error
+        z = float(scipy.special.ndtri(1 - resampling.tail)) * error
         low, high = math.tanh(math.atanh(rho) - z), math.tanh(math.atanh(rho) + z)
     return Estimate(value=rho, low=low, high=high, details=details, **told)
 
@@ -111,7 +111,7 @@ def _t(rho: float, n: int) -> dict[str, float]:
     if abs(rho) == 1:
         return {"p_t": 0.0}
     t = rho * math.sqrt((n - 2) / (1 - rho**2))
-    return {"t": t, "p_t": float(2 * special.stdtr(n - 2, -abs(t)))}
+    return {"t": t, "p_t": float(2 * scipy.special.stdtr(n - 2, -abs(t)))}
 
 
 @one_thread()

@@ -1,42 +1,26 @@
-"""The study files that ``quaver init`` writes: with every key, and for each kind of study."""
+"""The study file with every key, which ``quaver init`` writes."""
 
 from __future__ import annotations
 
 import json
 import textwrap
-from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from quaver.design.spec import DecodingSpec, StudySpec
-from quaver.errors import UnknownName
 
-__all__ = ["KINDS", "example_file"]
-
-KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
-"""The kinds of study that there is a file of, with a small version, under ``quaver/examples``."""
+__all__ = ["example_file"]
 
 _HEAD = """\
 # A Quaver study: one experiment on one set of items.
-# Every key is here. What stands behind a # sign is the default: leave it so, or take the sign away.
+# Every key is here. One that stands behind a # has the default shown: remove the # to change it.
 """
 
 
-def example_file(kind: str | None = None) -> str:
-    """YAML text of a study to start from.
-
-    Args:
-        kind: One of `KINDS`; if left out, a study with every key, those that have a default commented out.
-
-    Raises:
-        UnknownName: There is no such kind.
-    """
-    if kind is not None:
-        if kind not in KINDS:
-            raise UnknownName("kind of study", kind, KINDS)
-        return (files("quaver") / "examples" / f"{kind}.yaml").read_text(encoding="utf-8")
+def example_file() -> str:
+    """YAML text of a study to start from, with every key; those that have a default are commented out."""
     return _HEAD + "\n".join(_lines(StudySpec, 0)) + "\n"
 
 

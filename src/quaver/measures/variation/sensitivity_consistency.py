@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
@@ -84,7 +84,7 @@ def sensitivity_with_consistency(
     details["rank_correlation"] = spearman(x, y, permutations=0).value
     low = high = None
     if x.size > 3 and abs(r) < 1 - 1e-12:
-        z = float(special.ndtri(0.5 + confidence / 2)) / math.sqrt(x.size - 3)
+        z = float(scipy.special.ndtri(0.5 + confidence / 2)) / math.sqrt(x.size - 3)
         low, high = math.tanh(math.atanh(r) - z), math.tanh(math.atanh(r) + z)
     return Estimate(value=r, low=low, high=high, details=details, **told)
 
