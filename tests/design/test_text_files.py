@@ -58,23 +58,23 @@ def test_what_stands_between_columns(tmp_path: Path, line: str, text: str, row: 
 
 @pytest.mark.parametrize("wrong", ["HUM ind Who?", "HUM:ind", ":"])
 def test_a_line_of_another_kind(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(ItemError, match=r"items\.txt:4: this line is of another kind") as caught:
+    with pytest.raises(ItemError, match="pattern") as caught:
         read_rows(written(tmp_path, QUESTIONS.replace("LOC:city Où?", wrong)), line=TREC)
-    assert (caught.value.expected, caught.value.found) == (TREC, wrong)
-    with pytest.raises(ItemError, match="of another kind"):
+    assert (caught.value.where, caught.value.expected, caught.value.found) == ("items.txt:4", TREC, wrong)
+    with pytest.raises(ItemError, match="pattern"):
         read_rows(written(tmp_path, "(1) Go! Go"), line="({n}) {text}!")
 
 
 @pytest.mark.parametrize("line", ["text", "{a}{b}", "{a} {a}", "{}", "{a", "{a:>3} {b}", "{a!r} b"])
 def test_a_line_that_says_nothing(tmp_path: Path, line: str) -> None:
-    with pytest.raises(SpecError, match="does not say what a line holds"):
+    with pytest.raises(SpecError, match="pattern"):
         read_rows(written(tmp_path, QUESTIONS), line=line)
 
 
 def test_only_text_files_are_read_by_the_line(tmp_path: Path) -> None:
     path = tmp_path / "items.csv"
     path.write_text("text\nx\n")
-    with pytest.raises(SpecError, match=r"only a \.txt file is read by the line"):
+    with pytest.raises(SpecError, match="txt"):
         read_rows(path, line=TREC)
 
 

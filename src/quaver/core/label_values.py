@@ -10,16 +10,17 @@ from typing import NamedTuple
 
 from quaver.core.records import Status
 from quaver.core.table_text import composed
+from quaver.errors import ItemError, nearest
 
-__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "beyond", "doubts", "listed"]
+__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "beyond", "doubts", "listed", "outside_label_set"]
 
 _LIKE_MISSING = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
 )
 """What programs and people write where there is no label, in lower case."""
 
-_MOST_DOUBTS, _MOST_LISTED = 8, 30
-"""Labels that are named one by one: of those that occur once, and of a whole set."""
+_MOST_DOUBTS, _MOST_LISTED, _MOST_OTHERS = 8, 30, 5
+"""Labels that are named one by one: of those that occur once, of a whole set, and of those outside it."""
 
 
 class CellLabel(NamedTuple):
@@ -160,3 +161,28 @@ def listed(labels: Sequence[str]) -> str:
     doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]
     written = ", ".join(f'"{label}"' if "," in label or '"' in label else label for label in doubled)
     return written if len(labels) <= _MOST_LISTED else f"{written}, … ({len(labels)} in all)"
+
+
+def outside_label_set(
+    what: str, where: str, texts: Sequence[str], known: Sequence[str], fix: str
+) -> ItemError:
+    """The error of a label outside the label set.
+
+    Args:
+        what: Whose label it is.
+        where: The file and the line.
+        texts: The text in its place, then those of the file's other cells that are no labels either.
+        known: The texts that stand for a label.
+        fix: What to do.
+    """
+    found, *others = texts
+    guess = nearest(found, known)
+    named = ", ".join(map(repr, others[:_MOST_OTHERS])) + (", …" if len(others) > _MOST_OTHERS else "")
+    more = f"; {len(others)} other{'s' * (len(others) != 1)} in the file: {named}" if others else ""
+    return ItemError(
+        f"{what} is outside the label set",
+        where=where,
+        expected=f"one of {', '.join(known[:_MOST_LISTED])}" + ", …" * (len(known) > _MOST_LISTED),
+        found=found[:200] + more,
+        fix=(f"did you mean {guess!r}? Otherwise " if guess else "") + fix,
+    )

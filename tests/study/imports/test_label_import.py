@@ -223,7 +223,7 @@ def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
     again = quaver.Study.open(study.folder).annotations()
     assert again.equals(study.annotations())
     (tmp_path / "once").mkdir()
-    with pytest.raises(ItemError, match="stand in one place"):  # one row in two places is a mistake
+    with pytest.raises(ItemError, match="one place"):  # one row in two places is a mistake
         imported(
             tmp_path / "once", "id,annotation\n" + "\n".join([*(row[:3] for row in rows[:4]), rows[0][:3]])
         )
@@ -286,14 +286,14 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
     ("text", "roles", "error", "said"),
     [
         (LONG, Roles(item="dok", label="code"), UnknownName, "did you mean 'doc'?"),
-        (LONG, Roles(item="doc", label="code"), ItemError, "stand in one place"),
+        (LONG, Roles(item="doc", label="code"), ItemError, "one place"),
         (LONG, Roles(label="code"), QuaverError, "no column of items"),
         (LONG, Roles(item="doc", coder="who", label="code", gold="who"), ItemError, "two values of 'who'"),
         ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
         ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
         ("item,label\n,a\n2,b\n", None, ItemError, "no item"),
         ("item,label\n", None, ItemError, "no annotations"),
-        (INTRA.replace(",,,", ",,", 1), None, ItemError, "another length"),
+        (INTRA.replace(",,,", ",,", 1), None, ItemError, "differ in length"),
     ],
 )
 def test_bad_files_are_one_clear_error(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quaver.core import registry
-from quaver.core.label_values import LabelCells
+from quaver.core.label_values import LabelCells, outside_label_set
 from quaver.core.records import Item
 from quaver.core.seeds import derive
 from quaver.core.table_text import text_of
@@ -16,7 +16,7 @@ from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.study_file import Source, bind
-from quaver.errors import ItemError, SpecError, UnknownName, nearest
+from quaver.errors import ItemError, SpecError, UnknownName
 
 __all__ = ["ItemSource", "load_items"]
 
@@ -147,15 +147,8 @@ def _with_gold(
             own = options_of(item, options)
             label = codes[own.index(text)] if own.count(text) == 1 else None
         if label is None:
-            known = [*gold.map, *codes]
-            guess = nearest(text, known)
-            raise ItemError(
-                f"item {item.id} has a gold label outside the label set",
-                where=f"{_place(item.fields, number, source)}: {gold.column}",
-                expected=f"one of {', '.join(known)}",
-                found=text,
-                fix=(f"did you mean {guess!r}? Else " if guess else "")
-                + "add the label, or map the value: gold: {column: …, map: {value: code}}",
-            )
+            what, where = f"the gold label of item {item.id}", _place(item.fields, number, source)
+            fix = "add the label, or map the value: gold: {column: …, map: {value: code}}"
+            raise outside_label_set(what, f"{where}: {gold.column}", [text], [*gold.map, *codes], fix)
         labelled.append(Item(item.id, item.fields, label, item.groups))
     return labelled

@@ -1,4 +1,4 @@
-"""Rows from files: CSV, TSV, JSONL, Parquet and text by the line, with errors that name the line."""
+"""Rows from files: CSV, TSV, JSONL, Parquet and lines of text, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 import polars as pl
 
+from quaver.core.number_format import count
 from quaver.core.table_text import text_of
 from quaver.errors import ItemError, SpecError
 
@@ -19,7 +21,7 @@ __all__ = ["FORMATS", "Row", "read_rows"]
 
 
 class Row(dict[str, Any]):
-    """A row's cells by column, and where it stands: ``items.csv:12``."""
+    """A row's cells by column, and its place: ``items.csv:12``."""
 
     __slots__ = ("_file", "_place")
 
@@ -29,23 +31,23 @@ class Row(dict[str, Any]):
 
     @property
     def where(self) -> str:
-        """The file, and the line or the row."""
+        """The file and the line, or the number of the row."""
         return f"{self._file}:{self._place}"
 
     def text(self, column: str | None) -> str:
-        """What stands in a column, without white space around it; empty where nothing does.
+        """A cell's text without white space around it; empty for an empty cell.
 
         Raises:
-            ItemError: Several values stand there, or none that is a text or a number.
+            ItemError: The cell holds several values, or something that is neither text nor number.
         """
         return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
 
 
 _Reader = Callable[[Path, str, str | None], list[Row]]
 
-csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may be longer than the module's 128 kB
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may exceed the default of 128 kB
 _SHARED = 100_000
-"""Different cells of a CSV file that are kept once, however often they occur."""
+"""Distinct cells of a CSV file that are stored once, however often they occur."""
 
 
 def read_rows(
@@ -54,22 +56,22 @@ def read_rows(
     separator: str | None = None,
     line: str | None = None,
     *,
-    setting: str = "`{name}: {value}` under items",
+    hint: str = "`{name}: {value}` under items",
 ) -> list[Row]:
-    """Read a file of items, or of what else is a table.
+    """Read a file of items or another table.
 
     Args:
         path: The file; its ending says the format. Cells of CSV and TSV stay text as written, so that
             codes such as ``007`` survive.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV; a comma or a tab by default.
-        line: What a line of a text file (.txt) holds: columns in braces and what stands between them, as
-            in ``{label}:{fine} {text}``. A column goes on to the next place of what follows it, the last
-            to the line's end. By default the line is the column ``text``. Empty lines are passed over.
-        setting: How the user says what the file is like, for errors.
+        encoding: The encoding of a text file.
+        separator: What separates the cells of CSV and TSV; a comma or a tab by default.
+        line: The pattern of a line of a text file (.txt): columns in braces and the text between them, as
+            in ``{label}:{fine} {text}``. A column ends where the text after it first occurs, the last column
+            at the end of the line. By default the whole line is the column ``text``. Empty lines are skipped.
+        hint: How the user sets an option of the file, for errors.
 
     Returns:
-        One mapping a row; rows of empty cells, as spreadsheets leave them, are passed over.
+        One mapping a row; rows of empty cells, as spreadsheets leave them, are skipped.
 
     Raises:
         ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
@@ -77,7 +79,7 @@ def read_rows(
     """
     if line is not None and path.suffix.lower() != ".txt":
         raise SpecError(
-            "only a .txt file is read by the line",
+            "only a .txt file is read line by line",
             where="line",
             expected="a source that ends in .txt",
             found=path.name,
@@ -91,15 +93,21 @@ def read_rows(
             expected=f"one of {', '.join(FORMATS)}",
             fix="save the table as CSV in UTF-8",
         )
-    try:
+    with _translated(path, encoding, hint):
         return reader(path, encoding, separator if line is None else line)
+
+
+@contextmanager
+def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
+    """Turn what a reader raises into one error that says what to do."""
+    try:
+        yield
     except _SingleCell as error:
         raise ItemError(
             "the header is a single cell",
             where=f"{path.name}:1",
             found=error.header[:120],
-            fix="name what stands between the cells: "
-            + setting.format(name="separator", value=error.separator),
+            fix=f"say what separates the cells: {hint.format(name='separator', value=error.separator)}",
         ) from None
     except FileNotFoundError:
         raise ItemError(
@@ -115,7 +123,7 @@ def read_rows(
             where=_undecodable(path, encoding),
             expected=f"text in {encoding}",
             found=_culprit(error),
-            fix=f"name its encoding, for example {setting.format(name='encoding', value=_likely(path))}",
+            fix=f"name its encoding, for example {hint.format(name='encoding', value=_likely(path))}",
         ) from None
     except LookupError:
         raise ItemError(
@@ -129,19 +137,19 @@ def read_rows(
 
 
 def _undecodable(path: Path, encoding: str) -> str:
-    """The file and the first line that is not in this encoding, where lines can be told."""
+    """The file and the first line that is not in this encoding, where lines are recognisable."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode(encoding)
             except UnicodeError:
-                wide = "16" in encoding or "32" in encoding  # there a line's end is more than one byte
+                wide = "16" in encoding or "32" in encoding  # a line break is more than one byte
                 return path.name if wide else f"{path.name}:{number}"
     return path.name
 
 
 def _likely(path: Path) -> str:
-    """The encoding that spreadsheets write beside UTF-8: told by its first bytes, or the Western one."""
+    """The encoding that a spreadsheet probably wrote: UTF-16 by its first bytes, or Western European."""
     with path.open("rb") as file:
         return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
 
@@ -165,7 +173,7 @@ def _delimited(usual: str) -> _Reader:
 
 
 class _SingleCell(Exception):
-    """The header has no separator in it, but another sign that is one elsewhere."""
+    """The header does not contain the separator, but a character that often is one."""
 
     def __init__(self, header: str, separator: str) -> None:
         self.header, self.separator = header, separator
@@ -192,10 +200,10 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
                 continue
             if len(cells) != len(header):
                 raise ItemError(
-                    "a row is of another length than the header",
+                    "a row and the header differ in length",
                     where=f"{path.name}:{reader.line_num}",
-                    expected=f"{len(header)} cells",
-                    found=f"{len(cells)} cells",
+                    expected=count(len(header), "cell"),
+                    found=count(len(cells), "cell"),
                     fix="quote texts that hold the separator or a line break",
                 )
             if len(shared) < _SHARED:
@@ -232,7 +240,7 @@ def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which no name stands twice."""
+    """A JSON object, whose names must differ."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -246,7 +254,7 @@ def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
         return [Row(row.items(), path.name, f" row {number}") for number, row in enumerate(rows, start=1)]
     except OSError:
         raise
-    # A damaged file ends in any of polars' errors, in a panic of the engine, or in a date of no calendar.
+    # A damaged file raises any of polars' errors, a panic of its engine, or an impossible date.
     except (Exception, pl.exceptions.PanicException) as error:
         found = " ".join(str(error).split())[:200]
         raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
@@ -267,35 +275,35 @@ def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
                 fits = fits and found == ends
             if not fits or rest:
                 raise ItemError(
-                    "this line is of another kind",
+                    "this line does not fit the pattern",
                     where=f"{path.name}:{number}",
                     expected=line,
                     found=written.strip()[:120],
-                    fix="say what a line holds, under items: line: …",
+                    fix="give the pattern of a line under items: line: …",
                 )
             rows.append(Row(cells, path.name, number))
     return rows
 
 
 def _columns_of_line(line: str) -> tuple[str, list[tuple[str, str]]]:
-    """What a line begins with; then each column with what ends it, nothing for the line's end."""
+    """The beginning of a line; then each column with the text that ends it, empty at the end of the line."""
     names: list[str] = []
     between = [""]
-    sound = True
+    is_valid = True
     try:
         for text, name, form, how in Formatter().parse(line):
             between[-1] += text
             if name is not None:
-                sound = sound and bool(name) and not form and not how
+                is_valid = is_valid and bool(name) and not form and not how
                 names.append(name)
                 between.append("")
     except ValueError:
-        sound = False
-    if not sound or not names or len(set(names)) < len(names) or not all(between[1:-1]):
+        is_valid = False
+    if not is_valid or not names or len(set(names)) < len(names) or not all(between[1:-1]):
         raise SpecError(
-            "this does not say what a line holds",
+            "this is no pattern of a line",
             where="items.line",
-            expected="columns in braces, each of another name, with something between them: {label}: {text}",
+            expected="columns in braces, each with its own name, and text between them: {label}: {text}",
             found=line,
         )
     return between[0], list(zip(names, between[1:], strict=True))

@@ -65,7 +65,7 @@ def read_table(path: Path, encoding: str = "utf-8", separator: str | None = None
             where=str(path),
             expected="a CSV, TSV, JSON Lines or Parquet file of labels",
         )
-    rows = read_rows(path, encoding, separator, setting="--{name} {value}")
+    rows = read_rows(path, encoding, separator, hint="--{name} {value}")
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"
