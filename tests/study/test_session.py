@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -423,3 +424,9 @@ def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: 
     assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
     pictured = [one.measure for one in study.estimates(of="charts")]
     assert pictured.count("sensitivity_baseline") == 2  # noisy, random
+
+
+def test_a_study_has_few_members_and_each_says_what_it_is_for() -> None:
+    public = [name for name in dir(Study) if not name.startswith("_")]
+    assert len(public) <= 18
+    assert all(inspect.getdoc(getattr(Study, name)) for name in public)

@@ -176,6 +176,19 @@ def compare(
             found=f"{_called(before, after)} and {_called(after, before)}, and a column to compare",
             fix="leave out the second study, or the column",
         )
+    return _between(before, after, measures, bounds, resampling, items, cells)
+
+
+def _between(
+    before: Study,
+    after: Study,
+    measures: Sequence[str] | None,
+    bounds: Sequence[Bound],
+    resampling: Resampling,
+    items: Collection[str] | None,
+    cells: Sequence[str] | None,
+) -> Comparison:
+    """Compare two studies."""
     told: list[str] = []
     frames = [strings_of(one) for one in (before, after)]
     if items is not None:
@@ -210,6 +223,7 @@ def _within(
     bounds: Sequence[Bound],
     resampling: Resampling,
 ) -> Comparison:
+    """Compare the levels of one column in one study."""
     frame = strings_of(study)
     factors = study.experiment.variants[0].factors
     if by in factors:  # the variants must not differ in what is compared
@@ -217,28 +231,7 @@ def _within(
         frame = frame.with_columns(
             (pl.concat_str(rest, separator=",") if rest else pl.lit("all")).alias("variant")
         )
-    columns = [
-        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
-    ]
-    if by is None:
-        raise QuaverError(
-            "there is one study to compare",
-            where="compare",
-            expected="another one, or --by",
-            found=study.spec.name,
-            fix="--by model, for instance",
-        )
-    if by not in columns:
-        raise UnknownName("column", by, columns, where="--by")
-    levels = _in_design_order(study, frame, by)
-    if reference is not None and reference not in levels:
-        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
-    first = reference or (levels[0] if levels else "")
-    others = [level for level in levels if level != first]
-    if not others:
-        raise MeasureError(
-            f"there is one {by} only", where="--by", expected="two levels or more", found=first or "none"
-        )
+    by, first, others = _levels(study, frame, by, reference)
     asked = _asked(study, study, measures, bounds)
     told: list[str] = []
     all_sides, items = [], set[str]()
@@ -262,6 +255,35 @@ def _within(
         left_out=tuple(dict.fromkeys(told)),
         judgements=_judged(bounds, found, differences, resampling),
     )
+
+
+def _levels(
+    study: Study, frame: pl.DataFrame, by: str | None, reference: str | None
+) -> tuple[str, str, list[str]]:
+    """The column that is compared, the level that the others are compared with, and these."""
+    columns = [
+        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
+    ]
+    if by is None:
+        raise QuaverError(
+            "there is one study to compare",
+            where="compare",
+            expected="another one, or --by",
+            found=study.spec.name,
+            fix="--by model, for instance",
+        )
+    if by not in columns:
+        raise UnknownName("column", by, columns, where="--by")
+    levels = _in_design_order(study, frame, by)
+    if reference is not None and reference not in levels:
+        raise UnknownName(f"level of {by}", reference, levels, where="--reference")
+    first = reference or (levels[0] if levels else "")
+    others = [level for level in levels if level != first]
+    if not others:
+        raise MeasureError(
+            f"there is one {by} only", where="--by", expected="two levels or more", found=first or "none"
+        )
+    return by, first, others
 
 
 def _in_design_order(study: Study, frame: pl.DataFrame, by: str) -> list[str]:
@@ -300,10 +322,9 @@ def _asked(
     before: Study, after: Study, names: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> list[Measurement]:
     found: dict[tuple[str, ...], Measurement] = {}
-    for one in [
-        one for study in dict.fromkeys((before, after)) for one in own_measurements(study.source, names)
-    ]:
-        found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
+    for study in dict.fromkeys((before, after)):
+        for one in own_measurements(study.source, names):
+            found.setdefault((one.measure, str(one.evaluator), str(one.options["by"])), one)
     asked = list(found.values())
     there = {one.measure for one in asked}
     concluded = [bound for bound in bounds if bound.measure in _CONCLUDED]

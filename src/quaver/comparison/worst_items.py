@@ -150,15 +150,7 @@ def worst(
         items = _ranked(now, study, n)
         return Worst(_with_texts(items, study), _answers(study, now, items))
     earlier = _readings(against, evaluator)
-    both = [*set(now["item"]) & set(earlier["item"])]
-    if not both:
-        raise MeasureError(
-            "the two have no items in common",
-            where="against",
-            expected="items of the same id",
-            found=f"{', '.join(sorted(set(now['item']))[:3])}, …; and "
-            f"{', '.join(sorted(set(earlier['item']))[:3])}, …",
-        )
+    both = _in_both(now, earlier)
     items = _ranked(earlier.filter(pl.col("item").is_in(both)), against, n)
     after = _ranked(now.filter(pl.col("item").is_in(both)), study, None)
     after = after.select("item", *(pl.col(name).name.suffix("_after") for name in (*_NUMBERS, "mode")))
@@ -176,6 +168,24 @@ def worst(
         differences,
         {name: len(some) for name, some in parts.items()},
     )
+
+
+def _in_both(now: pl.DataFrame, earlier: pl.DataFrame) -> list[str]:
+    """The items of both studies.
+
+    Raises:
+        MeasureError: There are none.
+    """
+    both = [*set(now["item"]) & set(earlier["item"])]
+    if not both:
+        raise MeasureError(
+            "the two have no items in common",
+            where="against",
+            expected="items of the same id",
+            found=f"{', '.join(sorted(set(now['item']))[:3])}, …; and "
+            f"{', '.join(sorted(set(earlier['item']))[:3])}, …",
+        )
+    return both
 
 
 def _readings(study: Study, evaluator: str | None) -> pl.DataFrame:

@@ -181,53 +181,21 @@ def forecast(
     compared: Mapping[str, Price] | None = None,
     made: Sequence[Entry] = (),
 ) -> Forecast:
-    """Reckon what a plan will take.
+    """Forecast what a plan will take.
 
     Args:
         plan: The plan.
         models: The study's models by name.
         usage: What each model's stored calls took, as ``Store.usage`` gives it.
-        prices: Of the study's models; None where one is not known.
-        compared: Of other models that the study could be asked of.
+        prices: Of the study's models; None where the price is unknown.
+        compared: Of other models that could be asked instead.
         made: What was spent on paraphrases.
     """
-    experiment, survey = plan.experiment, plan.order.survey
-    of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    experiment = plan.experiment
     found, rates = [], {}
     for name, model in models.items():
-        conditions = [condition for condition in experiment.conditions if condition.model == name]
-        rates[name], counted = _tokens_a_character(plan, model)
-        asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
-        calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
-        used = usage.get(name, {})
-        stored = int(used.get("calls", 0))
-        prompt = rates[name] * sum(of_variant[c.variant] * c.repeats for c in conditions)
-        new = rates[name] * survey.new_characters * asked / survey.characters
-        longest = sum(answer_tokens(plan, c) for c in conditions)
-        left = (calls - stored) / calls
-        price = prices.get(name)
-        whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
-        if whole.measured and not counted:  # what was told of some prompts is nearer than their length
-            nearer = sum(whole.prompt) / 2 / prompt
-            rates[name], prompt, new = nearer * rates[name], nearer * prompt, nearer * new
-        rest = expected_tokens(
-            calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
-        )
-        found.append(
-            ModelForecast(
-                model=name,
-                calls=calls,
-                stored=stored,
-                prompts=len(experiment.items) * len({c.variant for c in conditions}),
-                prompt_tokens=round(prompt),
-                new_tokens=round(new),
-                answer_tokens=longest,
-                counted=counted,
-                seconds=(calls - stored) * used["seconds"] / stored if stored else None,
-                cost=None if price is None else rest.cost(price),
-                whole=whole,
-            )
-        )
+        one, rates[name] = _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
+        found.append(one)
     return Forecast(
         items=len(experiment.items),
         variants=len(experiment.variants),
@@ -238,6 +206,44 @@ def forecast(
         elsewhere=_elsewhere(found, compared or {}),
         paraphrases=tuple(_of_paraphrases(one, prices.get(one.model)) for one in made),
     )
+
+
+def _of_model(
+    plan: Plan, name: str, model: Model, used: Mapping[str, float], price: Price | None
+) -> tuple[ModelForecast, float]:
+    """One model's part, and its tokens a character."""
+    experiment, survey = plan.experiment, plan.order.survey
+    of_variant = {one.id: n for one, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    conditions = [condition for condition in experiment.conditions if condition.model == name]
+    rate, counted = _tokens_a_character(plan, model)
+    asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
+    calls = len(experiment.items) * sum(condition.repeats for condition in conditions)
+    stored = int(used.get("calls", 0))
+    prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions)
+    new = rate * survey.new_characters * asked / survey.characters
+    longest = sum(answer_tokens(plan, c) for c in conditions)
+    left = (calls - stored) / calls
+    whole = expected_tokens(calls, prompt, prompt - new, longest, counted, used)
+    if whole.measured and not counted:  # what some prompts took is nearer than what their length suggests
+        nearer = sum(whole.prompt) / 2 / prompt
+        rate, prompt, new = nearer * rate, nearer * prompt, nearer * new
+    rest = expected_tokens(
+        calls - stored, left * prompt, left * (prompt - new), left * longest, counted, used
+    )
+    found = ModelForecast(
+        model=name,
+        calls=calls,
+        stored=stored,
+        prompts=len(experiment.items) * len({c.variant for c in conditions}),
+        prompt_tokens=round(prompt),
+        new_tokens=round(new),
+        answer_tokens=longest,
+        counted=counted,
+        seconds=(calls - stored) * used["seconds"] / stored if stored else None,
+        cost=None if price is None else rest.cost(price),
+        whole=whole,
+    )
+    return found, rate
 
 
 def forecast_of_paraphrases(

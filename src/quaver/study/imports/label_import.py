@@ -47,9 +47,9 @@ def import_annotations(
     Args:
         path: The file.
         folder: The study's folder; by default one of the file's name, beside it.
-        roles: Which columns play which role. What is not said is recognised by the columns' names, and told.
+        roles: Which columns play which role; what you leave out is recognised by the columns' names.
         labels: The label set, in order; those that occur, if left out.
-        unlabelled: What stands where there is no label.
+        unlabelled: What the file has where there is no label.
         level: Level of measurement.
         evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
         encoding: Of a text file.
@@ -61,10 +61,36 @@ def import_annotations(
     Raises:
         ItemError: The file cannot be read, or holds a label outside the set.
         UnknownName: A column does not exist.
-        QuaverError: It cannot be told which column holds the labels, or the folder holds a study already.
+        QuaverError: No column is recognised as that of the labels, or the folder holds a study already.
     """
     path = Path(path)
     home = Path(folder) if folder else path.parent / path.stem
+    _check_new(home, roles, evaluators)
+    rows = read_table(path, encoding, separator)
+    table = Table(path, rows)
+    columns = roles_of(table, roles or Roles())
+    label_set, also = _labels(table, columns, labels, unlabelled)
+    document = {
+        "name": path.stem,
+        "task": {"labels": label_set, **({} if level == "nominal" else {"level": level})},
+        "annotations": {
+            "source": f"imported{path.suffix.lower()}",
+            **columns,
+            **({"map": also} if also else {}),
+            **({"encoding": encoding} if encoding != "utf-8" else {}),
+            **({"separator": separator} if separator else {}),
+            **({"unlabelled": list(unlabelled)} if unlabelled else {}),
+        },
+        **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in columns else {}),
+        "measures": _measures(table, columns),
+    }
+    rows.clear()  # they are read again, as the study will read them
+    study = _written(path, home, document, table.taken)
+    return study, [*table.taken, *_rest(table, study)]
+
+
+def _check_new(home: Path, roles: Roles | None, evaluators: Sequence[str]) -> None:
+    """See that nothing is written over, and that evaluators have something to read."""
     if (home / "study.yaml").exists():
         raise QuaverError(
             "there is a study already", where=str(home), fix="name another folder, or remove that one"
@@ -77,29 +103,6 @@ def import_annotations(
             found="labels",
             fix="name the column with --raw",
         )
-    rows = read_table(path, encoding, separator)
-    table = Table(path, rows)
-    told = roles_of(table, roles or Roles())
-    found, also = _labels(table, told, labels, unlabelled)
-    annotations: dict[str, Any] = {"source": f"imported{path.suffix.lower()}", **told}
-    if also:
-        annotations["map"] = also
-    if encoding != "utf-8":
-        annotations["encoding"] = encoding
-    if separator:
-        annotations["separator"] = separator
-    if unlabelled:
-        annotations["unlabelled"] = list(unlabelled)
-    document = {
-        "name": path.stem,
-        "task": {"labels": found, **({} if level == "nominal" else {"level": level})},
-        "annotations": annotations,
-        **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in told else {}),
-        "measures": _measures(table, told),
-    }
-    rows.clear()  # they are read again, as the study will read them
-    study = _written(path, home, document, table.taken)
-    return study, [*table.taken, *_rest(table, study)]
 
 
 def _labels(
