@@ -61,7 +61,8 @@ def test_a_new_package_is_clean_and_typed(home: Path) -> None:
     rules = ("--config", str(ROOT / "pyproject.toml"), "--no-cache")
     run(home, "ruff", "check", *rules, "src")
     run(home, "ruff", "check", "--no-cache", "--select", "I", "src", "tests")
-    run(home, "ruff", "format", "--check", "--no-cache", "--line-length", "110", "src", "tests")
+    for length in ("88", "110"):
+        run(home, "ruff", "format", "--check", "--no-cache", "--line-length", length, "src", "tests")
     run(home, "mypy", "--strict", "--follow-imports", "silent", "--cache-dir", str(home / "types"), "src")
 
 
@@ -101,6 +102,16 @@ def test_what_cannot_be_written(tmp_path: Path, kind: str, name: str, to: str | 
         write_skeleton(kind, name, tmp_path, to=to)
     assert caught.value.where == where
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_measure_of_quavers_own_is_of_a_family(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    with pytest.raises(QuaverError) as caught:
+        write_skeleton("measure", "mine", tmp_path)
+    assert "measures/FAMILY" in str(caught.value.expected)
+    wrote = write_skeleton("measure", "mine", tmp_path, to="measures/stability")
+    assert wrote.entry == 'mine = "quaver.measures.stability.mine:mine"'
 
 
 def test_an_unknown_kind(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ class _Kind:
 
 
 KINDS = {
+    "measure": _Kind("measures", "", is_class=False),
     "model": _Kind("models", "models", is_class=True),
     "evaluator": _Kind("evaluators", "score/evaluators", is_class=True),
     "variant": _Kind("variants", "design/variants", is_class=True),
