@@ -98,8 +98,8 @@ def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> l
         estimates = [replace(one, value=point(name, one), reason=None) for one in estimates]
     rows = []
     for one in estimates:
-        told = (one.value, one.low, one.high) if ends else (one.value,)
-        found = tuple(round(number, recipe(name).digits) for number in told if number is not None)
+        shown = (one.value, one.low, one.high) if ends else (one.value,)
+        found = tuple(round(number, recipe(name).digits) for number in shown if number is not None)
         rows.append((len(one.cell), one.reason or "", found))
     return sorted(rows)
 
