@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 from tests.report.moved import movement_of
 
-from quaver.core.records import ANNOTATION_COLUMNS, Estimate, Unlike
+from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.deviation_tables import Deviations
+from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.study.analysis.chart_estimates import unlike
 
@@ -30,7 +32,7 @@ class Study:
         """What moves the labels of the first evaluator."""
         return movement_of(self.lock, self.annotations)
 
-    def unlike(self) -> Unlike | None:
+    def unlike(self) -> Deviations | None:
         """The answers unlike their item's others."""
         return unlike(list(self.lock["evaluators"]), self.annotations)
 

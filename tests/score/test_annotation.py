@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, Response, Token, Variant
+from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.score.annotation import Annotator, Row, annotate
 from quaver.score.evaluators.exact import Exact

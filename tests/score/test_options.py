@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.core.records import Label, Reading, Response
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import Label, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.by_output import ByOutput

@@ -11,10 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Final, Literal, NamedTuple
 
-import polars as pl
-
 __all__ = [
-    "ANNOTATION_COLUMNS",
     "NO_LABEL",
     "UNFOLLOWED",
     "Call",
@@ -27,12 +24,10 @@ __all__ = [
     "Level",
     "Message",
     "Prompt",
-    "Reading",
     "Request",
     "Response",
     "Status",
     "Token",
-    "Unlike",
     "Variant",
 ]
 
@@ -44,9 +39,6 @@ Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 
 NO_LABEL: Final = "no label"
 """What answers without a label are called where labels are shown or counted; no label may have this name."""
-
-
-# ---------------------------------------------------------------------------- design
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +291,6 @@ class Request:
         return replace(self, calls=calls, seed=self.seed + calls[0].repeat - self.calls[0].repeat)
 
 
-# --------------------------------------------------------------------------- collect
-
 UNFOLLOWED: Final = ("error", "content_filter")
 """How an answer ended that no follow-up quotes."""
 
@@ -352,73 +342,6 @@ class Response:
     thinking_tokens: int | None = None
     served_model: str | None = None
     fingerprint: str | None = None
-
-
-# ----------------------------------------------------------------------------- score
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What an evaluator made of a response.
-
-    Attributes:
-        label: The code of the label that was read; None unless ``status`` is ``valid``, and None too where
-            a valid answer prefers no label, as with tied scores.
-        status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
-            ``valid`` that applies.
-        reason: Why there is no label (or why this one, where a rule of last resort found it).
-        truncated: The answer was cut off at ``max_tokens``.
-        looping: The answer repeats itself to its end.
-        probabilities: Probability of each label by code, where the evaluator has them; they sum to 1.
-        confidence: How sure the model was of ``label``, from 0 to 1.
-        label_coverage: Share of the labels that the model's likeliest tokens held, where an
-            evaluator read these.
-        mass_coverage: Probability that those tokens had together; ``confidence`` times it is the
-            raw probability of the label.
-    """
-
-    label: str | None
-    status: Status
-    reason: str | None = None
-    truncated: bool = False
-    looping: bool = False
-    probabilities: Mapping[str, float] | None = None
-    confidence: float | None = None
-    label_coverage: float | None = None
-    mass_coverage: float | None = None
-
-
-ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
-    "model": pl.Categorical,
-    "variant": pl.Categorical,
-    "decoding": pl.Categorical,
-    "item": pl.Categorical,
-    "repeat": pl.Int32,
-    "evaluator": pl.Categorical,
-    "label": pl.Categorical,
-    "status": pl.Categorical,
-    "reason": pl.String,
-    "truncated": pl.Boolean,
-    "looping": pl.Boolean,
-    "confidence": pl.Float64,
-    "probabilities": pl.List(pl.Float64),
-    "label_coverage": pl.Float64,
-    "mass_coverage": pl.Float64,
-    "gold": pl.Categorical,
-}
-"""The annotation frame: one row an annotation (response × evaluator).
-
-``label`` is null unless ``status`` is ``valid``, and null too where a valid answer prefers no label (tied
-scores). ``probabilities`` follow the label set's order.
-``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
-factor of its variants (``paraphrase``, ``format``, …), one for each of their covariates (Float64,
-Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
-for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
-those may take a name from here.
-"""
-
-
-# --------------------------------------------------------------------------- measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,38 +406,3 @@ class Estimate:
     def _repr_html_(self) -> str:
         """The same line, where a notebook shows it."""
         return f"<p>{escape(str(self))}</p>"
-
-
-@dataclass(frozen=True, slots=True)
-class Unlike:
-    """Answers unlike their item's commonest label (``measure.unlike``): what is worst first, in frames.
-
-    Attributes:
-        answers: The answers counted: ``model``, ``decoding``, ``variant``, ``item``, ``gold``, ``label``
-            (``no label`` where there is none), ``len``, ``mode`` (the commonest label of the item in this
-            model and decoding) and ``other`` (how many of ``len`` are unlike it).
-        items: A row an item: ``item``, ``gold``, ``mode`` (of all its answers), ``answers``, ``unlike`` (how
-            many), ``share``, ``unlabelled``.
-        variants: A row a variant: ``variant``, ``answers``, ``unlike``, ``share``.
-        models: The same a model: ``model``.
-        classes: The same a gold label: ``gold``; and ``items``, how many it has.
-        pairs: For each two labels, how many answers had the second where the first is the commonest:
-            ``mode``, ``label``, ``answers``.
-        items_held: The part of the unlike answers in the worst fifth of the items; None where it says
-            nothing.
-        variants_held: The same of the variants.
-    """
-
-    answers: pl.DataFrame
-    items: pl.DataFrame
-    variants: pl.DataFrame
-    models: pl.DataFrame
-    classes: pl.DataFrame
-    pairs: pl.DataFrame
-    items_held: float | None
-    variants_held: float | None
-
-    @property
-    def total(self) -> int:
-        """How many answers are unlike."""
-        return int(self.items["unlike"].sum()) if self.items.height else 0

@@ -190,7 +190,7 @@ class Measure:
         """Estimate it in every cell of the data.
 
         Args:
-            annotations: A frame with a row an annotation: the columns of ``records.ANNOTATION_COLUMNS`` that
+            annotations: A frame with a row an annotation: the columns of ``annotation_frame`` that
                 the measure needs, of one evaluator (or with ``"evaluator"`` in ``by``).
             labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
             by: Columns whose combinations are the cells, each measured by itself.

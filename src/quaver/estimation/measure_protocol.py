@@ -99,7 +99,7 @@ class Measure(Protocol):
         """Estimate it in every cell of the data.
 
         Args:
-            annotations: A frame with the columns of ``records.ANNOTATION_COLUMNS`` (those that the
+            annotations: A frame with the columns of ``annotation_frame.ANNOTATION_COLUMNS`` (those that the
                 measure needs), of one evaluator (or with ``"evaluator"`` in ``by``, or of all
                 where it `compares` evaluators).
             labels: The task's label set; without it, the labels that occur, as nominal.

@@ -12,16 +12,8 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from quaver.core.records import (
-    ANNOTATION_COLUMNS,
-    Condition,
-    Decoding,
-    Item,
-    LabelSet,
-    Reading,
-    Response,
-    Variant,
-)
+from quaver.core.annotation_frame import ANNOTATION_COLUMNS, Reading
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.score.parsing.statuses import Judge, Judged
@@ -50,7 +42,7 @@ def annotate(
             renamed when all is there; without it, the frame is kept in memory.
 
     Returns:
-        The annotation frame (`records.ANNOTATION_COLUMNS` and the columns of factors and groups):
+        The annotation frame (`annotation_frame.ANNOTATION_COLUMNS` and the columns of factors and groups):
         of each chunk the rows of the first evaluator, then those of the next.
 
     Raises:

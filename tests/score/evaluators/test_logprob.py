@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from quaver.core.records import Label, Reading, Response, Token
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import Label, Response, Token
 from quaver.score.annotation import read
 from quaver.score.evaluators.logprob import LogProb
 from quaver.testing.tasks import TASKS, task

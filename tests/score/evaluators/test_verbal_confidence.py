@@ -1,6 +1,7 @@
 import pytest
 
-from quaver.core.records import Reading, Response
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import Response
 from quaver.errors import SpecError
 from quaver.score.annotation import read
 from quaver.score.evaluators.verbal_confidence import VerbalConfidence

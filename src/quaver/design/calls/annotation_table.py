@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from quaver.core.annotation_frame import ANNOTATION_COLUMNS
 from quaver.core.label_values import LabelCells, outside_label_set
-from quaver.core.records import ANNOTATION_COLUMNS, Condition, Decoding, Item, LabelSet, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.imported_frame import FIX, imported_frame
 from quaver.design.calls.label_rows import LabelRows, item_ids, label_rows
@@ -33,8 +34,8 @@ class Imported:
 
     Attributes:
         experiment: Its items, variants and conditions.
-        frame: The annotation frame (`records.ANNOTATION_COLUMNS`, factors, groups); of raw answers, without
-            labels.
+        frame: The annotation frame (`ANNOTATION_COLUMNS`, factors, groups); without labels where the table
+            holds raw answers.
         answers: The raw answers, where the table has some: one for each row of the frame.
     """
 

@@ -16,7 +16,8 @@ from math import ceil
 import numpy as np
 import polars as pl
 
-from quaver.core.records import NO_LABEL, Estimate, Unlike
+from quaver.core.deviation_tables import Deviations
+from quaver.core.records import NO_LABEL, Estimate
 from quaver.estimation.bootstrap import Resampling, Units, bootstrap
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader
@@ -31,7 +32,7 @@ _FIFTH = 5
 _HOW = "share of answers that differ from their item’s commonest label, or have none"
 
 
-def unlike_answers(annotations: Frame) -> Unlike | None:
+def unlike_answers(annotations: Frame) -> Deviations | None:
     """Count the answers that are unlike their item's commonest label.
 
     Args:
@@ -70,7 +71,7 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
     classes = _rates(joined.filter(pl.col("gold").is_not_null()), "gold")
     sizes = items.group_by("gold").agg(items=pl.len())
     pairs = joined.filter(pl.col("other") > 0).group_by("mode", "label").agg(answers=pl.col("len").sum())
-    return Unlike(
+    return Deviations(
         joined,
         items,
         variants,
@@ -83,7 +84,7 @@ def unlike_answers(annotations: Frame) -> Unlike | None:
 
 
 @guarded
-def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
+def unlike_shares(found: Deviations, resamples: int = 1000, seed: int = 0) -> list[Estimate]:
     """The shares of unlike answers as estimates: of each variant, model and class.
 
     Share = Σ_u o_u / Σ_u m_u over the items u, with m_u a level's answers about u and o_u those unlike u's
@@ -128,7 +129,7 @@ def unlike_shares(found: Unlike, resamples: int = 1000, seed: int = 0) -> list[E
     return [*shares, *held]
 
 
-def _shares(found: Unlike, frame: pl.DataFrame, name: str, resampling: Resampling) -> list[Estimate]:
+def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resampling) -> list[Estimate]:
     levels, items = frame[name].to_list(), sorted(found.items["item"].to_list())
     rows = found.answers.filter(pl.col(name).is_in(levels)).with_columns(
         pl.col(name).cast(pl.Enum(levels)).to_physical().alias("at"),

@@ -1,7 +1,7 @@
 """Why labels may be unstable: the probable causes, with what in a study speaks for and against each.
 
 The rules are few and stated. An answer is *unlike* where it differs from its item's most frequent label
-or has none (`records.Unlike`). Unlike answers count as concentrated where a fifth of the items (or variants)
+or has none (`deviation_tables`). Such answers count as concentrated where a fifth of the items (or variants)
 holds at least half of them; as spread where it holds at most a third. Nothing here proves a cause: it says
 where to look.
 """
@@ -14,8 +14,9 @@ from math import ceil
 
 import polars as pl
 
+from quaver.core.deviation_tables import Deviations
 from quaver.core.number_format import points as in_points
-from quaver.core.records import Estimate, Unlike
+from quaver.core.records import Estimate
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.finding import STABLE, strongest_factor
 from quaver.report.page_numbers import printed
@@ -58,7 +59,7 @@ def unstable(results: Results) -> list[Estimate]:
     return [one for one in known if one.value is not None and one.value < STABLE]
 
 
-def causes(results: Results, found: Unlike | None) -> list[Cause]:
+def causes(results: Results, found: Deviations | None) -> list[Cause]:
     """The probable causes of low stability, the one that most speaks for first.
 
     Args:
@@ -108,7 +109,7 @@ def causes_table(found: Sequence[Cause]) -> Table:
     return Table(("cause", "speaks for it", "speaks against it", "not known"), rows, name="causes")
 
 
-def _by_items(found: Unlike, data: Cause, construct: Cause, model: Cause) -> None:
+def _by_items(found: Deviations, data: Cause, construct: Cause, model: Cause) -> None:
     held = found.items_held
     if held is None:
         for one in (data, construct):
@@ -130,7 +131,7 @@ def _by_items(found: Unlike, data: Cause, construct: Cause, model: Cause) -> Non
         data.unknown.append(said + ", neither few nor all")
 
 
-def _by_variants(moved: Sequence[Estimate], found: Unlike, instruction: Cause) -> None:
+def _by_variants(moved: Sequence[Estimate], found: Deviations, instruction: Cause) -> None:
     top = strongest_factor(moved)
     spans = [
         m for m in moved if m.measure == "label_range" and m.cell.get("factor") == top and m.value is not None
@@ -177,7 +178,7 @@ def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
             instruction.speaks_for.append(f"{said}, and in other words at {words}")
 
 
-def _by_pairs(results: Results, found: Unlike, construct: Cause, model: Cause) -> None:
+def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Cause) -> None:
     if not found.total:
         return
     sums: dict[tuple[str, str], int] = {}
@@ -203,7 +204,7 @@ def _by_pairs(results: Results, found: Unlike, construct: Cause, model: Cause) -
             construct.against.append(said + ": no pair stands out")
 
 
-def _by_class(results: Results, found: Unlike, construct: Cause) -> None:
+def _by_class(results: Results, found: Deviations, construct: Cause) -> None:
     rates = found.classes.filter(pl.col("items") >= 2).select("gold", "share")
     if rates.height < 2:
         construct.unknown.append(
@@ -236,7 +237,7 @@ def _by_accuracy(results: Results, model: Cause) -> None:
         model.unknown.append(said + ": hardly better" + (", or not everywhere" if len(known) > 1 else ""))
 
 
-def _by_model(found: Unlike, model: Cause, data: Cause) -> None:
+def _by_model(found: Deviations, model: Cause, data: Cause) -> None:
     if found.models.height < 2:
         model.unknown.append("one model only: whether another is stable on these items is not known")
         return

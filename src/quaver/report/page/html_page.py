@@ -15,7 +15,8 @@ import polars as pl
 import vl_convert
 from markupsafe import Markup
 
-from quaver.core.records import Estimate, Unlike
+from quaver.core.deviation_tables import Deviations
+from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
 from quaver.report.charts.figures import figures
@@ -52,7 +53,7 @@ def write_report(
     estimates: Sequence[Estimate],
     noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     audit: Sequence[Estimate] = (),
-    unlike: Unlike | None = None,
+    unlike: Deviations | None = None,
     behind: Behind | None = None,
 ) -> Path:
     """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.

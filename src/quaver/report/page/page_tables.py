@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from quaver.core.records import Estimate, Unlike
+from quaver.core.deviation_tables import Deviations
+from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes_table
 from quaver.report.page.evidence import Behind
@@ -35,7 +36,7 @@ __all__ = ["estimates_frame", "page_tables", "summary_frame"]
 
 
 def page_tables(
-    results: Results, found: Unlike | None, told: Sequence[Cause], behind: Behind | None
+    results: Results, found: Deviations | None, told: Sequence[Cause], behind: Behind | None
 ) -> dict[str, Table]:
     """The tables by name, those without rows among them.
 

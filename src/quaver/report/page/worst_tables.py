@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
-from quaver.core.records import Unlike
+from quaver.core.deviation_tables import Deviations
 from quaver.core.variant_display import Change, marked_messages
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page.evidence import Behind, Cost, PartCost, RawAnswer
@@ -33,7 +33,7 @@ _AROUND = 30
 """Characters that are shown on either side of a difference."""
 
 
-def worst_items(found: Unlike | None) -> list[str]:
+def worst_items(found: Deviations | None) -> list[str]:
     """The ids of the items whose labels move most; none where none moves."""
     if found is None:
         return []
@@ -41,7 +41,7 @@ def worst_items(found: Unlike | None) -> list[str]:
     return [str(item) for item in moved["item"].head(_WORST)]
 
 
-def worst_items_table(results: Results, found: Unlike | None, behind: Behind | None) -> Table:
+def worst_items_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
     """The items whose labels move most, with their text."""
     worst = worst_items(found)
     if found is None or not worst:
@@ -65,7 +65,7 @@ def worst_items_table(results: Results, found: Unlike | None, behind: Behind | N
     return Table(columns, tuple(rows), frozenset({4, 5, 6}), note, "worst-items")
 
 
-def worst_answers_table(results: Results, found: Unlike | None, behind: Behind | None) -> Table:
+def worst_answers_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
     """What was answered about those items under each variant, as the model wrote it and as it was read."""
     worst = worst_items(found)
     raw = behind.answers(worst) if behind and worst else ()
@@ -100,7 +100,7 @@ def worst_answers_table(results: Results, found: Unlike | None, behind: Behind |
     return Table(columns, tuple(rows), frozenset(), note, "worst-answers")
 
 
-def worst_paraphrases_table(results: Results, found: Unlike | None) -> Table:
+def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table:
     """The variants whose labels are most unlike the others', with their text and how it differs."""
     if found is None or found.variants.height < 2 or not found.total:
         return Table((), (), name="worst-variants")

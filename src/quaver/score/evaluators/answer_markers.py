@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from quaver.core.records import LabelSet, Reading, Variant
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import LabelSet, Variant
 from quaver.score.evaluators.first_character import read_first_character
 from quaver.score.parsing.choices import choices_of
 from quaver.score.parsing.evaluator import Answer, Reader

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quaver.core.records import LabelSet, Reading, Variant
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.choices import Choices, choices_of
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from quaver.core.records import LabelSet, Reading, Variant
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import LabelSet, Variant
 from quaver.core.table_text import composed
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import bare, forms_of

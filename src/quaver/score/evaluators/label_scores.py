@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from quaver.core.records import LabelSet, Reading, Variant
+from quaver.core.annotation_frame import Reading
+from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.explanation import before_explanation

@@ -9,7 +9,8 @@ from typing import Literal, cast
 
 import polars as pl
 
-from quaver.core.records import Estimate, Unlike
+from quaver.core.deviation_tables import Deviations
+from quaver.core.records import Estimate
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.estimation.measure_protocol import Measure
@@ -96,7 +97,7 @@ def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]
     return {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
 
 
-def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Unlike | None:
+def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Deviations | None:
     """The answers unlike their item's others, by the first evaluator; None where there are none.
 
     Args:

@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from quaver.core import registry
+from quaver.core.annotation_frame import ANNOTATION_COLUMNS
 from quaver.core.model import Model
-from quaver.core.records import ANNOTATION_COLUMNS, Estimate, LabelSet, Variant
+from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.spec.study_file import Source, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName

@@ -1,0 +1,74 @@
+"""An evaluator's reading of a response, and the columns of the frame that holds one a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from quaver.core.records import Status
+
+__all__ = ["ANNOTATION_COLUMNS", "Reading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an evaluator made of a response.
+
+    Attributes:
+        label: The code of the label that was read; None unless ``status`` is ``valid``, and None too where
+            a valid answer prefers no label, as with tied scores.
+        status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
+            ``valid`` that applies.
+        reason: Why there is no label (or why this one, where a rule of last resort found it).
+        truncated: The answer was cut off at ``max_tokens``.
+        looping: The answer repeats itself to its end.
+        probabilities: Probability of each label by code, where the evaluator has them; they sum to 1.
+        confidence: How sure the model was of ``label``, from 0 to 1.
+        label_coverage: Share of the labels that the model's likeliest tokens held, where an
+            evaluator read these.
+        mass_coverage: Probability that those tokens had together; ``confidence`` times it is the
+            raw probability of the label.
+    """
+
+    label: str | None
+    status: Status
+    reason: str | None = None
+    truncated: bool = False
+    looping: bool = False
+    probabilities: Mapping[str, float] | None = None
+    confidence: float | None = None
+    label_coverage: float | None = None
+    mass_coverage: float | None = None
+
+
+ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "model": pl.Categorical,
+    "variant": pl.Categorical,
+    "decoding": pl.Categorical,
+    "item": pl.Categorical,
+    "repeat": pl.Int32,
+    "evaluator": pl.Categorical,
+    "label": pl.Categorical,
+    "status": pl.Categorical,
+    "reason": pl.String,
+    "truncated": pl.Boolean,
+    "looping": pl.Boolean,
+    "confidence": pl.Float64,
+    "probabilities": pl.List(pl.Float64),
+    "label_coverage": pl.Float64,
+    "mass_coverage": pl.Float64,
+    "gold": pl.Categorical,
+}
+"""The annotation frame: one row an annotation (response × evaluator).
+
+``label`` is null unless ``status`` is ``valid``, and null too where a valid answer prefers no label (tied
+scores). ``probabilities`` follow the label set's order.
+``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
+factor of its variants (``paraphrase``, ``format``, …), one for each of their covariates (Float64,
+Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
+for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
+those may take a name from here.
+"""
