@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Protocol, get_args
 
 import polars as pl
 
@@ -18,10 +18,16 @@ from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import arranged, column_for, numbers_of
 from quaver.estimation.statistic import Keep, Sampler
 
-if TYPE_CHECKING:
-    from quaver.estimation.declaration import Measure
-
 __all__ = ["Reading", "checked_keep"]
+
+
+class _Measure(Protocol):
+    """What a reading knows of a measure (`declaration.Measure`, which reads through it)."""
+
+    name: str
+    source: str
+
+    def __call__(self, annotations: Any, **options: Any) -> list[Estimate]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Reading:
         keep: What the estimates carry.
     """
 
-    measure: Measure
+    measure: _Measure
     frame: pl.DataFrame
     labels: LabelSet | None
     by: Sequence[str]
@@ -112,7 +118,9 @@ class Reading:
         """The one column that plays a role; None where the frame has none."""
         return column_for(self.frame, role, self.columns)
 
-    def measured(self, measure: Measure, frame: pl.DataFrame | None = None, **options: Any) -> list[Estimate]:
+    def measured(
+        self, measure: _Measure, frame: pl.DataFrame | None = None, **options: Any
+    ) -> list[Estimate]:
         """What another measure gives, asked in the same way.
 
         Args:

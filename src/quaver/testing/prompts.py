@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quaver.core.records import Item, Label, LabelSet, Variant
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 
 __all__ = ["LABELS", "PROMPT", "context"]
 

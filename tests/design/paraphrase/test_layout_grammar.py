@@ -11,7 +11,7 @@ from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.paraphrase.layout_grammar import Format
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError, UnknownName
 

@@ -12,8 +12,8 @@ from tests.extras import needs
 from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
 from quaver.design.paraphrase.paraphrase_draft import Draft
 from quaver.design.paraphrase.pegasus import TEMPERATURES, Pegasus
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.sentences import clauses, sentences
-from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError, Unavailable
 
 

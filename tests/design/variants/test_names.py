@@ -6,7 +6,7 @@ import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.variants.label_names import LabelNames
 from quaver.errors import SpecError, UnknownName
 

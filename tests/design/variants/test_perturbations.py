@@ -9,7 +9,7 @@ import pytest
 
 from quaver.core.records import Item, Label, LabelSet, Message, Response, Variant
 from quaver.design.factors.factor_level import cross
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.perturbations import Perturbations

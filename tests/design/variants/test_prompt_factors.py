@@ -12,7 +12,7 @@ from tests.studies import written as written_study
 
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.factors.factor_level import cross
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Source, bind
 from quaver.design.variants.prompt_factors import Factors

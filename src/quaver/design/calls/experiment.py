@@ -19,7 +19,7 @@ from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_table import load_items
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Source, bind
 from quaver.errors import SpecError, UnknownName

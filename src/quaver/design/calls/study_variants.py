@@ -16,7 +16,7 @@ from quaver.design.factors.factor_level import LevelOfFactor, columns_of, cross
 from quaver.design.factors.prompt_edits import Editable, editable, edited
 from quaver.design.paraphrase.meaning import checked
 from quaver.design.paraphrase.paraphrase_keeper import Keeper
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.former_names import former_factor
 from quaver.design.spec.study_file import Source, bind

@@ -10,9 +10,9 @@ from quaver.core.records import Decoding, Message, Prompt
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import escaped
 from quaver.design.paraphrase.reply_cleaning import cleaned
-from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
 

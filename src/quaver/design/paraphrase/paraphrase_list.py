@@ -10,7 +10,7 @@ from quaver.design.factors.factor_level import ORIGINAL
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["File"]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError
 
 __all__ = [

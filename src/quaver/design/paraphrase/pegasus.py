@@ -15,9 +15,9 @@ from quaver.core.seeds import derive
 from quaver.design.paraphrase.llm_paraphraser import check_temperatures
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE, check_count, stand_ins, too_few
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
-from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError, Unavailable
 
 __all__ = ["TEMPERATURES", "Pegasus"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from quaver.design.paraphrase.llm_paraphraser import Llm
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 
 __all__ = ["REQUEST", "shortened"]
 

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, get_args
 from quaver.design.paraphrase.class_words import explained_words
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.protected_words import label_names, protected, segments
 from quaver.design.paraphrase.surface_edits import EDITS, Edit
-from quaver.design.prompts.prompt_context import PromptContext
 from quaver.errors import SpecError
 
 __all__ = ["Surface"]

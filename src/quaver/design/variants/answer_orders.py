@@ -11,7 +11,7 @@ from typing import Literal
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["LabelOrder", "OptionOrder", "orders_of"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import UnknownName
 
 __all__ = ["Descriptions"]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 
 __all__ = ["JsonAnswers", "JsonForm", "schema_of"]
 

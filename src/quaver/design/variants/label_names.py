@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 

@@ -12,7 +12,7 @@ from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
 from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec.study_file import Source, bind
 
 __all__ = ["Paraphrases"]

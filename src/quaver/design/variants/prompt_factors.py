@@ -9,9 +9,9 @@ from typing import Any
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.factors.fractional_factorial import Fraction, fraction_of
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.paraphrase.shortening import shortened
 from quaver.design.prompts.completeness import missing_in
-from quaver.design.prompts.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.design.variants.prompt_parts import DEFAULTS, FACTORS, FactorSpec, GivenFactor, GivenPart, Part
 from quaver.design.variants.score_parts import check_score, scored_label

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from quaver.core.records import Item, Variant
 from quaver.core.seeds import derive
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError, UnknownName

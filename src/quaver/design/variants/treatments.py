@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["Treatment", "Treatments"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from quaver.design.factors.factor_level import LevelOfFactor
-from quaver.design.prompts.prompt_context import PromptContext
+from quaver.design.paraphrase.prompt_context import PromptContext
 
 __all__ = ["VariantFamily"]
 

@@ -23,8 +23,8 @@ from quaver.design.spec.study_file import read_study
 from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
 from quaver.study.sources.bundle_schema import Lock, fitting_together, frame_in, items_in, lock_in, places_in
+from quaver.study.sources.call_places import PlacedCalls
 from quaver.study.sources.paraphrase_file import entries_of
-from quaver.study.sources.placed_calls import PlacedCalls
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
 

@@ -21,10 +21,10 @@ from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.errors import ModelError, SpecError, StoreError
+from quaver.study.sources.call_places import PlacedCalls
 from quaver.study.sources.model_fit import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
-from quaver.study.sources.placed_calls import PlacedCalls
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
 
