@@ -27,7 +27,7 @@ import quaver
 from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
 from quaver.comparison.paired_comparison import compare
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
 from quaver.score.evaluators.first_label import FirstLabel
 from quaver.score.parsing.evaluator import Answer

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.report.moved import movement_of
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results

@@ -11,7 +11,7 @@ import polars as pl
 from tests.report.moved import movement_of
 
 import quaver
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate, Label, LabelSet
 from quaver.study.analysis.chart_estimates import pictured
 from quaver.study.sources.study_plugins import Measurement

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.score.annotation import Annotator, Row, annotate

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import Label, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS, Reading
+from quaver.core.annotations import ANNOTATION_COLUMNS, Reading
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core import registry
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import Label, LabelSet, Response, Status, Token, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator

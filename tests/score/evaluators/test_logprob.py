@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import Label, Response, Token
 from quaver.score.annotation import read
 from quaver.score.evaluators.logprob import LogProb

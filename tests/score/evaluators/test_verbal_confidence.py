@@ -1,6 +1,6 @@
 import pytest
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import Response
 from quaver.errors import SpecError
 from quaver.score.annotation import read

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import quaver
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
 from quaver.study.imports.label_import import Roles
 from quaver.study.session import Study

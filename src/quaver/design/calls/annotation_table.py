@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.label_values import LabelCells, outside_label_set
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
 from quaver.design.calls.experiment import Experiment

@@ -12,8 +12,8 @@ from quaver.core import registry
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.crossing import check_constraints, conditions_of
-from quaver.design.calls.study_variants import prompt_of, variants_of
 from quaver.design.calls.template_checks import check_postfixes, check_spec_syntax, check_templates
+from quaver.design.calls.variant_crossing import prompt_of, variants_of
 from quaver.design.factors.prompt_edits import Editable
 from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of

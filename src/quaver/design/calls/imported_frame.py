@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
 from quaver.core.records import Item, LabelSet, Variant
 from quaver.design.calls.label_rows import LabelRows

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.design.spec.annotations_spec import IMPORTED, NOT_ASKED, AnnotationsSpec
 from quaver.design.spec.collection_spec import BudgetSpec, UntilSpec
 from quaver.design.spec.decoding_grids import written_out

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
 from quaver.estimation.cell import Cell

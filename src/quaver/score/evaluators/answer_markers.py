@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.evaluators.first_character import read_first_character
 from quaver.score.parsing.choices import choices_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.choices import Choices, choices_of
 from quaver.score.parsing.evaluator import Answer, Reader

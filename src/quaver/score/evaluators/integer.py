@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.finder import is_negated

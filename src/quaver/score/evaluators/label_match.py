@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.explanation import before_explanation

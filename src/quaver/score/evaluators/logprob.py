@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Token, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.core.table_text import composed
 from quaver.errors import SpecError

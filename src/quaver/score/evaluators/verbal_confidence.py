@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.annotation import read
 from quaver.score.parsing.confidence_parsing import verbal_confidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 
 __all__ = ["ambiguous", "no_label", "tied", "valid"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.score.parsing.label_forms import Mention
 from quaver.score.parsing.readings import ambiguous, no_label
 

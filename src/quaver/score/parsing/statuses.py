@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.parsed_answer import Answer

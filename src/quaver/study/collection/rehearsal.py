@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from quaver.core.annotation_frame import Reading
+from quaver.core.annotations import Reading
 from quaver.core.records import Item, LabelSet, Response, Variant
 from quaver.design.spec import MeasureSpec
 from quaver.design.spec.prompt_spec import TEXT_FACTOR

@@ -12,7 +12,7 @@ from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import sole_writer
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model, Probed
 from quaver.core.records import Request
 from quaver.design.spec import MeasureSpec, UntilSpec

@@ -17,7 +17,7 @@ import polars as pl
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.spec.former_names import renamed_estimates, renamed_lock
 from quaver.errors import QuaverError, StoreError

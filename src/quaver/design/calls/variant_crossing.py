@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from quaver.core import registry
-from quaver.core.annotation_frame import ANNOTATION_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.crossing import Only, nested, sampled
