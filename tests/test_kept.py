@@ -15,7 +15,10 @@ import pytest
 from tests.kept.answers import annotate
 
 from quaver.bundles.verification import verify
+from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.errors import StoreError
 from quaver.study.session import Study
+from quaver.study.sources import bundle_schema
 
 KEPT = sorted(path.parent for path in (Path(__file__).parent / "kept").glob("*/*/study.yaml"))
 BUNDLES = sorted(bundle for folder in KEPT for bundle in folder.glob("*.quaver.zip"))
@@ -115,3 +118,13 @@ def test_odd_rows_of_it_are_read_without_what_is_odd(tmp_path: Path) -> None:
     assert study.estimates()
     assert study.status().answered == STORED["tokens"][0]
     assert study.report(tmp_path / "page").exists()
+
+
+def test_a_bundle_of_the_time_before_a_column_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wider = {**ANNOTATION_COLUMNS, "answer_tokens": pl.Int32}
+    monkeypatch.setattr(bundle_schema, "ANNOTATION_COLUMNS", wider)
+    with pytest.raises(StoreError):
+        Study.open(BUNDLES[0], folder=tmp_path / "a").annotations()
+    monkeypatch.setattr(bundle_schema, "ADDED_COLUMNS", frozenset({"answer_tokens"}))
+    frame = Study.open(BUNDLES[0], folder=tmp_path / "b").annotations()
+    assert frame["answer_tokens"].null_count() == frame.height > 0

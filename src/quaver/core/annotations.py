@@ -10,7 +10,7 @@ import polars as pl
 
 from quaver.core.records import Status
 
-__all__ = ["ANNOTATION_COLUMNS", "Reading"]
+__all__ = ["ADDED_COLUMNS", "ANNOTATION_COLUMNS", "Reading"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +72,6 @@ Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where
 for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
 those may take a name from here.
 """
+
+ADDED_COLUMNS: Final[frozenset[str]] = frozenset()
+"""Columns that were added after annotations had been published without them; they are null in these."""
