@@ -18,6 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response
 from quaver.errors import ModelError
+from quaver.models._prompts import plain_text, turns
 from quaver.models.local.extras import require
 from quaver.models.local.weights import digest, find_weights
 
@@ -155,11 +156,13 @@ class GPT4All:
     # ------------------------------------------------------------------ the chat template
 
     def _prompt(self, messages: Sequence[Message]) -> str:
-        if messages[0].role == "plain":
-            return _clean(messages[0].content)
-        turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]
+        # The library reads a text up to a zero.
+        whole = [message._replace(content=message.content.replace("\0", "?")) for message in messages]
+        plain = plain_text(whole)
+        if plain is not None:
+            return plain
         try:
-            return self._template(turns)
+            return self._template(turns(whole))
         except TemplateError as error:
             raise ModelError(
                 f"the chat template of {self._path.name} does not take these messages", found=str(error)[:300]
@@ -183,7 +186,7 @@ class GPT4All:
             known[f"{name}_token"] = words.contents(number.contents()) if number else ""
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         template = environment.from_string(fields["tokenizer.chat_template"].contents())
-        return lambda turns: template.render(known, messages=turns)
+        return lambda said: template.render(known, messages=said)
 
 
 class _Written:
@@ -213,8 +216,3 @@ class _Written:
 
 def _refuse(reason: str) -> None:
     raise TemplateError(reason)
-
-
-def _clean(text: str) -> str:
-    """The library reads UTF-8 up to a zero: what that cannot be becomes a question mark."""
-    return text.replace("\0", "?").encode("utf-8", "replace").decode()

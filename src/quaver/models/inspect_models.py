@@ -18,6 +18,7 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
 from quaver.core.response_validation import failed
 from quaver.errors import MissingKey, ModelError, SpecError
+from quaver.models._prompts import sendable
 from quaver.models.local.extras import require
 from quaver.models.served.concurrency import side_by_side
 from quaver.models.served.server_options import checked_body, checked_url
@@ -185,7 +186,7 @@ def _messages(messages: Sequence[Message]) -> list[Any]:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    return [kinds[message.role](content=_clean(message.content)) for message in messages]
+    return [kinds[message.role](content=sendable(message.content)) for message in messages]
 
 
 def _schema(text: str) -> Any:
@@ -233,8 +234,3 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
         Token(one.token, one.logprob, tuple((top.token, top.logprob) for top in one.top_logprobs or ()))
         for one in logprobs.content
     )
-
-
-def _clean(text: str) -> str:
-    """Servers read UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

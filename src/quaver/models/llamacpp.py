@@ -20,9 +20,11 @@ from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response, Token
+from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
+from quaver.models._prompts import plain_text, turns
 from quaver.models.local.cores import cores, spin_briefly, waiting
+from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights
 
 __all__ = ["LlamaCpp"]
@@ -116,15 +118,15 @@ class LlamaCpp:
             started = time.perf_counter()
             responses = self._answer(request)
             share = (time.perf_counter() - started) / len(responses)
-            yield request, [_with_latency(response, share) for response in responses]
+            yield request, [replace(response, latency=share) for response in responses]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
         """Tokens of each prompt, chat template included."""
         counts = []
         for prompt in prompts:
-            text = _plain(prompt)
+            text = plain_text(prompt)
             if text is None:
-                asked = {"messages": [_as_json(message) for message in prompt]}
+                asked = {"messages": turns(prompt)}
                 text = self._http("/apply-template", asked)["prompt"]
             body = {"content": text, "add_special": True, "parse_special": True}
             counts.append(len(self._http("/tokenize", body)["tokens"]))
@@ -145,11 +147,11 @@ class LlamaCpp:
         responses: list[Response] = []
         for first in range(0, len(request.calls), self._wanted_slots):
             n = min(self._wanted_slots, len(request.calls) - first)
-            body = _decoding(request) | {"seed": request.seed + first, "n": n}
+            body = request_body(request) | {"seed": request.seed + first, "n": n}
             reply = self._send(request.prompt.messages, body)
-            failed = _failure(reply)
-            begun = _begun(request.prompt.messages)
-            responses += [failed] * n if failed else _responses(reply, read, begun)
+            failed = failure_of(reply)
+            begun = begun_answer(request.prompt.messages)
+            responses += [failed] * n if failed else responses_of(reply, read, begun)
             read = 0
         return responses
 
@@ -163,10 +165,10 @@ class LlamaCpp:
             return 0
         # What goes on where the last prompt ended would build on a last token that was read alone;
         # read cold, it does not depend on what was asked before.
-        cached = not _goes_on(messages, self._last_read)
+        cached = not continues(messages, self._last_read)
         self._last_read = ()
         reply = self._send(messages, {"max_tokens": 0, "cache_prompt": cached})
-        failed = _failure(reply)
+        failed = failure_of(reply)
         if failed:
             return failed
         self._last_read = messages
@@ -175,9 +177,9 @@ class LlamaCpp:
     def _send(self, messages: tuple[Message, ...], body: dict[str, Any]) -> dict[str, Any]:
         body = {"id_slot": 0, "cache_prompt": True, "stream": False} | body
         try:
-            text = _plain(messages)
+            text = plain_text(messages)
             if text is None:
-                body["messages"] = [_as_json(message) for message in messages]
+                body["messages"] = turns(messages)
                 return self._server.handle_chat_completions(body)  # type: ignore[no-any-return]
             if body.pop("logprobs", False):
                 body["logprobs"] = body.pop("top_logprobs")
@@ -235,121 +237,3 @@ def _library() -> Any:
     import xllamacpp
 
     return xllamacpp
-
-
-def _plain(messages: Sequence[Message]) -> str | None:
-    """The text of a prompt that goes without a chat template; None where it goes through one."""
-    return _clean(messages[0].content) if messages[0].role == "plain" else None
-
-
-def _goes_on(messages: Sequence[Message], before: Sequence[Message]) -> bool:
-    """Whether a prompt begins with the whole of another, the answer's beginning included."""
-    if not before:
-        return False
-    text, start = _plain(messages), _plain(before)
-    if text is not None:
-        return start is not None and text.startswith(start)
-    told = [(role, content.strip()) for role, content in messages]
-    *whole, (role, last) = [(role, content.strip()) for role, content in before]
-    if told[: len(whole)] != whole or len(told) <= len(whole) or told[len(whole)][0] != role:
-        return False
-    same = told[len(whole)][1]
-    if role == "assistant":  # a message that was begun, and went on without an end
-        return same.startswith(last)
-    return len(told) > len(before) and same == last
-
-
-def _as_json(message: Message) -> dict[str, str]:
-    return {"role": message.role, "content": _clean(message.content)}
-
-
-def _clean(text: str) -> str:
-    """The engine reads UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _decoding(request: Request) -> dict[str, Any]:
-    decoding = request.decoding
-    body: dict[str, Any] = {
-        "temperature": decoding.temperature,
-        "top_p": decoding.top_p,
-        "top_k": decoding.top_k,
-        "min_p": decoding.min_p,
-        "repeat_penalty": decoding.repeat_penalty,
-        "max_tokens": decoding.max_tokens,
-    }
-    if decoding.stop:
-        body["stop"] = list(decoding.stop)
-    if decoding.logprobs:
-        body |= {"logprobs": True, "top_logprobs": decoding.logprobs}
-    if request.schema:
-        body["json_schema"] = json.loads(request.schema)
-    elif request.choices:
-        body["grammar"] = "root ::= " + " | ".join(_quoted(choice) for choice in request.choices)
-    return body
-
-
-def _quoted(choice: str) -> str:
-    """A literal of llama.cpp's grammar language."""
-    return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in choice) + '"'
-
-
-def _failure(reply: Mapping[str, Any]) -> Response | None:
-    """The response of a prompt that cannot be answered; other errors end the run."""
-    error = reply.get("error")
-    if not error:
-        return None
-    if error.get("type") == "exceed_context_size_error":
-        size, room = error.get("n_prompt_tokens"), error.get("n_ctx")
-        reason = f"context overflow: the prompt has {size} tokens, the context {room}"
-        return Response("", finish="error", error=reason, prompt_tokens=size)
-    raise ModelError("llama.cpp refused a request", found=str(error.get("message"))[:300])
-
-
-def _begun(messages: Sequence[Message]) -> str:
-    """What the model goes on with; the engine gives it back before what is new."""
-    return _clean(messages[-1].content) if messages[-1].role == "assistant" else ""
-
-
-def _responses(reply: Mapping[str, Any], read: int | None, begun: str) -> list[Response]:
-    usage = reply["usage"]
-    prompt = int(usage["prompt_tokens"])
-    cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
-    answered = int(usage["completion_tokens"])
-    choices = sorted(reply["choices"], key=lambda choice: int(choice["index"]))
-    drawn = len(choices)
-    together = {"completion_tokens_of_request": answered, "answers_of_request": drawn} if drawn > 1 else None
-    return [
-        Response(
-            text=_text(choice).removeprefix(begun),
-            finish="length" if choice["finish_reason"] == "length" else "stop",
-            thinking=choice.get("message", {}).get("reasoning_content"),
-            tokens=_tokens(choice.get("logprobs")),
-            prompt_tokens=prompt,
-            cached_tokens=cached if read is None else prompt - read,
-            completion_tokens=answered if drawn == 1 else None,
-            raw=together,
-        )
-        for choice in choices
-    ]
-
-
-def _text(choice: Mapping[str, Any]) -> str:
-    return str(choice["message"]["content"] or "" if "message" in choice else choice["text"])
-
-
-def _tokens(logprobs: Mapping[str, Any] | None) -> tuple[Token, ...]:
-    if not logprobs:
-        return ()
-    return tuple(
-        Token(
-            place["token"],
-            place["logprob"],
-            tuple((top["token"], top["logprob"]) for top in place["top_logprobs"]),
-        )
-        for place in logprobs["content"]
-    )
-
-
-def _with_latency(response: Response, seconds: float) -> Response:
-    return replace(response, latency=seconds)

@@ -16,30 +16,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
-from io import StringIO
 from typing import Any, Literal
-
-from jinja2 import TemplateError
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
-from quaver.errors import ModelError, QuaverError
+from quaver.errors import ModelError
+from quaver.models._prompts import plain_text
 from quaver.models.local.causal import Causal, Read, pytorch
 from quaver.models.local.checkpoint import Checkpoint
 from quaver.models.local.draft import Draft, Words, draw_text
 from quaver.models.local.extras import require
+from quaver.models.local.pretrained import chat_text, ends_of, load_network, load_tokenizer
 
 __all__ = ["Transformers"]
 
 _CONTEXT = 2048
 """Of a model that does not say for how many tokens it was made."""
-
-_TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
-"""A GGUF file names one token that ends a text; a chat's turn may end with another."""
 
 
 class Transformers:
@@ -243,11 +239,7 @@ class Transformers:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        pytorch()
-        from transformers import AutoTokenizer
-
-        with _loading(self._checkpoint.name):
-            return AutoTokenizer.from_pretrained(**self._checkpoint.source)
+        return load_tokenizer(self._checkpoint)
 
     @cached_property
     def _words(self) -> Words:
@@ -255,84 +247,21 @@ class Transformers:
 
     def _load(self) -> Causal:
         if self._causal is None:
-            torch = pytorch()
-            from transformers import AutoModelForCausalLM
-
             if self._threads:
-                torch.set_num_threads(self._threads)
-            with _loading(self._checkpoint.name):
-                network = AutoModelForCausalLM.from_pretrained(
-                    **self._checkpoint.source, dtype=getattr(torch, self._dtype)
-                )
-                network.to(self._where).eval()
+                pytorch().set_num_threads(self._threads)
+            network = load_network(self._checkpoint, self._dtype, self._where)
             config = network.config.get_text_config()
             self._longest = self._context or getattr(config, "max_position_embeddings", None) or _CONTEXT
-            self._ends = _ends(network, self._tokenizer)
+            self._ends = ends_of(network, self._tokenizer)
             self._causal = Causal(network)
         return self._causal
 
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         """A prompt as tokens, as llama.cpp's server makes them too."""
-        plain = messages[0].role == "plain"
-        text = _clean(messages[0].content) if plain else self._templated(messages)
-        found: list[int] = self._tokenizer(text, add_special_tokens=plain)["input_ids"]
+        plain = plain_text(messages)
+        text = chat_text(self._tokenizer, messages, self._checkpoint.name) if plain is None else plain
+        found: list[int] = self._tokenizer(text, add_special_tokens=plain is not None)["input_ids"]
         return found
-
-    def _templated(self, messages: Sequence[Message]) -> str:
-        if not self._tokenizer.chat_template:
-            raise ModelError(
-                f"{self._checkpoint.name} has no chat template",
-                expected="a model that was tuned to chat",
-                fix="ask a base model in plain text: `frame: plain` under prompt",
-            )
-        turns = [{"role": message.role, "content": _clean(message.content)} for message in messages]
-        goes_on = turns[-1]["role"] == "assistant"
-        try:
-            text: str = self._tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=not goes_on, continue_final_message=goes_on
-            )
-        except (TemplateError, ValueError) as error:
-            raise ModelError(
-                f"the chat template of {self._checkpoint.name} does not take these messages",
-                expected=", ".join(turn["role"] for turn in turns),
-                found=str(error)[:300],
-                fix="put what the system message says into the instruction",
-            ) from error
-        return text
-
-
-def _ends(network: Any, tokenizer: Any) -> list[int]:
-    """The tokens that end an answer: those that the model names, and those of the usual chat formats."""
-    named = network.generation_config.eos_token_id
-    ends = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
-    known = tokenizer.get_vocab()
-    ends |= {known.get(end) for end in _TURN_ENDS}
-    return sorted(end for end in ends if end is not None)
-
-
-@contextmanager
-def _loading(name: str) -> Iterator[None]:
-    """Quiet while something is loaded; what goes wrong is an error of the model."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with redirect_stderr(StringIO()):  # a bar that nothing else turns off
-            yield
-    except QuaverError:
-        raise
-    except Exception as error:  # a damaged or foreign checkpoint fails in any way
-        raise ModelError(
-            f"transformers cannot load {name}",
-            expected="a causal language model with its tokenizer, and memory for it",
-            found=f"{type(error).__name__}: {error}"[:300],
-        ) from error
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 @contextmanager
@@ -345,8 +274,3 @@ def _translated() -> Iterator[None]:
             found=str(error).partition("\n")[0][:300],
             fix="where memory is short: a smaller `batch` or `context`, or `dtype: bfloat16`",
         ) from error
-
-
-def _clean(text: str) -> str:
-    """Tokenizers read UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

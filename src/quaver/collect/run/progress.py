@@ -12,6 +12,42 @@ __all__ = ["Outcome", "Progress", "kind_of"]
 
 _LONGEST_KIND = 60
 
+Ended = Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]
+"""What ends a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
+            ``money``, ``requests``; ``narrow`` where an interval is as narrow as asked.
+        total: Calls of the whole study.
+        before: Calls that were stored before.
+        done: Calls that this run stored.
+        errors: How many of these are errors.
+        seconds: How long it took.
+        tokens: Read and written in all runs of the study.
+        money: US dollars spent in all runs of the study.
+        reused: Calls that this run took from other studies.
+    """
+
+    ended: Ended
+    total: int
+    before: int
+    done: int
+    errors: int
+    seconds: float
+    tokens: float = 0.0
+    money: float = 0.0
+    reused: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Calls that are still to be asked."""
+        return self.total - self.before - self.reused - self.done
+
 
 @dataclass(slots=True)
 class Progress:
@@ -56,38 +92,10 @@ class Progress:
         """Seconds to go at this rate; None before the first answer."""
         return (self.total - self.before - self.done) / self.rate if self.done else None
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes:
-        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
-            ``money``, ``requests``; ``narrow`` where an interval is as narrow as asked.
-        total: Calls of the whole study.
-        before: Calls that were stored before.
-        done: Calls that this run stored.
-        errors: How many of these are errors.
-        seconds: How long it took.
-        tokens: Read and written in all runs of the study.
-        money: US dollars spent in all runs of the study.
-        reused: Calls that this run took from other studies.
-    """
-
-    ended: Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]
-    total: int
-    before: int
-    done: int
-    errors: int
-    seconds: float
-    tokens: float = 0.0
-    money: float = 0.0
-    reused: int = 0
-
-    @property
-    def missing(self) -> int:
-        """Calls that are still to be asked."""
-        return self.total - self.before - self.reused - self.done
+    def outcome(self, ended: Ended, tokens: float, money: float) -> Outcome:
+        """How the run ended that got this far."""
+        seconds = self.elapsed
+        return Outcome(ended, self.total, self.before, self.done, self.errors, seconds, tokens, money)
 
 
 def kind_of(error: str | None) -> str:

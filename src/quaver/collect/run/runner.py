@@ -149,16 +149,7 @@ def collect(
     if failures or store.full:
         raise _failure(failures, progress) or store.full  # type: ignore[misc]
     spent = budget.spent
-    return Outcome(
-        budget.stopped or "finished",
-        progress.total,
-        progress.before,
-        progress.done,
-        progress.errors,
-        progress.elapsed,
-        spent.tokens,
-        spent.money,
-    )
+    return progress.outcome(budget.stopped or "finished", spent.tokens, spent.money)
 
 
 def _ask(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quaver.core.records import Decoding, Message, Request
+from quaver.models._prompts import grammar, sendable, turns
 from quaver.models.served.presets import Preset
 
 __all__ = ["CHAT", "LABEL", "PLAIN", "body_of", "is_plain"]
@@ -42,11 +43,9 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
     if plain:
-        body["prompt"] = "\n\n".join(_clean(content) for _, content in request.prompt.messages)
+        body["prompt"] = "\n\n".join(sendable(content) for _, content in request.prompt.messages)
     else:
-        body["messages"] = [
-            {"role": role, "content": _clean(content)} for role, content in request.prompt.messages
-        ]
+        body["messages"] = turns(request.prompt.messages)
         if server.continues == "flag" and request.prompt.messages[-1].role == "assistant":
             body |= {"continue_final_message": True, "add_generation_prompt": False}
     body["temperature"] = decoding.temperature
@@ -81,7 +80,7 @@ def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
         case "structured_outputs":
             return {"structured_outputs": {"choice": list(choices)}}
         case "grammar":
-            return {"grammar": "root ::= " + " | ".join(_quoted(choice) for choice in choices)}
+            return {"grammar": grammar(choices)}
         case "regex":
             return {"regex": "(" + "|".join(re.escape(choice) for choice in choices) + ")"}
         case "json_schema":
@@ -100,13 +99,3 @@ def _one_of(choices: Sequence[str]) -> dict[str, Any]:
 
 def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
-
-
-def _quoted(choice: str) -> str:
-    """A literal of llama.cpp's grammar language."""
-    return '"' + "".join(f"\\U{ord(c):08X}" if c in '"\\' or not c.isprintable() else c for c in choice) + '"'
-
-
-def _clean(text: str) -> str:
-    """JSON is sent as UTF-8: a lone surrogate, which that cannot be, becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
