@@ -59,7 +59,7 @@ def test_every_answer_of_a_study_comes_back_to_its_own_call(original: Study, tmp
     assert outcome.ended == "finished"
     assert texts(again) == texts(original), "twins too: each item its own, repeat by repeat"
     assert len(set(texts(again).values())) == 2 * 4 * 3
-    assert again.models["r"].provenance()["answered_by"][0]["engine"] == "function"
+    assert again.source.models["r"].provenance()["answered_by"][0]["engine"] == "function"
 
 
 def test_items_with_other_names_are_found_by_their_prompt(original: Study, tmp_path: Path) -> None:
