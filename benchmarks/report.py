@@ -56,9 +56,9 @@ def main(wanted: int) -> None:
     experiment, lock = _design(frame)
     start = time.perf_counter()
     options = {"labels": experiment.labels, "by": BY, "seed": SEED}
-    asked = [Measurement(name, getattr(quaver, name), None, options) for name in MEASURES]
+    asked = [Measurement(name, getattr(quaver.measures, name), None, options) for name in MEASURES]
     shares = options | {"by": (*BY, "variant"), "missing": "category"}
-    asked.append(Measurement("label_shares", quaver.label_shares, None, shares))
+    asked.append(Measurement("label_shares", quaver.measures.label_shares, None, shares))
     estimates = [found for one in asked for found in one.of(frame)]
     shown = [*pictured(asked, frame, SEED), *moved(experiment, ["first_label"], frame, SEED)]
     measured = time.perf_counter()

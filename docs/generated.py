@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer.cli
@@ -16,6 +17,7 @@ import quaver
 from quaver.cli.main import app
 from quaver.core import registry
 from quaver.estimation.declaration import Measure
+from quaver.measures import FUNCTIONS
 from quaver.measures._stub import stub
 
 README = Path(__file__).parents[1] / "README.md"
@@ -73,15 +75,37 @@ def commands() -> str:
 
 
 def _python() -> str:
-    lines = ["# From Python", "", "Everything here is imported from `quaver`.", ""]
-    measures = registry.names("measures")
-    for name in sorted(quaver.__all__):
-        found = getattr(quaver, name)
-        documented = inspect.isclass(found) or inspect.isfunction(found)
-        if documented and name not in measures:
-            lines.append(f"::: {found.__module__}.{found.__qualname__}\n")
-    lines += ["## What these take and give", "", *(f"::: {name}\n" for name in GIVEN)]
+    """What users import: the top level, the namespaces, and what these take and give."""
+    beside = "The measures themselves are [one page each](../measures/index.md)."
+    sections = (
+        ("`quaver`", "", _members(quaver, quaver.__all__)),
+        ("`quaver.measures`", beside, _members(quaver.measures, FUNCTIONS)),
+        ("`quaver.agreement`", "", _members(quaver.agreement, quaver.agreement.__all__)),
+        ("`quaver.errors`", "", _members(quaver.errors, set(quaver.errors.__all__) - set(quaver.__all__))),
+        ("What these take and give", "", GIVEN),
+    )
+    lines = ["# Use Quaver from Python", ""]
+    for title, about, names in sections:
+        lines += [
+            f"## {title}",
+            "",
+            *([about, ""] if about else []),
+            *(_BLOCK.format(name) for name in names),
+        ]
     return "\n".join(lines)
+
+
+_BLOCK = "::: {}\n    options:\n      heading_level: 3\n"
+
+
+def _members(package: ModuleType, names: Iterable[str]) -> list[str]:
+    """The full names of a package's classes and functions."""
+    found = [getattr(package, name) for name in sorted(names)]
+    return [
+        f"{one.__module__}.{one.__qualname__}"
+        for one in found
+        if inspect.isclass(one) or inspect.isfunction(one)
+    ]
 
 
 def _measures(names: list[str]) -> str:

@@ -69,10 +69,15 @@ def test_files_and_frames_of_labels(tmp_path: Path) -> None:
     assert quaver.measure_agreement(path, resamples=0)[0].value == 1
     frame = pl.read_csv(path)
     assert quaver.measure_agreement(frame, resamples=0)[0].value == 1
-    assert quaver.krippendorff_alpha(frame, item="item", rater="rater", label="label", resamples=0).value == 1
+    assert (
+        quaver.agreement.krippendorff_alpha(
+            frame, item="item", rater="rater", label="label", resamples=0
+        ).value
+        == 1
+    )
     renamed = frame.rename({"rater": "repeat"}).with_columns(
         model=pl.lit("m"), variant=pl.lit("v"), decoding=pl.lit("d")
     )
-    found = quaver.coder_agreement(renamed, resamples=0)
+    found = quaver.measures.coder_agreement(renamed, resamples=0)
     assert found[0].value == 1
-    assert quaver.accuracy(renamed, resamples=0)[0].value == 1
+    assert quaver.measures.accuracy(renamed, resamples=0)[0].value == 1

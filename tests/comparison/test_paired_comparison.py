@@ -309,5 +309,5 @@ def test_no_label_may_have_the_name_of_no_label(tmp_path: Path) -> None:
         quaver.Study.open(tmp_path, functions={"fake": right})
     frame = pl.DataFrame({"item": [1, 2], "label": ["no label", None]})
     with pytest.raises(MeasureError, match="a label called 'no label'"):
-        quaver.label_shares(frame, missing="category")
-    assert len(quaver.label_shares(frame)) == 1
+        quaver.measures.label_shares(frame, missing="category")
+    assert len(quaver.measures.label_shares(frame)) == 1

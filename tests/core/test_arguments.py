@@ -75,13 +75,13 @@ def test_a_study_refuses_what_does_not_fit(tmp_path: Path, case: str) -> None:
 )
 def test_a_measure_refuses_what_does_not_fit(options: dict[str, Any], where: str) -> None:
     with pytest.raises(MeasureError) as caught:
-        quaver.intra_pss(FRAME, **options)
+        quaver.measures.intra_pss(FRAME, **options)
     assert (caught.value.where, bool(caught.value.expected), bool(caught.value.found)) == (where, True, True)
 
 
 def test_what_fits_is_handed_on_as_it_came() -> None:
-    counted = quaver.unlike_answers(FRAME.with_columns(variant=pl.lit("v")))
+    counted = quaver.measures.unlike_answers(FRAME.with_columns(variant=pl.lit("v")))
     assert counted is not None
-    assert quaver.unlike_shares(counted, resamples=3)[0].cell == {"of": "item"}
+    assert quaver.measures.unlike_shares(counted, resamples=3)[0].cell == {"of": "item"}
     with pytest.raises(MeasureError, match="found: this argument does not fit"):
-        quaver.unlike_shares(FRAME)  # type: ignore[arg-type]
+        quaver.measures.unlike_shares(FRAME)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import pytest
 
 import quaver.measures
 from quaver.core import registry
+from quaver.measures import FUNCTIONS
 from quaver.measures._stub import PATH, stub
 
 
@@ -21,7 +22,13 @@ def test_every_registered_measure_is_there_by_its_name(name: str) -> None:
     assert "annotations" in inspect.signature(getattr(quaver.measures, name)).parameters
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_functions_beside_them_are_there_too(name: str) -> None:
+    assert inspect.isfunction(getattr(quaver.measures, name))
+    assert name not in registry.names("measures")
+
+
 def test_another_name_is_not() -> None:
-    with pytest.raises(AttributeError, match="no measure 'acuracy'"):
+    with pytest.raises(AttributeError, match="acuracy"):
         _ = quaver.measures.acuracy
-    assert dir(quaver.measures) == registry.names("measures")
+    assert set(dir(quaver.measures)) == {*registry.names("measures"), *FUNCTIONS}

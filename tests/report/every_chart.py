@@ -79,8 +79,8 @@ def every_chart(
     estimates, asked = [], []
     for name, options in _MEASURES:
         given = {"labels": codes, "seed": SEED, "resamples": resamples, **options}
-        estimates += getattr(quaver, name)(frame, **given)
-        asked.append(Measurement(name, getattr(quaver, name), None, given))
+        estimates += getattr(quaver.measures, name)(frame, **given)
+        asked.append(Measurement(name, getattr(quaver.measures, name), None, given))
     lock = _lock(labels, variants)
     shown = [*pictured(asked, frame, SEED), *movement_of(lock, frame)]
     return EveryChart(lock, frame, estimates, shown)

@@ -1,1 +1,31 @@
-"""Coefficients of agreement over items × raters: Krippendorff's alpha, the kappas, percent agreement."""
+"""Coefficients of agreement over items × raters: Krippendorff's alpha, the kappas, percent agreement.
+
+Each takes ratings that Quaver need not have collected: a matrix, lists, or a frame with a row a rating.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quaver.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from quaver.agreement.alpha import krippendorff_alpha
+    from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+
+__all__ = ["cohen_kappa", "fleiss_kappa", "gwet_ac", "krippendorff_alpha", "percent_agreement"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "cohen_kappa": "quaver.agreement.chance_agreement",
+        "fleiss_kappa": "quaver.agreement.chance_agreement",
+        "gwet_ac": "quaver.agreement.chance_agreement",
+        "krippendorff_alpha": "quaver.agreement.alpha",
+        "percent_agreement": "quaver.agreement.chance_agreement",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

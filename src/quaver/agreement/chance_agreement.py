@@ -228,7 +228,7 @@ def percent_agreement(
     p_a of this module, the mean over items. Undefined where no item has two ratings.
 
     Args:
-        ratings: As `quaver.krippendorff_alpha` takes them.
+        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
         level: Level of measurement, which gives the weights (`agreement_weights`).
         confidence: Nominal level of the interval.
         resamples: Bootstrap resamples of items.
@@ -276,7 +276,7 @@ def fleiss_kappa(
     Undefined where no item has two ratings, or all ratings are the same (``no variation``).
 
     Args:
-        ratings: As `quaver.krippendorff_alpha` takes them.
+        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
         level: Level of measurement, which gives the weights (`agreement_weights`).
         confidence: Nominal level of the interval.
         resamples: Bootstrap resamples of items.
@@ -327,7 +327,7 @@ def cohen_kappa(
     rater used one label, the same one (``no variation``).
 
     Args:
-        ratings: As `quaver.krippendorff_alpha` takes them.
+        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
         level: Level of measurement, which gives the weights (`agreement_weights`).
         confidence: Nominal level of the interval.
         resamples: Bootstrap resamples of items.
@@ -378,7 +378,7 @@ def gwet_ac(
     or there is one label only: name the labels that could have been given in ``labels``.
 
     Args:
-        ratings: As `quaver.krippendorff_alpha` takes them.
+        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
         level: Level of measurement, which gives the weights (`agreement_weights`).
         confidence: Nominal level of the interval.
         resamples: Bootstrap resamples of items.

@@ -3,6 +3,9 @@
 Each registered measure is here, a plug-in's too, and is loaded when it is first used. ``help`` of one shows
 its formula and all its arguments; type checkers read these from ``__init__.pyi``, which
 ``python -m quaver.measures._stub`` writes. How a measure is made: `quaver.estimation.declaration`.
+
+Beside them are functions that no study file names as a measure: of annotations (``conclusion``,
+``consensus``, ``view`` …), of a table of items (``most_sensitive``), or of estimates (``dependability``).
 """
 
 from __future__ import annotations
@@ -10,17 +13,47 @@ from __future__ import annotations
 from typing import Any
 
 from quaver.core import registry
+from quaver.core.lazy_names import lazy_names
+
+FUNCTIONS = {
+    "baseline": "quaver.measures.correctness.baselines",
+    "conclusion": "quaver.measures.validity.conclusions",
+    "consensus": "quaver.measures.validity.consensus",
+    "consistency_matrix": "quaver.measures.variation.consistency",
+    "covariate_correlation": "quaver.estimation.rank_correlation",
+    "dawid_skene": "quaver.measures.validity.consensus",
+    "dependability": "quaver.measures.stability.generalizability",
+    "distributions": "quaver.measures.variation.item_distributions",
+    "item_stability": "quaver.measures.variation.item_tables",
+    "label_movement": "quaver.measures.variation.label_movement",
+    "least_consistent": "quaver.measures.variation.item_tables",
+    "likelihood_ratio": "quaver.measures.correctness.mixed_logit",
+    "mcnemar": "quaver.measures.correctness.differences",
+    "mixed_logit": "quaver.measures.correctness.mixed_logit",
+    "most_sensitive": "quaver.measures.variation.item_tables",
+    "reliability_curve": "quaver.measures.calibration.calibration_error",
+    "repeated_answers": "quaver.measures.stability.repeated_answers",
+    "sensitivity_with_consistency": "quaver.measures.variation.sensitivity_consistency",
+    "smallest_design": "quaver.measures.stability.generalizability",
+    "spearman": "quaver.estimation.rank_correlation",
+    "unlike_answers": "quaver.measures.variation.deviations",
+    "unlike_shares": "quaver.measures.variation.deviations",
+    "view": "quaver.estimation.answer_views",
+}
+"""The functions that are no registered measure, and their modules."""
+
+_function = lazy_names(__name__, FUNCTIONS)
 
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        return registry.names("measures")
+        return __dir__()
     if name not in registry.names("measures"):
-        raise AttributeError(f"module {__name__!r} has no measure {name!r}")
+        return _function(name)
     found = registry.load("measures", name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return registry.names("measures")
+    return sorted({*registry.names("measures"), *FUNCTIONS})

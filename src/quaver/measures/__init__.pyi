@@ -4,10 +4,37 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from quaver.core.records import Estimate, LabelSet
+from quaver.estimation.answer_views import view as view
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import Measure
 from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.rank_correlation import covariate_correlation as covariate_correlation
+from quaver.estimation.rank_correlation import spearman as spearman
 from quaver.estimation.statistic import Keep
+from quaver.measures.calibration.calibration_error import reliability_curve as reliability_curve
+from quaver.measures.correctness.baselines import baseline as baseline
+from quaver.measures.correctness.differences import mcnemar as mcnemar
+from quaver.measures.correctness.mixed_logit import likelihood_ratio as likelihood_ratio
+from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
+from quaver.measures.stability.generalizability import dependability as dependability
+from quaver.measures.stability.generalizability import smallest_design as smallest_design
+from quaver.measures.stability.repeated_answers import repeated_answers as repeated_answers
+from quaver.measures.validity.conclusions import conclusion as conclusion
+from quaver.measures.validity.consensus import consensus as consensus
+from quaver.measures.validity.consensus import dawid_skene as dawid_skene
+from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix
+from quaver.measures.variation.deviations import unlike_answers as unlike_answers
+from quaver.measures.variation.deviations import unlike_shares as unlike_shares
+from quaver.measures.variation.item_distributions import distributions as distributions
+from quaver.measures.variation.item_tables import item_stability as item_stability
+from quaver.measures.variation.item_tables import least_consistent as least_consistent
+from quaver.measures.variation.item_tables import most_sensitive as most_sensitive
+from quaver.measures.variation.label_movement import label_movement as label_movement
+from quaver.measures.variation.sensitivity_consistency import (
+    sensitivity_with_consistency as sensitivity_with_consistency,
+)
+
+FUNCTIONS: dict[str, str]
 
 def accuracy(
     annotations: Frame,

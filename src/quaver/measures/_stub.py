@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin
 
 from quaver.core import registry
 from quaver.estimation.declaration import Measure
+from quaver.measures import FUNCTIONS
 
 __all__ = ["PATH", "stub"]
 
@@ -24,13 +25,19 @@ _REST = "def __getattr__(name: str) -> Measure: ...  # of other packages"
 
 
 def stub() -> str:
-    """The text of ``__init__.pyi``: a function for each of Quaver's own measures."""
+    """The text of ``__init__.pyi``: each of Quaver's own measures, and the functions beside them."""
     found = [registry.load("measures", name) for name in registry.names("measures")]
     own = [one for one in found if isinstance(one, Measure) and one.__module__.startswith("quaver.")]
     needed = {("quaver.estimation.declaration", "Measure")}
     functions = [_function(one, needed) for one in own]
-    text = "\n".join([_HEAD, "", *_imports(needed), "", *functions, _REST, ""])
+    head = [_HEAD, "", *_imports(needed), "", "FUNCTIONS: dict[str, str]", ""]
+    text = "\n".join([*head, *functions, _REST, ""])
     return text.replace("'", '"')
+
+
+def _export(module: str, name: str) -> str:
+    line = f"from {module} import {name} as {name}"
+    return line if len(line) <= 110 else f"from {module} import (\n    {name} as {name},\n)"
 
 
 def _function(measure: Measure, needed: set[tuple[str, str]]) -> str:
@@ -74,16 +81,14 @@ def _named(annotation: Any) -> str:
 
 
 def _imports(needed: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Import lines, the standard library's first."""
+    """Import lines, the standard library's first; the functions beside the measures are exported again."""
     modules: dict[str, list[str]] = {}
     for module, name in sorted(needed):
         modules.setdefault(module, []).append(name)
+    lines = [(module, f"from {module} import {', '.join(names)}") for module, names in modules.items()]
+    lines += [(module, _export(module, name)) for name, module in sorted(FUNCTIONS.items())]
     for own in (False, True):
-        yield from (
-            f"from {module} import {', '.join(names)}"
-            for module, names in modules.items()
-            if module.startswith("quaver") == own
-        )
+        yield from (line for module, line in sorted(lines) if module.startswith("quaver") == own)
         yield from () if own else ("",)
 
 

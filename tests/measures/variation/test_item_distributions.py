@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from quaver import consistency, distributions, sensitivity, sensitivity_with_consistency
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
+from quaver.measures import consistency, distributions, sensitivity, sensitivity_with_consistency
 from quaver.measures.correctness.baselines import baseline
 from quaver.measures.variation.item_tables import item_stability
 

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from quaver import label_movement
 from quaver.core.records import Estimate, Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.measures.variation.label_movement import adjusted_tau
+from quaver.measures.variation.label_movement import adjusted_tau, label_movement
 
 LABELS = LabelSet((Label("a", "Alpha"), Label("b", "Beta")))
 FACTORS = {"paraphrase": ("plain", "polite"), "format": ("names", "letters")}

@@ -66,7 +66,7 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
 
 
 def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
-    from quaver import consistency, sensitivity
+    from quaver.measures import consistency, sensitivity
 
     labels = LabelSet(tuple(Label(code, code) for code in "abcd"))
     given = {"labels": labels, "by": (), "seed": 1, **options}

@@ -96,7 +96,7 @@ def mixed_effects(
             where="formula",
             expected=f"{_CORRECT} ~ …",
             found=formula,
-            fix="quaver.mixed_logit takes any frame and any response",
+            fix="quaver.measures.mixed_logit takes any frame and any response",
         )
     for name in dict.fromkeys(name for term in terms for name in term):
         if name not in frame.columns:
