@@ -23,8 +23,8 @@ class Texts:
     """The texts of some items.
 
     A string holds one where it has six words in a row of it, or the whole of a shorter one that has three
-    words or 16 characters. Shorter ones (a word, a number) cannot be told from other words: they go with the
-    places where items' texts are kept, and are not looked for elsewhere.
+    words or 16 characters. Shorter ones (a word, a number) are like any other words: they go with the places
+    where items' texts are kept, and are not looked for elsewhere.
 
     Args:
         items: The items.

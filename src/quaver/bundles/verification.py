@@ -104,21 +104,21 @@ def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tu
         & pl.col("item").is_not_null()
         & pl.col("item_now").is_not_null()
     )
-    told = [f"{lost.height} annotations have no counterpart among the answers"] if lost.height else []
-    told += [
+    differing = [f"{lost.height} annotations have no counterpart among the answers"] if lost.height else []
+    differing += [
         f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}: "
         f"{row['label']} ({row['status']}) stands there, {row['label_now']} ({row['status_now']}) is read"
         for row in other.head(20).iter_rows(named=True)
     ]
     if other.height > 20:
-        told.append(f"and {other.height - 20} more annotations")
-    return fresh.height, told
+        differing.append(f"and {other.height - 20} more annotations")
+    return fresh.height, differing
 
 
 def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
     if len(packed) != len(now):
         return [f"{len(packed)} estimates stand there, {len(now)} come out"]
-    told = []
+    differing = []
     for one, again in zip(packed, now, strict=True):
         same = one.measure == again.measure and dict(one.cell) == dict(again.cell)
         same = same and one.n == again.n and (one.reason is None) == (again.reason is None)
@@ -126,8 +126,8 @@ def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> lis
             _alike(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")
         )
         if not same:
-            told.append(f"{one} stands there, {again} comes out")
-    return told
+            differing.append(f"{one} stands there, {again} comes out")
+    return differing
 
 
 def _of_outputs(measure: str) -> bool:

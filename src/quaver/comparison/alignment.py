@@ -60,13 +60,15 @@ def strings_of(study: Study) -> pl.DataFrame:
     return frame
 
 
-def made_alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: str | None = None) -> Sides:
+def made_alike(
+    before: pl.DataFrame, after: pl.DataFrame, left_out: list[str], by: str | None = None
+) -> Sides:
     """Give both sides the same levels: those that both have, or each side's only one.
 
     Args:
         before: The annotations of one side.
         after: Those of the other.
-        told: Where what only one side has is put, in words.
+        left_out: Gets what only one side has, in words.
         by: The column that is compared, within one study.
 
     Raises:
@@ -98,19 +100,19 @@ def made_alike(before: pl.DataFrame, after: pl.DataFrame, told: list[str], by: s
         for side, some in zip(("before", "after"), levels, strict=True):
             only = [level for level in some if level not in both]
             if only:
-                told.append(f"{name} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+                left_out.append(f"{name} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
         before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
     keys = tuple(name for name in CELLS if name in names)
     return Sides(before, after, tuple(compared), keys)
 
 
-def labels_in_common(before: Study, after: Study, told: list[str]) -> None:
+def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     """See to it that two studies label with the same codes, and tell those that one of them lacks.
 
     Args:
         before: One side.
         after: The other.
-        told: Where the labels that only one side has are put, in words.
+        left_out: Gets the labels that only one side has, in words.
 
     Raises:
         MeasureError: They have no label in common.
@@ -126,7 +128,7 @@ def labels_in_common(before: Study, after: Study, told: list[str]) -> None:
         )
     for side, some, others in (("before", *codes), ("after", *reversed(codes))):
         if only := [code for code in some if code not in others]:
-            told.append(f"label {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+            left_out.append(f"label {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
 
 
 def changed_items(before: Study, after: Study) -> frozenset[str]:
@@ -144,13 +146,13 @@ def changed_items(before: Study, after: Study) -> frozenset[str]:
     )
 
 
-def in_common(sides: Sides, changed: frozenset[str], told: list[str], which: str) -> tuple[Sides, int]:
+def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:
     """The items that both sides have, cell by cell, and how many they are.
 
     Args:
         sides: The two.
         changed: Items of the same id that are others.
-        told: Where what only one side has is put, in words.
+        left_out: Gets what only one side has, in words.
         which: What these words begin with.
 
     Raises:
@@ -172,9 +174,9 @@ def in_common(sides: Sides, changed: frozenset[str], told: list[str], which: str
         )
     for side, items in zip(("before", "after"), here, strict=True):
         if items - both:
-            told.append(f"{which}{len(items - both):,} items: only {side}")
+            left_out.append(f"{which}{len(items - both):,} items: only {side}")
     if both & changed:
-        told.append(f"{which}{len(both & changed):,} items: the same id, and other fields")
+        left_out.append(f"{which}{len(both & changed):,} items: the same id, and other fields")
     first, second = frames
     kept = (
         first.join(second.select(keys).unique(), on=keys, how="semi", maintain_order="left"),

@@ -72,8 +72,8 @@ class Judgement:
         """The bound, and what came of it, in words."""
         count = len(self.judged)
         intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence:.4g}"
-        told = "holds" if self.held else "FAILS"
-        return f"--fail-{self.bound.kind} {self.bound.text}: {told}, by {intervals}."
+        verdict = "holds" if self.held else "FAILS"
+        return f"--fail-{self.bound.kind} {self.bound.text}: {verdict}, by {intervals}."
 
     @property
     def nearest(self) -> Estimate:

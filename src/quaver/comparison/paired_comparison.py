@@ -87,7 +87,7 @@ class Comparison:
         known = [one for one in self.differences if one.value is not None]
         columns = list(dict.fromkeys(column for one in known for column in one.cell))
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
-        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_told(one)) for one in known]
+        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
         flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
         notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
         return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
@@ -115,7 +115,7 @@ class Comparison:
         }
 
 
-def _told(one: Estimate) -> tuple[str, ...]:
+def _cells_of(one: Estimate) -> tuple[str, ...]:
     ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
     spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
     return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
@@ -189,17 +189,17 @@ def _between(
     cells: Sequence[str] | None,
 ) -> Comparison:
     """Compare two studies."""
-    told: list[str] = []
+    left_out: list[str] = []
     frames = [strings_of(one) for one in (before, after)]
     if items is not None:
         frames = [frame.filter(pl.col("item").is_in(list(items))) for frame in frames]
-    labels_in_common(before, after, told)
+    labels_in_common(before, after, left_out)
     for one, other in ((before, after), (after, before)):
         answered, calls = answered_calls(one.source)
         if 0 < answered < calls:
-            told.append(f"{calls - answered:,} calls of {_called(one, other)} that are not answered yet")
-    sides = made_alike(frames[0], frames[1], told)
-    sides, common = in_common(sides, changed_items(before, after), told, "")
+            left_out.append(f"{calls - answered:,} calls of {_called(one, other)} that are not answered yet")
+    sides = made_alike(frames[0], frames[1], left_out)
+    sides, common = in_common(sides, changed_items(before, after), left_out, "")
     asked = _asked(before, after, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
@@ -210,7 +210,7 @@ def _between(
         differences=differences,
         flips=_flips(sides),
         items=common,
-        left_out=tuple(told),
+        left_out=tuple(left_out),
         judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
     )
 
@@ -233,12 +233,12 @@ def _within(
         )
     by, first, others = _levels(study, frame, by, reference)
     asked = _asked(study, study, measures, bounds)
-    told: list[str] = []
+    left_out: list[str] = []
     all_sides, items = [], set[str]()
     for other in others:
         here = [frame.filter(pl.col(by) == level) for level in (first, other)]
-        sides = made_alike(here[0], here[1], told, by)
-        sides, _ = in_common(sides, frozenset(), told, f"{other}: ")
+        sides = made_alike(here[0], here[1], left_out, by)
+        sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
         items.update(sides.before["item"].unique().to_list())
         all_sides.append(sides)
 
@@ -252,7 +252,7 @@ def _within(
         differences=found,
         flips=pl.concat([_flips(sides) for sides in all_sides], how="diagonal"),
         items=len(items),
-        left_out=tuple(dict.fromkeys(told)),
+        left_out=tuple(dict.fromkeys(left_out)),
         judgements=_judged(bounds, found, differences, resampling),
     )
 
@@ -392,8 +392,8 @@ def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> lis
 def _flips(sides: Sides) -> pl.DataFrame:
     shown = [name for name in sides.compared if name not in sides.keys]
     keys = [*sides.keys, *shown, "item"]
-    both = _commonest(sides.before, keys, "before").join(
-        _commonest(sides.after, keys, "after"), on=keys, maintain_order="left"
+    both = _modal(sides.before, keys, "before").join(
+        _modal(sides.after, keys, "after"), on=keys, maintain_order="left"
     )
     flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
     gold = (
@@ -416,8 +416,8 @@ def _flips(sides: Sides) -> pl.DataFrame:
     )
 
 
-def _commonest(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
-    """Each item's commonest label in each cell, the first in the alphabet of several; null without any."""
+def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """Each item's modal label in each cell, the first in the alphabet of several; null without any."""
     counted = (
         frame.group_by([*keys, "label"], maintain_order=True)
         .len()

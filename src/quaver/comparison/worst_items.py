@@ -47,7 +47,7 @@ class Worst:
     Attributes:
         items: A row an item, the worst first: ``item``, ``gold``, ``why`` (what is wrong with it, in words),
             ``score`` (see `RULE`), ``sensitivity``, ``consistency``, ``unparsed`` (share of answers without
-            a label), ``right`` (share of answers that are the gold label), ``mode`` (the commonest label),
+            a label), ``right`` (share of answers that are the gold label), ``mode`` (the modal label),
             ``text``; with an earlier study its own numbers, and those of now as ``…_after``.
         answers: A row an answer to these items: ``item``, model, decoding, variant, repeat, ``label``,
             ``status``, ``reason``, ``output`` (raw; null where only labels are known).
@@ -249,8 +249,8 @@ def _with_texts(items: pl.DataFrame, study: Study) -> pl.DataFrame:
                 texts[item.id] = writer.text(item)
             except QuaverError:  # a bundle without texts
                 texts[item.id] = None
-    told = [texts.get(item) for item in items["item"]]
-    return items.with_columns(pl.Series("text", told, dtype=pl.String))
+    found = [texts.get(item) for item in items["item"]]
+    return items.with_columns(pl.Series("text", found, dtype=pl.String))
 
 
 def _answers(study: Study, readings: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
@@ -290,9 +290,9 @@ def _differences(
         cells=("model", "decoding"),
     )
     wanted = evaluator or after.spec.evaluators[0].title
-    told = []
+    kept = []
     for one in found.differences:
         cell = {"items": which, **one.cell}
         if one.cell.get("evaluator", wanted) == wanted and one.value is not None:
-            told.append(replace(one, cell=cell))
-    return sorted(told, key=lambda one: _COMPARED.index(one.measure))
+            kept.append(replace(one, cell=cell))
+    return sorted(kept, key=lambda one: _COMPARED.index(one.measure))

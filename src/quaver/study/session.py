@@ -48,12 +48,11 @@ __all__ = ["Study"]
 
 
 class Study:
-    """One experiment on one set of items, over a source: a study file, imported labels or answers, a bundle.
+    """One experiment on one set of items, from its design to its report.
 
-    Use ``Study.open``. What the source cannot do (a bundle asks no model, labels have no answers) raises a
-    `StoreError` that says what would be needed. A study's folder holds what the stages leave: ``study.yaml``,
-    ``study.lock.json``, ``responses.db``, ``annotations.parquet``, ``estimates.csv``, ``report.html``,
-    ``figures/``.
+    Open one with ``Study.open``. It works over a source: a study file, imported labels or answers, a bundle.
+    What the source cannot do (a bundle asks no model, labels have no raw answers) raises a
+    `StoreError` that says what would be needed.
 
     Attributes:
         source: Where answers and labels come from, and what can be done: ``source.can_ask``,

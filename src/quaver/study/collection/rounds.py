@@ -275,7 +275,7 @@ def rounds_in_words(until: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]
         return ""
     last = rounds[-1]
     width = last.get("width")
-    reached = "was not to be had" if width is None else f"was {width:.3f} wide"
+    reached = "was not available" if width is None else f"was {width:.3f} wide"
     why = {
         "narrow": "which ended the collection before the whole design was asked",
         "finished": "and the whole design had been asked",

@@ -101,18 +101,18 @@ class StudyStatus:
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        told = [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
+        found = [*self.configurations_changed, *self.done_without, *self.cut_in_thought, *self.empty]
         if self.misasked:
-            told.append(
+            found.append(
                 f"{self.misasked:,} answers were collected by an older Quaver without the JSON schema that "
                 "they should follow; `quaver run --retry-unconstrained` asks again, and keeps the old ones"
             )
         if self.left_behind:
-            told.append(
+            found.append(
                 f"{self.left_behind:,} answers fit no call of the study as it is and kept the keys of an "
                 "older Quaver; a study file that wants them again would ask them again"
             )
-        return told
+        return found
 
     @property
     def left(self) -> float | None:

@@ -37,8 +37,8 @@ class ModelForecast:
         prompt_tokens: Tokens of all calls' prompts.
         new_tokens: Tokens left to read where what neighbouring prompts share is read once.
         answer_tokens: At most, if every answer is as long as it may be.
-        counted: Whether the model's own tokenizer counted; else prompts are reckoned from those of which
-            the model told how long they were, or, before there are any, at four characters a token.
+        counted: Whether the model's own tokenizer counted; else prompts are estimated from those whose
+            length the model reported, or, before there are any, at four characters a token.
         seconds: For the calls that are not stored, at the pace of those that are; None before any is.
         cost: US dollars of the calls that are not stored, from the least to the most; None where the
             price is not known.
@@ -94,8 +94,8 @@ class Forecast:
 
     Attributes:
         items: Items after sampling.
-        variants: Ways of asking.
-        decodings: Ways of drawing an answer.
+        variants: Prompt variants.
+        decodings: Decodings.
         models: Each model's part.
         parts: What each level of each factor takes, of all models together.
         notes: On how the variants were chosen.
@@ -249,7 +249,7 @@ def _of_model(
 def forecast_of_paraphrases(
     left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
 ) -> tuple[ParaphrasesForecast, ...]:
-    """Reckon what paraphrases will take that have not been made.
+    """Forecast what the paraphrases will take that have not been made.
 
     Args:
         left: What is left to be asked, and of which model.

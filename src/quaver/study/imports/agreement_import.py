@@ -157,8 +157,8 @@ def measure_agreement(
         if path.name not in (error.where or ""):  # what a measure calls its argument is the file here
             error.where = ": ".join([path.name, *([error.where] if error.where else [])])
         raise
-    told = [(one.role, one.column, one.why) for one in taken]
-    return [replace(one, details={**one.details, "taken": told}) for one in found]
+    decisions = [(one.role, one.column, one.why) for one in taken]
+    return [replace(one, details={**one.details, "taken": decisions}) for one in found]
 
 
 _LABEL = "label as read"

@@ -141,45 +141,45 @@ def roles_of(table: Table, given: Roles) -> dict[str, Any]:
 
     Raises:
         UnknownName: A column does not exist.
-        QuaverError: It cannot be told which column holds the labels, or the items.
+        QuaverError: No column is recognised as that of the labels, or of the items.
     """
     table.used.update(given.ignore)
     for name in given.ignore:
         if name not in table.columns:
             raise UnknownName("column", name, table.columns, where=f"{table.path.name}: --ignore")
-    told: dict[str, Any] = {
+    played: dict[str, Any] = {
         role: table.take(role, name, "named") for role in _SINGLE if (name := getattr(given, role))
     }
     for role, names in (("coders", given.coders), ("variant", given.variant), ("groups", given.groups)):
         if names:
-            told[role] = [table.take(role, name, "named") for name in names]
+            played[role] = [table.take(role, name, "named") for name in names]
     order = ("item", "gold", "text") if given.coders or given.raw else ("label", "item", "gold", "text")
-    _recognise(table, told, order)
-    if "label" in told or "raw" in told:
-        _recognise(table, told, ("coder", "repeat", "decoding"))
-        if "raw" in told:
-            _recognise(table, told, ("thinking",))
-        if "variant" not in told and (found := _variants(table)):
-            told["variant"] = found
-        _prompts(table, told)
-        if "item" not in told:
+    _recognise(table, played, order)
+    if "label" in played or "raw" in played:
+        _recognise(table, played, ("coder", "repeat", "decoding"))
+        if "raw" in played:
+            _recognise(table, played, ("thinking",))
+        if "variant" not in played and (found := _variants(table)):
+            played["variant"] = found
+        _prompts(table, played)
+        if "item" not in played:
             raise _without_items(table)
-        if given.repeats_in_order or ("repeat" not in told and _repeats(table, told)):
-            told["repeats_in_order"] = True
+        if given.repeats_in_order or ("repeat" not in played and _repeats(table, played)):
+            played["repeats_in_order"] = True
             why = "named" if given.repeats_in_order else "nothing else tells the rows apart"
             table.taken.append(Taken("repeat", "(the order of the rows)", why))
-    elif "coders" not in told:
-        told["coders"] = _coders(table)
-    if "item" not in told:
+    elif "coders" not in played:
+        played["coders"] = _coders(table)
+    if "item" not in played:
         table.taken.append(Taken("item", "(the row's number)", "no column was recognised"))
-    return told
+    return played
 
 
-def _recognise(table: Table, told: dict[str, Any], roles: Sequence[str]) -> None:
+def _recognise(table: Table, played: dict[str, Any], roles: Sequence[str]) -> None:
     """Take the columns that are called as those of some roles are."""
     for role in roles:
-        if role not in told and (column := table.find(role)):
-            told[role] = column
+        if role not in played and (column := table.find(role)):
+            played[role] = column
 
 
 def _without_items(table: Table) -> QuaverError:
@@ -192,24 +192,28 @@ def _without_items(table: Table) -> QuaverError:
     )
 
 
-def _prompts(table: Table, told: dict[str, Any]) -> None:
+def _prompts(table: Table, played: dict[str, Any]) -> None:
     """Take the prompts' texts and the mark of the original, where each variant has one."""
-    variant = told.get("variant", ())
+    variant = played.get("variant", ())
     for role in ("prompt", "original"):
         names = [name for name in table.free() if name.casefold() == role and table.holds_texts(name)]
-        if role in told or not names:
+        if role in played or not names:
             continue
         by_variant = {(*(row.text(one) for one in variant), row.text(names[0])) for row in table.rows}
         marks = {text.casefold() for text in table.values(names[0])}
         if len({levels[:-1] for levels in by_variant}) == len(by_variant) and (
             role == "prompt" or marks <= _MARKS
         ):
-            told[role] = table.take(role, names[0], "recognised by its name")
+            played[role] = table.take(role, names[0], "recognised by its name")
 
 
-def _repeats(table: Table, told: Mapping[str, Any]) -> bool:
+def _repeats(table: Table, played: Mapping[str, Any]) -> bool:
     """Whether most places hold several rows that no column tells apart, as promptstability writes repeats."""
-    own = [told["item"], *told.get("variant", ()), *(told[r] for r in ("coder", "decoding") if r in told)]
+    own = [
+        played["item"],
+        *played.get("variant", ()),
+        *(played[r] for r in ("coder", "decoding") if r in played),
+    ]
     places: dict[tuple[str, ...], list[Row]] = {}
     for row in table.rows:
         places.setdefault(tuple(row.text(name) for name in own), []).append(row)

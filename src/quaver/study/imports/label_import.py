@@ -106,26 +106,26 @@ def _check_new(home: Path, roles: Roles | None, evaluators: Sequence[str]) -> No
 
 
 def _labels(
-    table: Table, told: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
+    table: Table, played: Mapping[str, Any], given: Sequence[str], unlabelled: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The label set, and what else stands in the file for one of its labels: 1.0 for 1."""
-    columns = [told["label"]] if "label" in told else list(told.get("coders", ()))
+    columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
     counts = Counter[str]()
     for name in columns:
         counts.update(table.counts(name))
-    golden = table.counts(told["gold"]) if "gold" in told else Counter[str]()
+    golden = table.counts(played["gold"]) if "gold" in played else Counter[str]()
     left = {"", *map(composed, unlabelled)}
     values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
     also = alike(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
-    _check_labels(found, f"{table.path.name}: {', '.join(columns) or told['raw']}", given)
+    _check_labels(found, f"{table.path.name}: {', '.join(columns) or played['raw']}", given)
     why = "named" if given else "all that occur" if columns else "the gold labels that occur"
     table.taken.append(Taken("labels", listed(found), why))
     table.taken += [
         Taken(f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters")
         for written, label in also.items()
     ]
-    if "coders" in told:  # there an empty cell is no annotation
+    if "coders" in played:  # there an empty cell is no annotation
         del counts[""]
     table.taken += doubts(counts, found, unlabelled, given=bool(given))
     return found, also
@@ -217,26 +217,26 @@ def _rest(table: Table, study: Study) -> list[Taken]:
     return [Taken(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
 
 
-def _measures(table: Table, told: Mapping[str, Any]) -> list[Any]:
+def _measures(table: Table, played: Mapping[str, Any]) -> list[Any]:
     """What can be measured in annotations of this shape."""
 
     def several(role: str) -> bool:
-        return role in told and len(table.values(told[role])) > 1
+        return role in played and len(table.values(played[role])) > 1
 
     found: list[Any] = []
-    variant = told.get("variant", ())
-    if several("repeat") or told.get("repeats_in_order"):
+    variant = played.get("variant", ())
+    if several("repeat") or played.get("repeats_in_order"):
         found.append("intra_pss")
     if any(len(table.values(name)) > 1 for name in variant):
         found += ["inter_pss", "sensitivity"]
     if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
         found.insert(found.index("inter_pss") + 1, {"use": "inter_pss", "by": ["model", "temperature"]})
-    if "original" in told and len(variant) == 1:
+    if "original" in played and len(variant) == 1:
         found.append("original_agreement")
-    elif "original" in told and sorted(variant)[1:] == ["temperature"]:
+    elif "original" in played and sorted(variant)[1:] == ["temperature"]:
         found.append({"use": "original_agreement", "by": ["model", "temperature"]})
-    if several("coder") or len(told.get("coders", ())) > 1:
+    if several("coder") or len(played.get("coders", ())) > 1:
         found.append("inter_model")
-    if "gold" in told and table.values(told["gold"]):
+    if "gold" in played and table.values(played["gold"]):
         found += ["accuracy", "consistency"]
     return [*found, "label_shares", "compliance"]

@@ -60,7 +60,7 @@ class _Lock(TypedDict):
     models: dict[str, dict[str, Any]]
 
 
-class _Told(TypedDict, total=False):
+class _Shown(TypedDict, total=False):
     items: _Items
     original: list[tuple[str, str]]
     notes: list[str]
@@ -114,7 +114,7 @@ def lock_in(folder: Path) -> Lock:
         read = _shaped(_Lock, {**document, "variants": bare}, path)
     else:
         read = _shaped(_Lock, document, path)
-    _shaped(_Told, document, path)
+    _shaped(_Shown, document, path)
     _consistent(read, path)
     parts = (read[name] for name in ("labels", "variants", "decodings", "conditions"))
     return Lock(document, *parts)

@@ -37,7 +37,7 @@ def concluded_about(spec: StudySpec) -> set[str]:
         try:
             found.update(read_formula(one.formula).columns)
         except MeasureError:
-            continue  # told where the conclusion is drawn
+            continue  # reported where the conclusion is drawn
     return found
 
 

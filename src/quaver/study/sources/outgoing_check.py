@@ -44,8 +44,8 @@ def check_design(experiment: Experiment) -> None:
     if not keys:
         return
     for item in experiment.items:
-        told = "\n".join([item.id, *(value for value in item.fields.values() if isinstance(value, str))])
-        if name := keys.plainly_within(told):
+        text = "\n".join([item.id, *(value for value in item.fields.values() if isinstance(value, str))])
+        if name := keys.plainly_within(text):
             where = next((n for n, v in item.fields.items() if keys.plainly_within(str(v))), "id")
             raise ItemError(
                 f"an item holds the value of the environment variable {name}",

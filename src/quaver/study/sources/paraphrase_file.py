@@ -169,7 +169,7 @@ class KeptParaphrases:
         other._writes = False
         return other
 
-    def told(self) -> dict[str, Any]:
+    def for_lock(self) -> dict[str, Any]:
         """What the lock file says of them: how models made them, and every edit."""
         drafts = [
             {name: value for name, value in one.items() if name != "paraphrases"}

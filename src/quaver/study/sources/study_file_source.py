@@ -234,7 +234,7 @@ class StudyFile(StudySource):
         """What the study resolved to: the document of ``study.lock.json``."""
         rules = {name: getdoc(type(one)) or "" for name, one in self.plugins.evaluators().items()}
         document = lock_document(self.spec, self.experiment, self.served, rules)
-        return document | {"paraphrases": self.paraphrases.told()}
+        return document | {"paraphrases": self.paraphrases.for_lock()}
 
 
 def asking(source: StudySource) -> StudyFile:
