@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Draws, Floats, Units, Weighted
+from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted
 from quaver.estimation.encoding import Codes, Encoded
 from quaver.estimation.statistic import Sampler, Statistic
 
@@ -75,6 +75,12 @@ class Cell:
         """The estimate of a statistic of this cell."""
         assert self.sampler is not None, "only the cells of a reading are resampled"
         return self.sampler.estimated(statistic)
+
+    @property
+    def resampling(self) -> Resampling:
+        """How this cell is resampled."""
+        assert self.sampler is not None, "only the cells of a reading are resampled"
+        return self.sampler.resampling
 
     @property
     def units(self) -> Units:

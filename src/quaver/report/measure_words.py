@@ -16,9 +16,6 @@ _TITLES: Mapping[str, str] = {
     "answer_entropy": "How much repeated answers differ: entropy",
     "strict_stability": "How many items are always answered alike: strict stability",
     "mode_frequency": "How often the most frequent answer is given: mode frequency",
-    "ece": "How far confidence is from being right: expected calibration error",
-    "mce": "How far confidence is from being right at most: maximum calibration error",
-    "brier": "Confidence against being right: Brier score",
     "f1_macro": "Right labels, all classes alike: macro F1",
     "f1_micro": "Right labels, all answers alike: micro F1",
     "f1_label": "Right labels, class by class: F1 of each label",
@@ -26,16 +23,6 @@ _TITLES: Mapping[str, str] = {
     "mixed_effects_sd": "How unlike the items are in difficulty, by the mixed model",
     "mixed_effects_interactions": "Whether the mixed model’s effects depend on each other",
     "spread_size_correlation": "Whether larger models spread less: correlation of spread with size",
-    "evaluator_flips": "How many answers another evaluator reads differently",
-    "evaluator_flips_accuracy_first": "Accuracy by the first of two evaluators",
-    "evaluator_flips_accuracy_second": "Accuracy by the second of two evaluators",
-    "evaluator_flips_accuracy_gain": "What another evaluator adds to accuracy",
-    "evaluator_flips_newly_wrong": "How many right answers are wrong by another evaluator",
-    "recovered_share": "How much of a prompt’s gap in accuracy another evaluator closes",
-    "verbal_calibration_ece": "How far stated confidence is from being right",
-    "verbal_calibration_minus_accuracy": "Stated confidence less the share right (above 0: overconfident)",
-    "verbal_calibration_ece_gap": "Calibration error of stated less that of token confidence",
-    "verbal_calibration_minus_token": "Stated less token confidence",
 }
 
 _AXES: Mapping[str, str] = {
@@ -45,8 +32,6 @@ _AXES: Mapping[str, str] = {
     "answer_entropy": "entropy in bits (0: always the same)",
     "strict_stability": "items always answered alike",
     "mode_frequency": "share of the most frequent answer",
-    "ece": "expected calibration error",
-    "brier": "Brier score (0: sure and right)",
     "f1_macro": "macro F1",
     "f1_micro": "micro F1",
     "f1_label": "F1",
@@ -54,21 +39,11 @@ _AXES: Mapping[str, str] = {
     "mixed_effects_sd": "standard deviation, in log odds",
     "mixed_effects_interactions": "likelihood-ratio χ²",
     "spread_size_correlation": "Spearman’s ρ",
-    "evaluator_flips": "share of answers read differently",
-    "evaluator_flips_accuracy_first": "share of right answers",
-    "evaluator_flips_accuracy_second": "share of right answers",
-    "evaluator_flips_accuracy_gain": "difference in accuracy",
-    "evaluator_flips_newly_wrong": "share of the right answers",
-    "recovered_share": "share of the gap (1: all of it)",
-    "verbal_calibration_ece": "expected calibration error",
-    "verbal_calibration_minus_accuracy": "stated confidence less share right",
 }
 
 _AGAINST_NONE = frozenset(
     {
-        *("mixed_effects", "evaluator_flips_accuracy_gain", "spread_size_correlation"),
-        *("verbal_calibration_minus_accuracy", "verbal_calibration_ece_gap"),
-        *("verbal_calibration_minus_token", "recovered_share"),
+        *("mixed_effects", "spread_size_correlation"),
     }
 )
 """Measures whose 0 says that there is nothing: charts of them have a line there."""
@@ -93,12 +68,6 @@ _SHARES = frozenset(
         "strict_stability",
         "mode_frequency",
         "spread",
-        "evaluator_flips",
-        "evaluator_flips_accuracy_first",
-        "evaluator_flips_accuracy_second",
-        "evaluator_flips_accuracy_gain",
-        "evaluator_flips_newly_wrong",
-        "verbal_calibration_parse_rate",
         "readiness_accuracy",
         "readiness_compliance",
         "readiness_spread",
@@ -109,10 +78,7 @@ _SHARES = frozenset(
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
 _SHORT = {"answer_entropy": "Entropy of repeated answers"}
-_CLOSER = frozenset({"f1_micro", "f1_label", "brier"})
-_TABLED = frozenset(
-    f"evaluator_flips_{kind}" for kind in ("accuracy_first", "accuracy_second", "newly_wrong")
-)
+_CLOSER = frozenset({"f1_micro", "f1_label"})
 _ENDS = {"consistency": (0.0, 1.0), "spread_size_correlation": (-1.0, 1.0)}
 _BARRED = frozenset(
     {"inter_pss_subsamples", "intra_pss_subsamples", "paraphrase_stability", "original_agreement"}
@@ -126,13 +92,11 @@ _SECTIONS = {
     **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
     **dict.fromkeys(("original_agreement",), "stability"),
     **dict.fromkeys(("consistency",), "sensitivity"),
-    **dict.fromkeys(("ece", "mce", "brier", "ece_shift"), "accuracy"),
     **dict.fromkeys(("generalizability", "generalizability_component"), "factors"),
 }
 _FAMILIES = {
     **dict.fromkeys(("factor_effects", "distribution_shift"), "factors"),
-    **dict.fromkeys(("verbal_calibration", "f1", "mixed_effects", "spread"), "accuracy"),
-    **dict.fromkeys(("evaluator_flips", "recovered_share"), "answers"),
+    **dict.fromkeys(("f1", "mixed_effects", "spread"), "accuracy"),
     **dict.fromkeys(_STABILITY, "stability"),
     "readiness": "readiness",
 }
@@ -165,7 +129,7 @@ def presentation_of(measure: str) -> Presentation:
         ends=_ENDS.get(measure),
         bar=0.8 if measure in _BARRED else None,
         short=_SHORT.get(measure, ""),
-        drawn="closer" if measure in _CLOSER else "table" if measure in _TABLED else "chart",
+        drawn="closer" if measure in _CLOSER else "chart",
     ).named(measure)
 
 

@@ -38,7 +38,7 @@ def reported(tmp_path: Path, study: str) -> str:
 
 def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     page = reported(tmp_path, TWO_PROMPTS)
-    assert "exact and label_match read 66.7% of the answers otherwise: more than 5%" in page
+    assert "exact and label_match read 66.7%" in page
     table = rows(page)
     flips = next(row for row in table if row[:2] == ["exact", "label_match"] and "plain" in row)
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.

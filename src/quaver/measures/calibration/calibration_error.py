@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from quaver.core.records import Estimate, LabelSet
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import cells
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.confidences import Graded, arranged, graded, numbers_of
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.confidences import Graded, graded
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.noise_floor import above_floor, affordable
+from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import (
     Binning,
     Bins,
@@ -56,53 +54,33 @@ def largest_error(gaps: Floats, n: Floats) -> float:
     return float((np.abs(gaps[n > 0]) / n[n > 0]).max())
 
 
-def ece(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    bins: int = 10,
-    binning: Binning = "width",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    title="How far confidence is from being right: expected calibration error",
+    axis="expected calibration error",
+    section="accuracy",
+    better="lower",
+    source=NAEINI,
+    raters=ASKING,
+    gold=True,
+    numbers=("confidence",),
+)
+def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic]:
     """Expected calibration error of the answers' confidence.
 
     ECE = Σ_b (n_b / n)·|mean confidence − share right| over bins b of confidence. Bins of equal width are
-    (a, b], with 0 in the first. Answers without a label, a gold label or a confidence are left out, and
-    counted. Undefined where none is left.
+    (a, b], with 0 in the first. It reads the column ``confidence``, numbers from 0 to 1. Answers without a
+    label, a gold label or a confidence are left out and counted. Undefined where none is left.
 
     ECE is biased upwards, more so the fewer the answers. In ``details``: ``debiased`` (Kumar et al. 2019);
     ``floor`` and ``floor_high``, the mean and upper quantile of what perfect calibration would show with
-    these very confidences, and ``p`` of the value among them; where items have several answers,
-    ``floor_together`` is that if all answers to an item were right or wrong together; ``curve`` (see
-    `reliability_curve`). The interval resamples items, with the bins as they are; it is one of the biased
-    value, widened to hold it.
-
-    Source: Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1.
+    these confidences, and ``p`` of the value among them; where items have several answers,
+    ``floor_together`` is that floor if all answers to an item were right or wrong together; ``curve`` (see
+    `reliability_curve`). The interval resamples items and keeps the bins as they are. It is an interval of
+    the biased value, widened to hold it.
 
     Args:
-        annotations: A row an annotation, with ``confidence`` and ``gold``; see `Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"`` (see `calibration_bins.assigned`).
-        columns: Other names for the frame's columns: ``{"confidence": "said"}``.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
 
     Two answers in (0.5, 0.6], one of them right, and two at 0.9, both right: (2·0.1 + 2·0.1) / 4:
 
@@ -112,61 +90,32 @@ def ece(
     >>> round(ece(frame)[0].value, 12)
     0.1
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-
-    def statistic(gaps: Floats, n: Floats) -> Weighted:
-        def under(weights: Floats) -> Floats:
-            total = weights @ n.sum(1)
-            error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
-            return np.asarray(np.where(total > 0, error, np.nan)[:, None])
-
-        return under
-
-    measured = _Error("ece", _told("expected calibration error", bins, binning), statistic, expected_error)
-    found = _read(annotations, labels, by, columns, group)
-    return [measured.of(*part, bins, binning, resampling) for part in found]
+    answers = _Answers(cell, bins, binning)
+    found = answers.error("expected calibration error", _expected, expected_error)
+    if found.under is not None:
+        debiased = debiased_ece(answers.gaps.sum(0), answers.n.sum(0), answers.residuals)
+        found = replace(found, details={**found.details, "debiased": debiased})
+    yield found
 
 
-def mce(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    bins: int = 10,
-    binning: Binning = "width",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    title="How far confidence is from being right at most: maximum calibration error",
+    section="accuracy",
+    better="lower",
+    source=NAEINI,
+    raters=ASKING,
+    gold=True,
+    numbers=("confidence",),
+)
+def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic]:
     """Maximum calibration error: the largest |mean confidence − share right| of a bin.
 
-    As `ece` in what is left out and in its details (without ``debiased``); a maximum over bins, some of
-    them with few answers, is biased further upwards than a mean.
-
-    Undefined where no answer is left. Source: Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well
-    calibrated probabilities, section 4.1.
+    It leaves out what `ece` leaves out and has the same details but ``debiased``. A maximum over bins, some
+    of them with few answers, is biased further upwards than a mean. Undefined where no answer is left.
 
     Args:
-        annotations: A row an annotation, with ``confidence`` and ``gold``; see `Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"``.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3], "label": list("aab"), "gold": list("abb"),
@@ -174,101 +123,153 @@ def mce(
     >>> mce(frame)[0].value
     0.25
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-
-    def statistic(gaps: Floats, n: Floats) -> Weighted:
-        def under(weights: Floats) -> Floats:
-            each = weights @ n
-            error = np.where(each > 0, np.abs(weights @ gaps) / np.where(each > 0, each, 1), -1).max(1)
-            return np.asarray(np.where(error >= 0, error, np.nan)[:, None])
-
-        return under
-
-    measured = _Error("mce", _told("maximum calibration error", bins, binning), statistic, largest_error)
-    found = _read(annotations, labels, by, columns, group)
-    return [measured.of(*part, bins, binning, resampling) for part in found]
+    yield _Answers(cell, bins, binning).error("maximum calibration error", _largest, largest_error)
 
 
-def _told(what: str, bins: int, binning: Binning) -> str:
-    return f"{what}, {bins} bins of equal {binning}"
+@measure(
+    title="Confidence against being right: Brier score",
+    axis="Brier score (0: sure and right)",
+    section="accuracy",
+    better="lower",
+    drawn="closer",
+    source=BRIER,
+    raters=ASKING,
+    gold=True,
+    numbers=("confidence",),
+)
+def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic]:
+    """The Brier score of an answer's confidence that it is right.
+
+    Mean of (confidence − right)², where right is 1 or 0. In ``details`` its parts over the bins:
+    reliability − resolution + uncertainty + variance − covariance within bins. It leaves out what `ece`
+    leaves out, and is undefined where no answer is left. The interval resamples items.
+
+    Args:
+        bins: How many bins the parts rest on.
+        binning: ``"width"`` or ``"mass"``.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "gold": list("aa"),
+    ...                       "confidence": [0.5, 0.75]})
+    >>> brier(frame)[0].value  # (0.25 + 0.5625) / 2
+    0.40625
+    """
+    answers = graded(cell, cell.numbers["confidence"])
+    chosen = assigned(answers.confidence, bins, binning)
+    n = np.bincount(answers.item, minlength=answers.items).astype(np.float64)
+    known = n > 0
+    found = Statistic(
+        method="mean squared difference of confidence and being right",
+        excluded=answers.excluded,
+        n=cell.units.touched(known),
+        reason=answers.reason,
+    )
+    if answers.reason:
+        yield found
+        return
+    square = (answers.confidence - answers.right) ** 2
+    loss = np.bincount(answers.item, square, minlength=answers.items).astype(np.float64)
+    own = np.asarray(np.where(known, loss / np.maximum(n, 1), np.nan), np.float64)
+    yield replace(
+        found,
+        under=ratio(loss[:, None], n[:, None]),
+        details={**brier_parts(answers, chosen), "answers": answers.right.size},
+        differing=differing(own.round(12), cell.units),
+        spread=mean_within,
+        values=own,
+    )
 
 
-def _read(
-    annotations: Frame,
-    labels: LabelSet | None,
-    by: Sequence[str],
-    columns: Columns | None,
-    group: str | None,
-) -> list[tuple[Cell, Graded]]:
-    found = cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True)
-    values = numbers_of(annotations, "confidence", columns)
-    return [(cell, graded(cell, arranged(values, cell))) for cell in found]
+class _Answers:
+    """A cell's answers with a confidence, in bins.
 
+    Attributes:
+        gaps: Σ (confidence − right) by item and bin.
+        n: Answers by item and bin.
+    """
 
-class _Error:
-    """A calibration error by its name, its bootstrap and its plain function of the bins."""
+    def __init__(self, cell: Cell, bins: int, binning: Binning) -> None:
+        self._cell, self._in_words = cell, f"{bins} bins of equal {binning}"
+        self._graded = graded(cell, cell.numbers["confidence"])
+        self._bins = assigned(self._graded.confidence, bins, binning)
+        self.gaps = binned(self._graded, self._bins, self._graded.confidence - self._graded.right)
+        self.n = binned(self._graded, self._bins, np.ones(self._graded.right.size))
 
-    def __init__(
+    @property
+    def residuals(self) -> Floats:
+        """Σ (right − share right in the bin) by item and bin."""
+        answers, bins = self._graded, self._bins
+        return binned(answers, bins, answers.right - _shares(answers, bins)[bins.of])
+
+    def error(
         self,
-        name: str,
-        method: str,
-        statistic: Callable[[Floats, Floats], Weighted],
+        what: str,
+        under: Callable[[Floats, Floats], Weighted],
         plain: Callable[[Floats, Floats], float],
-    ) -> None:
-        self._name, self._method, self._statistic, self._plain = name, method, statistic, plain
+    ) -> Statistic:
+        """A calibration error, beside what perfect calibration would show.
 
-    def of(
-        self, cell: Cell, answers: Graded, bins: int, binning: Binning, resampling: Resampling
-    ) -> Estimate:
-        """The estimate for one cell."""
-        chosen = assigned(answers.confidence, bins, binning)
-        gaps = binned(answers, chosen, answers.confidence - answers.right)
-        n = binned(answers, chosen, np.ones(answers.right.size))
-        known = n.sum(1) > 0
-        claim = Claim(
-            self._name,
-            self._method,
-            NAEINI,
-            cell=cell.where,
+        Args:
+            what: Its name.
+            under: From gaps and counts to the error under item weights.
+            plain: From gaps and counts of the bins to the error.
+        """
+        answers, resampling = self._graded, self._cell.resampling
+        found = Statistic(
+            method=f"{what}, {self._in_words}",
             excluded=answers.excluded,
-            n=cell.units.touched(known),
+            n=self._cell.units.touched(self.n.sum(1) > 0),
             reason=answers.reason,
         )
         if answers.reason:
-            return undefined(claim, cell.units, resampling)
-        draws = bootstrap(self._statistic(gaps, n), cell.units, resampling)
-        value = float(draws.point[0])
-        details = self._floors(value, answers, chosen, resampling)
-        if self._name == "ece":
-            residual = binned(answers, chosen, answers.right - _shares(answers, chosen)[chosen.of])
-            details["debiased"] = debiased_ece(gaps.sum(0), n.sum(0), residual)
-        curve = _curve(answers, chosen, resampling.confidence)
-        details |= {"answers": answers.right.size, "curve": curve}
+            return found
+        weighted = under(self.gaps, self.n)
+        value = float(self._cell.draws(weighted).point[0])
+        details = self._floors(value, plain, resampling)
         warnings: tuple[str, ...] = ()
         if details.get("floor_high", -1.0) >= value:
             warnings = (
                 f"no more than perfect calibration may show with these {answers.right.size} answers "
                 f"(mean {details['floor']:.3g}, up to {details['floor_high']:.3g})",
             )
-        claim = replace(
-            claim,
-            details=details,
-            warnings=warnings,
-            spread=partial(mean_within, value),
-        )
-        return estimate(claim, draws, cell.units, resampling)
+        details |= {
+            "answers": answers.right.size,
+            "curve": _curve(answers, self._bins, resampling.confidence),
+        }
+        return replace(found, under=weighted, details=details, warnings=warnings, spread=mean_within)
 
-    def _floors(self, value: float, answers: Graded, bins: Bins, resampling: Resampling) -> dict[str, Any]:
+    def _floors(
+        self, value: float, plain: Callable[[Floats, Floats], float], resampling: Resampling
+    ) -> dict[str, Any]:
+        answers = self._graded
         times = affordable(resampling.resamples, answers.right.size)
         seed = derive(resampling.seed, "perfect calibration")
-        each = calibrated_draws(answers, bins, self._plain, times, seed)
+        each = calibrated_draws(answers, self._bins, plain, times, seed)
         details = above_floor(value, each, resampling.confidence)
         if details and np.bincount(answers.item).max() > 1:
             seed = derive(resampling.seed, "perfect calibration", "together")
-            joint = calibrated_draws(answers, bins, self._plain, times, seed, together=True)
-            told = above_floor(value, joint, resampling.confidence)
-            details |= {f"{name}_together": told[name] for name in ("floor", "floor_high", "p")}
+            joint = calibrated_draws(answers, self._bins, plain, times, seed, together=True)
+            floors = above_floor(value, joint, resampling.confidence)
+            details |= {f"{name}_together": floors[name] for name in ("floor", "floor_high", "p")}
         return details
+
+
+def _expected(gaps: Floats, n: Floats) -> Weighted:
+    def under(weights: Floats) -> Floats:
+        total = weights @ n.sum(1)
+        error = np.abs(weights @ gaps).sum(1) / np.where(total > 0, total, 1)
+        return np.asarray(np.where(total > 0, error, np.nan)[:, None])
+
+    return under
+
+
+def _largest(gaps: Floats, n: Floats) -> Weighted:
+    def under(weights: Floats) -> Floats:
+        each = weights @ n
+        error = np.where(each > 0, np.abs(weights @ gaps) / np.where(each > 0, each, 1), -1).max(1)
+        return np.asarray(np.where(error >= 0, error, np.nan)[:, None])
+
+    return under
 
 
 def _shares(answers: Graded, bins: Bins) -> Floats:
@@ -330,82 +331,3 @@ def reliability_curve(
     alone = np.arange(sure.size)
     answers = Graded(alone, np.zeros_like(alone), sure, true, sure.size, {}, None)
     return _curve(answers, assigned(sure, bins, binning), level)
-
-
-def brier(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    bins: int = 10,
-    binning: Binning = "width",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """The Brier score of an answer's confidence that it is right.
-
-    Mean of (confidence − right)², where right is 1 or 0. In ``details`` its parts over the bins:
-    reliability − resolution + uncertainty + variance − covariance within bins. What is left out and when
-    it is undefined is as for `ece`. The interval resamples items.
-
-    Source: Brier (1950), Monthly Weather Review 78, 1-3; parts: Murphy (1973), Stephenson et al. (2008).
-
-    Args:
-        annotations: A row an annotation, with ``confidence`` and ``gold``; see `Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
-        bins: How many bins the parts rest on.
-        binning: ``"width"`` or ``"mass"``.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "gold": list("aa"),
-    ...                       "confidence": [0.5, 0.75]})
-    >>> brier(frame)[0].value  # (0.25 + 0.5625) / 2
-    0.40625
-    """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found = []
-    for cell, answers in _read(annotations, labels, by, columns, group):
-        chosen = assigned(answers.confidence, bins, binning)
-        n = np.bincount(answers.item, minlength=answers.items).astype(np.float64)
-        claim = Claim(
-            "brier",
-            "mean squared difference of confidence and being right",
-            BRIER,
-            cell=cell.where,
-            excluded=answers.excluded,
-            n=cell.units.touched(n > 0),
-            reason=answers.reason,
-        )
-        if answers.reason:
-            found.append(undefined(claim, cell.units, resampling))
-            continue
-        square = (answers.confidence - answers.right) ** 2
-        loss = np.bincount(answers.item, square, minlength=answers.items).astype(np.float64)
-        draws = bootstrap(ratio(loss[:, None], n[:, None]), cell.units, resampling)
-        value = float(draws.point[0])
-        own = np.asarray(np.where(n > 0, loss / np.maximum(n, 1), np.nan), np.float64)
-        claim = replace(
-            claim,
-            details={**brier_parts(answers, chosen), "answers": answers.right.size},
-            differing=differing(own.round(12), cell.units),
-            spread=partial(mean_within, value),
-        )
-        found.append(estimate(claim, draws, cell.units, resampling))
-    return found

@@ -6,22 +6,22 @@ share among the labels' tokens. Which of them a study reports changes its calibr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
-from quaver.estimation.cells import cells
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.confidences import Graded, arranged, graded, numbers_of
-from quaver.estimation.intervals import Claim, clopper_pearson, estimate, mean_within, percentile, undefined
+from quaver.estimation.cell import Cell
+from quaver.estimation.confidences import Graded, arranged, graded
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import clopper_pearson, mean_within, percentile
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned
 
 __all__ = ["SHIFTS", "ece_shift", "over_cells"]
@@ -29,55 +29,28 @@ __all__ = ["SHIFTS", "ece_shift", "over_cells"]
 SHIFTS = (0.05, 0.20)
 """The shifts whose share among cells is reported."""
 
-_METHOD = "|ECE of raw − ECE of normalised token confidence|, {bins} bins of equal {binning}"
 
-
-def ece_shift(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    bins: int = 10,
-    binning: Binning = "width",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    section="accuracy",
+    source="the definition; the calibration errors are Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining "
+    "well calibrated probabilities, section 4.1",
+)
+def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -> Iterator[Estimate]:
     """The absolute shift of ECE between raw and label-set-normalised token confidence.
 
     |ECE(raw) − ECE(normalised)| within each condition (model × variant × decoding), averaged over a cell's
-    conditions. ``confidence`` is the normalised one; the raw one is the column in the role ``raw``, or else
-    ``confidence × mass_coverage``. Both are measured on the answers that have both, a label and a gold
-    label. Undefined where there are none. The interval resamples items.
+    conditions. The column ``confidence`` is the normalised one; the raw one is the column in the role
+    ``raw`` (``columns={"raw": "token"}`` compares two columns), or else ``confidence × mass_coverage``. Both
+    are measured on the answers that have both, a label and a gold label. Undefined where there are none. The
+    interval resamples items.
 
     In ``details``: ``ece_raw``, ``ece_normalised``, both mean confidences, the share right, the shift of
     each condition, its interval over conditions (resampled), and the shares of conditions that shift by more
     than 0.05 and 0.20 with exact binomial intervals. `over_cells` gives the same over any cells.
 
-    Source: the definition; the calibration errors are Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining
-    well calibrated probabilities, section 4.1.
-
     Args:
-        annotations: A row an annotation, with ``confidence``, ``gold`` and ``mass_coverage``.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"``.
-        columns: Other names for the frame's columns; ``{"raw": "token"}`` compares two columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
 
     Two right answers, normalised confidence 1 and raw 0.5: errors 0 and 0.5:
 
@@ -87,37 +60,24 @@ def ece_shift(
     >>> ece_shift(frame)[0].value
     0.5
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    within = ("model", "variant", "decoding")
-    parts = cells(
-        annotations,
-        raters=("repeat",),
-        within=within,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        gold=True,
-    )
-    normalised = numbers_of(annotations, "confidence", columns)
-    raw = numbers_of(annotations, "raw", columns)
+    method = f"|ECE of raw − ECE of normalised token confidence|, {bins} bins of equal {binning}"
+    parts = reading.cells(raters=("repeat",), within=("model", "variant", "decoding"), gold=True)
+    normalised = reading.numbers("confidence")
+    raw = reading.numbers("raw")
     if raw is None:
-        mass = numbers_of(annotations, "mass_coverage", columns, within=(0.0, 1.0 + 1e-6))
+        mass = reading.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
         raw = None if mass is None or normalised is None else np.minimum(normalised * mass, 1.0)
-    why = "no raw confidences" if raw is None else None
-    claim = Claim("ece_shift", _METHOD.format(bins=bins, binning=binning) + ", mean over conditions")
-    found = []
     for cell in parts:
         one, other = arranged(normalised, cell), arranged(raw, cell)
         answers = graded(cell, one, other)
-        where = replace(claim, cell=cell.where, excluded=answers.excluded)
+        found = Statistic(method=f"{method}, mean over conditions", excluded=answers.excluded, n=0)
         if answers.reason:
-            absent = why if answers.reason == "no confidences" else None
-            found.append(undefined(replace(where, n=0), cell.units, resampling, absent or answers.reason))
+            absent = raw is None and answers.reason == "no confidences"
+            reason = "no raw confidences" if absent else answers.reason
+            yield cell.estimated(replace(found, reason=reason))
             continue
         both = _Both(answers, graded(cell, other, one).confidence, len(cell.strata))
-        found.append(_shift(where, both, cell.units, resampling, bins, binning, cell.strata))
-    return found
+        yield cell.estimated(_shift(found, both, cell, bins, binning))
 
 
 class _Both(NamedTuple):
@@ -143,15 +103,7 @@ class _Both(NamedTuple):
         return n.reshape(self.answers.items, self.strata).astype(np.float64)
 
 
-def _shift(
-    claim: Claim,
-    both: _Both,
-    units: Units,
-    resampling: Resampling,
-    bins: int,
-    binning: Binning,
-    strata: Sequence[dict[str, str]],
-) -> Estimate:
+def _shift(found: Statistic, both: _Both, cell: Cell, bins: int, binning: Binning) -> Statistic:
     answers = both.answers
     normalised = both.gaps(answers.confidence, bins, binning)
     raw = both.gaps(both.raw, bins, binning)
@@ -166,37 +118,36 @@ def _shift(
         return np.asarray(np.abs(errors(weights, raw) - errors(weights, normalised)))
 
     ones = np.ones((1, answers.items))
-    each, told = shifts(ones)[0], (errors(ones, raw)[0], errors(ones, normalised)[0])
-    known = np.isfinite(each)
-    draws = bootstrap(over_strata(shifts), units, resampling)
-    value = float(draws.point[0])
-    names = ["ece_raw", "ece_normalised"]
-    details: dict[str, Any] = {name: float(np.nanmean(some)) for name, some in zip(names, told, strict=True)}
-    details |= {
-        "raw_confidence": float(both.raw.mean()),
-        "normalised_confidence": float(answers.confidence.mean()),
-        "right": float(answers.right.mean()),
-        "answers": answers.right.size,
-    }
-    if known.sum() > 1:
-        details["by_condition"] = [
-            {**where, "shift": float(shift)}
-            for where, shift, there in zip(strata, each, known, strict=True)
-            if there
-        ]
-        whole = _summary(each[known], resampling, "condition")
-        details |= {
-            "conditions": int(known.sum()),
-            "interval_over_conditions": whole.pop("interval"),
-            **whole,
-        }
-    claim = replace(
-        claim,
-        n=units.touched(n.sum(1) > 0),
-        details=details,
-        spread=partial(mean_within, value),
+    return replace(
+        found,
+        under=over_strata(shifts),
+        n=cell.units.touched(n.sum(1) > 0),
+        details={
+            "ece_raw": float(np.nanmean(errors(ones, raw))),
+            "ece_normalised": float(np.nanmean(errors(ones, normalised))),
+            "raw_confidence": float(both.raw.mean()),
+            "normalised_confidence": float(answers.confidence.mean()),
+            "right": float(answers.right.mean()),
+            "answers": answers.right.size,
+            **_by_condition(shifts(ones)[0], cell),
+        },
+        spread=mean_within,
     )
-    return estimate(claim, draws, units, resampling)
+
+
+def _by_condition(shifts: Floats, cell: Cell) -> dict[str, Any]:
+    """The shift of each condition and a summary over them; nothing where fewer than two have one."""
+    known = np.isfinite(shifts)
+    if known.sum() < 2:
+        return {}
+    each = zip(cell.strata, shifts, known, strict=True)
+    whole = _summary(shifts[known], cell.resampling, "condition")
+    return {
+        "by_condition": [{**where, "shift": float(shift)} for where, shift, there in each if there],
+        "conditions": int(known.sum()),
+        "interval_over_conditions": whole.pop("interval"),
+        **whole,
+    }
 
 
 def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any]:
@@ -255,18 +206,17 @@ def over_cells(
     values = np.array([one.value for one in estimates if one.value is not None])
     left = [{**one.cell, "reason": one.reason} for one in estimates if one.value is None]
     name = names.pop()
-    claim = Claim(
-        name,
-        f"mean of {name} over cells",
-        estimates[0].reference,
+    found = Statistic(
+        method=f"mean of {name} over cells",
         excluded={"cell": len(left)} if left else {},
-        details={"excluded_cells": left} if left else {},
+        reason="undefined in every cell",
         n=values.size,
     )
-    units = Units(values.size, None, "cell")
-    if not values.size:
-        return undefined(claim, units, resampling, "undefined in every cell")
-    draws = bootstrap(lambda w: (w @ values / w.sum(1))[:, None], units, resampling)
-    told = {key: value for key, value in _summary(values, resampling, "cell").items() if key != "interval"}
-    claim = replace(claim, details={**(claim.details or {}), **told})
-    return estimate(claim, draws, units, resampling)
+    details: dict[str, Any] = {"excluded_cells": left} if left else {}
+    if values.size:
+        found = replace(found, under=lambda w: (w @ values / w.sum(1))[:, None])
+        details |= {
+            key: value for key, value in _summary(values, resampling, "cell").items() if key != "interval"
+        }
+    cells = Sampler(Units(values.size, None, "cell"), resampling, measure=name, source=estimates[0].reference)
+    return cells.estimated(replace(found, details=details))

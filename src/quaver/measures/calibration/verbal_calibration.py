@@ -1,28 +1,29 @@
-"""Calibration of confidences that a model states in words or numbers, where enough of them can be read.
+"""Calibration of confidences that a model states in words or numbers, where enough of them can be parsed.
 
 A stated confidence that cannot be parsed is missing, and not at random: below a parse rate (0.80 by default)
-a cell's calibration is not reported, and what neighbouring thresholds would have changed is.
+a cell's calibration is not reported, but what neighbouring thresholds would have changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import cells
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.confidences import Graded, arranged, graded, numbers_of
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
-from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.confidences import Graded, arranged, graded
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
+from quaver.estimation.means import share_of
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, binned, debiased_ece
 from quaver.measures.variation.label_shares import ASKING
 
@@ -39,55 +40,48 @@ _KINDS = {
 }
 
 
+@measure(
+    section="accuracy",
+    source="the definitions; the calibration error is Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining "
+    "well calibrated probabilities, section 4.1",
+    parts={
+        "_parse_rate": Presentation(unit="share", better="higher"),
+        "_ece": Presentation(
+            title="How far stated confidence is from being right",
+            axis="expected calibration error",
+            better="lower",
+        ),
+        "_minus_accuracy": Presentation(
+            title="Stated confidence less the share right (above 0: overconfident)",
+            axis="stated confidence less share right",
+            null=0.0,
+        ),
+        "_ece_gap": Presentation(title="Calibration error of stated less that of token confidence", null=0.0),
+        "_minus_token": Presentation(title="Stated less token confidence", null=0.0),
+    },
+)
 def verbal_calibration(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    threshold: float = 0.80,
-    bins: int = 10,
-    binning: Binning = "width",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """Calibration of stated confidence, on the answers whose confidence could be read.
+    reading: Reading, *, threshold: float = 0.80, bins: int = 10, binning: Binning = "width"
+) -> Iterator[Estimate]:
+    """Calibration of stated confidence, on the answers whose confidence could be parsed.
 
-    For each cell: ``verbal_calibration_parse_rate``, answers with a confidence / all answers;
-    ``verbal_calibration_ece``; ``verbal_calibration_minus_accuracy``, the mean stated
-    confidence less the share right (above 0: overconfident); and, where the frame has token confidences in
-    the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
-    ``verbal_calibration_minus_token``, verbal less token, on the answers that have both. All on rows with a
+    The column ``confidence`` has the stated confidence. For each cell: ``verbal_calibration_parse_rate``,
+    answers with a confidence / all answers; ``verbal_calibration_ece``;
+    ``verbal_calibration_minus_accuracy``, the mean stated confidence less the share right (above 0:
+    overconfident); and, where the frame has token
+    confidences in the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
+    ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
     label, a gold label and a parsed confidence. Undefined (but for the parse rate) where there are none, or
-    the parse rate is below the threshold: such cells are listed by `excluded_cells`.
-    Intervals resample items.
-
-    Source: the definitions; the calibration error is Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well
-    calibrated probabilities, section 4.1.
+    the parse rate is below the threshold: `excluded_cells` lists such cells. Intervals resample items.
 
     Args:
-        annotations: A row an annotation, with the stated ``confidence`` and ``gold``.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         threshold: The parse rate that a cell needs; 0 keeps all. ``details["value_below_threshold"]`` holds
             what a cell below it would have given.
         bins: How many bins.
         binning: ``"width"`` or ``"mass"``.
-        columns: Other names for the frame's columns: ``{"token": "token_confidence"}``.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         Three or five estimates for each cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used; a confidence is not between 0 and 1.
 
     Stated 0.9 twice, right once: an ECE of 0.4, overconfident by 0.4:
 
@@ -101,72 +95,49 @@ def verbal_calibration(
         raise MeasureError(
             "not a parse rate", where="threshold", expected="a number from 0 to 1", found=repr(threshold)
         )
-    resampling = Resampling(confidence, resamples, seed, interval)
-    parts = cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True)
-    stated = numbers_of(annotations, "confidence", columns)
-    token = numbers_of(annotations, "token", columns)
-    found = []
-    for cell in parts:
-        one = _Verbal(cell, arranged(stated, cell), threshold, (bins, binning), resampling)
-        found.append(one.parsed())
-        found += one.alone()
+    token = reading.numbers("token")
+    for cell in reading.cells(raters=ASKING, gold=True, numbers=("confidence",)):
+        stated = _Stated(cell, threshold, bins, binning)
+        statistics = [stated.parsed(), *stated.alone()]
         if token is not None:
-            found += one.beside(arranged(token, cell))
-    return found
+            statistics += stated.beside(arranged(token, cell))
+        yield from map(cell.estimated, statistics)
 
 
-class _Verbal:
+class _Stated:
     """One cell's stated confidences, with its parse rate."""
 
-    def __init__(
-        self,
-        cell: Cell,
-        stated: Floats,
-        threshold: float,
-        binning: tuple[int, Binning],
-        resampling: Resampling,
-    ) -> None:
-        self._cell, self._stated, self._threshold = cell, stated, threshold
-        self._bins, self._binning = binning
-        self._resampling = resampling
-        asked = (cell.codes >= 0) | cell.unanswered
-        answers = int(asked.sum())
-        self._rate = float((asked & np.isfinite(stated)).sum() / answers) if answers else None
+    def __init__(self, cell: Cell, threshold: float, bins: int, binning: Binning) -> None:
+        self._cell, self._stated, self._threshold = cell, cell.numbers["confidence"], threshold
+        self._bins, self._binning = bins, binning
+        self._asked = (cell.codes >= 0) | cell.unanswered
+        self._parsed = self._asked & np.isfinite(self._stated)
+        answers = int(self._asked.sum())
+        self._rate = float(self._parsed.sum() / answers) if answers else None
 
-    def parsed(self) -> Estimate:
+    def parsed(self) -> Statistic:
         """The parse rate."""
-        cell, units = self._cell, self._cell.units
-        asked = (cell.codes >= 0) | cell.unanswered
-        below = asked.sum((1, 2)).astype(np.float64)
-        above = (asked & np.isfinite(self._stated)).sum((1, 2)).astype(np.float64)
-        own = np.where(below > 0, above / np.maximum(below, 1), np.nan)
-        claim = Claim(
-            "verbal_calibration_parse_rate",
-            "share of all answers whose stated confidence could be read",
-            cell=cell.where,
+        below = self._asked.sum((1, 2))
+        found = Statistic(
+            part="_parse_rate",
+            method="share of all answers whose stated confidence could be parsed",
             details={"threshold": self._threshold, "answers": int(below.sum())},
-            differing=differing(own, units),
-            n=units.touched(below > 0),
+            reason="no annotations",
         )
-        if not below.any():
-            return undefined(claim, units, self._resampling, "no annotations")
-        draws = bootstrap(ratio(above[:, None], below[:, None]), units, self._resampling)
-        value = float(draws.point[0])
-        claim = replace(claim, spread=partial(mean_within, value))
-        return estimate(claim, draws, units, self._resampling)
+        return share_of(self._cell, self._parsed.sum((1, 2)), below, found)
 
-    def alone(self) -> list[Estimate]:
+    def alone(self) -> list[Statistic]:
         """ECE, and confidence less accuracy."""
         answers = graded(self._cell, self._stated)
         if answers.reason:
-            return [self._undefined(kind, answers) for kind in ("ece", "minus_accuracy")]
+            return [self._statistic(kind, answers) for kind in ("ece", "minus_accuracy")]
         gaps, n = self._gaps(answers), self._counts(answers)
         chosen = assigned(answers.confidence, self._bins, self._binning)
         share = np.bincount(chosen.of, answers.right) / np.maximum(np.bincount(chosen.of), 1)
         residual = binned(answers, chosen, answers.right - share[chosen.of])
         each = binned(answers, chosen, np.ones(answers.right.size))
 
-        def statistic(weights: Floats) -> Floats:
+        def under(weights: Floats) -> Floats:
             total = weights @ n
             return np.stack([_error(weights, gaps, total), _mean(weights, gaps.sum(1), total)], 1)
 
@@ -175,18 +146,18 @@ class _Verbal:
             "stated": float(answers.confidence.mean()),
             "right": float(answers.right.mean()),
         }
-        return self._estimates(("ece", "minus_accuracy"), statistic, answers, details)
+        return list(self._statistics(("ece", "minus_accuracy"), under, answers, details))
 
-    def beside(self, token: Floats) -> list[Estimate]:
-        """The same measures of token confidence, taken off, on the answers that have both."""
+    def beside(self, token: Floats) -> list[Statistic]:
+        """The same less that of token confidence, on the answers that have both."""
         answers = graded(self._cell, self._stated, token)
         kinds = ("ece_gap", "minus_token")
         if answers.reason:
-            return [self._undefined(kind, answers) for kind in kinds]
+            return [self._statistic(kind, answers) for kind in kinds]
         other = graded(self._cell, token, self._stated)
         gaps, less, n = self._gaps(answers), self._gaps(other), self._counts(answers)
 
-        def statistic(weights: Floats) -> Floats:
+        def under(weights: Floats) -> Floats:
             total = weights @ n
             apart = _error(weights, gaps, total) - _error(weights, less, total)
             return np.stack([apart, _mean(weights, gaps.sum(1) - less.sum(1), total)], 1)
@@ -198,7 +169,7 @@ class _Verbal:
             "stated": float(answers.confidence.mean()),
             "token": float(other.confidence.mean()),
         }
-        return self._estimates(kinds, statistic, answers, details)
+        return list(self._statistics(kinds, under, answers, details))
 
     def _gaps(self, answers: Graded) -> Floats:
         chosen = assigned(answers.confidence, self._bins, self._binning)
@@ -207,42 +178,32 @@ class _Verbal:
     def _counts(self, answers: Graded) -> Floats:
         return np.asarray(np.bincount(answers.item, minlength=answers.items), np.float64)
 
-    def _claim(self, kind: str, answers: Graded) -> Claim:
+    def _statistic(self, kind: str, answers: Graded) -> Statistic:
+        """What is said of one of the measures, which has no value yet."""
         bins = f", {self._bins} bins of equal {self._binning}" if kind.startswith("ece") else ""
-        told = {} if self._rate is None else {"parse_rate": self._rate}
-        return Claim(
-            f"verbal_calibration_{kind}",
-            f"{_KINDS[kind]}{bins}, on the answers whose confidence was read",
-            cell=self._cell.where,
+        rate = {} if self._rate is None else {"parse_rate": self._rate}
+        return Statistic(
+            part=f"_{kind}",
+            method=f"{_KINDS[kind]}{bins}, on the answers whose confidence was parsed",
             excluded=answers.excluded,
-            details={**told, "threshold": self._threshold, "answers": answers.right.size},
-            n=self._cell.units.touched(np.bincount(answers.item, minlength=answers.items) > 0),
+            details={**rate, "threshold": self._threshold, "answers": answers.right.size},
+            n=self._cell.units.touched(self._counts(answers) > 0),
+            reason=answers.reason,
         )
 
-    def _undefined(self, kind: str, answers: Graded) -> Estimate:
-        return undefined(self._claim(kind, answers), self._cell.units, self._resampling, answers.reason)
-
-    def _estimates(
-        self, kinds: Sequence[str], statistic: Any, answers: Graded, details: dict[str, float]
-    ) -> list[Estimate]:
-        units: Units = self._cell.units
-        draws = bootstrap(statistic, units, self._resampling)
-        found = []
-        for index, kind in enumerate(kinds):
-            claim, value = self._claim(kind, answers), float(draws.point[index])
-            low = 0.0 if kind == "ece" else -1.0
-            claim = replace(
-                claim,
-                details={**(claim.details or {}), **details},
-                spread=lambda share, value=value, low=low: mean_within(value, share, low),  # type: ignore[misc]
-            )
+    def _statistics(
+        self, kinds: Sequence[str], under: Weighted, answers: Graded, details: dict[str, float]
+    ) -> Iterator[Statistic]:
+        for column, kind in enumerate(kinds):
+            found = self._statistic(kind, answers)
+            found = replace(found, details={**found.details, **details})
             if self._rate is not None and self._rate < self._threshold - 1e-12:
-                claim = replace(claim, details={**(claim.details or {}), "value_below_threshold": value})
+                value = float(self._cell.draws(under).point[column])
                 reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
-                found.append(undefined(claim, units, self._resampling, reason))
+                yield replace(found, details={**found.details, "value_below_threshold": value}, reason=reason)
             else:
-                found.append(estimate(claim, draws, units, self._resampling, index))
-        return found
+                spread = partial(mean_within, low=0.0 if kind == "ece" else -1.0)
+                yield replace(found, under=under, column=column, spread=spread)
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
@@ -267,9 +228,9 @@ def excluded_cells(estimates: Sequence[Estimate]) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     for one in estimates:
-        told = {**one.cell, "parse_rate": one.details.get("parse_rate"), "reason": one.reason}
-        if one.value is None and told not in found:
-            found.append(told)
+        left = {**one.cell, "parse_rate": one.details.get("parse_rate"), "reason": one.reason}
+        if one.value is None and left not in found:
+            found.append(left)
     return found
 
 

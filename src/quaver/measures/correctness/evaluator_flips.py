@@ -1,60 +1,85 @@
-"""Two evaluators on the same answers: what the second reads otherwise, and what that does to accuracy.
+"""Two evaluators on the same answers: what the second reads differently, and what that does to accuracy.
 
 The answers are the same, so every comparison is paired, answer by answer; intervals resample items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import cells
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, Interval, estimate, mean_within, undefined
-from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.declaration import measure
+from quaver.estimation.means import share_of
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["WORTH_A_WARNING", "evaluator_flips", "labels_by", "pairs_of"]
 
 WORTH_A_WARNING: Final = 0.05
-"""Two evaluators that read more than this share of the answers otherwise get a warning."""
+"""Two evaluators that read more than this share of the answers differently get a warning."""
 
 _FLIPS = ("same", "gained", "lost", "changed")
-_ALONE = "fewer than two evaluators"
 
 
-@compares("evaluator")
+@measure(
+    title="How many answers another evaluator reads differently",
+    axis="share of answers read differently",
+    section="answers",
+    unit="share",
+    better="lower",
+    compares=("evaluator",),
+    pairs_evaluators=True,
+    parts={
+        "_accuracy_first": Presentation(
+            title="Accuracy by the first of two evaluators",
+            axis="share of right answers",
+            unit="share",
+            better="higher",
+            drawn="table",
+        ),
+        "_accuracy_second": Presentation(
+            title="Accuracy by the second of two evaluators",
+            axis="share of right answers",
+            unit="share",
+            better="higher",
+            drawn="table",
+        ),
+        "_accuracy_gain": Presentation(
+            title="What another evaluator adds to accuracy",
+            axis="difference in accuracy",
+            unit="difference",
+            better="higher",
+            null=0.0,
+        ),
+        "_newly_wrong": Presentation(
+            title="How many right answers are wrong by another evaluator",
+            axis="share of the right answers",
+            unit="share",
+            better="lower",
+            drawn="table",
+        ),
+    },
+)
 def evaluator_flips(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    first: str | None = None,
-    second: str | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """What a second evaluator reads otherwise than a first, and what becomes of accuracy.
+    reading: Reading, *, first: str | None = None, second: str | None = None
+) -> Iterator[Estimate]:
+    """What a second evaluator reads differently from a first, and what becomes of accuracy.
 
     Of each answer, with a the label that the first read and b the second's: *same* (a = b, no label
     included), *gained* (no a, but b), *lost* (a, but no b), *changed* (both, and a ≠ b). For each
     cell and pair of evaluators five estimates:
 
     - ``evaluator_flips``: (gained + lost + changed) / answers; ``details`` hold the four counts. More than
-      5 % gets a warning;
+      5% gets a warning;
     - ``evaluator_flips_accuracy_first``, ``evaluator_flips_accuracy_second``: right answers / answers with
       a gold label, no label being wrong, by either;
     - ``evaluator_flips_accuracy_gain``: the second's accuracy less the first's, paired;
@@ -62,28 +87,17 @@ def evaluator_flips(
       by the second.
 
     Undefined where there are no two evaluators, no gold labels (the last four), or no answer was right
-    by the first (the last). Only answers that both have read count. Intervals resample items.
-
-    Source: the definition.
+    by the first (the last). Only answers that both have read count. ``by`` cannot hold the evaluator.
+    Intervals resample items.
 
     Args:
-        annotations: A row an annotation, of all evaluators; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells; not the evaluator.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         first: The first evaluator; by default the first by name, in a study the study's first.
         second: The second; by default each of the others in turn.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         Five estimates for each cell and pair; the cell holds ``first`` and ``second``.
 
     Raises:
-        MeasureError: The frame or an option cannot be used.
         UnknownName: An evaluator has no rows.
 
     >>> import polars as pl
@@ -100,26 +114,15 @@ def evaluator_flips(
     >>> {kind: found[0].details[kind] for kind in _FLIPS}
     {'same': 1, 'gained': 1, 'lost': 1, 'changed': 1}
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    parts = cells(
-        annotations,
-        raters=("evaluator",),
-        within=ASKING,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        gold=True,
-    )
+    parts = reading.cells(raters=("evaluator",), within=ASKING, gold=True)
     pairs = pairs_of(parts, first, second)
-    found: list[Estimate] = []
     for cell in parts:
         if not pairs:
-            claim = Claim("evaluator_flips", "two evaluators compared", cell=cell.where, n=0)
-            found.append(undefined(claim, cell.units, resampling, _ALONE))
+            yield cell.estimated(
+                Statistic(method="two evaluators compared", n=0, reason="fewer than two evaluators")
+            )
         for one, other in pairs:
-            found += _Pair(cell, one, other, resampling).estimates()
-    return found
+            yield from _Pair(cell, one, other).estimates()
 
 
 def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> list[tuple[str, str]]:
@@ -150,8 +153,8 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
 class _Pair:
     """Two evaluators' labels of the answers of a cell, arrays of items × strata."""
 
-    def __init__(self, cell: Cell, first: str, second: str, resampling: Resampling) -> None:
-        self._cell, self._names, self._resampling = cell, (first, second), resampling
+    def __init__(self, cell: Cell, first: str, second: str) -> None:
+        self._cell, self._names = cell, (first, second)
         (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
         self._both = read_a & read_b
         self._unpaired = int((read_a ^ read_b).sum())
@@ -162,78 +165,61 @@ class _Pair:
         kinds = (a == b, ~given & other, given & ~other, given & other & (a != b))
         self._kinds = [kind & self._both for kind in kinds]
 
-    def estimates(self) -> list[Estimate]:
+    def estimates(self) -> Iterator[Estimate]:
         """The five."""
-        was, now, judged, answers = map(_by_item, (self._right, self._now, self._judged, self._both))
-        flipped = answers - _by_item(self._kinds[0])
-        wrong = _by_item(self._right & ~self._now)
-        gold = "no gold labels" if answers.any() else "no answer was read by both"
-        first, second = self._names
-        return [
-            self._flips(flipped, answers),
-            self._ratio("_accuracy_first", f"accuracy by {first}", was, judged, gold),
-            self._ratio("_accuracy_second", f"accuracy by {second}", now, judged, gold),
-            self._ratio(
-                "_accuracy_gain",
-                "accuracy by the second evaluator less that by the first, paired",
-                now - was,
-                judged,
-                gold,
-                low=-1.0,
-            ),
-            self._ratio(
-                "_newly_wrong",
-                "share of the answers right by the first evaluator that are wrong by the second",
-                wrong,
-                was,
-                "no answer was right by the first evaluator" if judged.any() else gold,
-            ),
-        ]
+        yield self._flips()
+        yield from map(self._cell.estimated, self._accuracies())
 
-    def _flips(self, flipped: Floats, answers: Floats) -> Estimate:
-        counts = {kind: int(marked.sum()) for kind, marked in zip(_FLIPS, self._kinds, strict=True)}
-        share = float(flipped.sum() / max(1.0, answers.sum()))
-        first, second = self._names
-        told = f"{first} and {second} read {share:.1%} of the answers otherwise"
-        method = "share of the answers that the two evaluators read otherwise"
-        found = self._ratio("", method, flipped, answers, "no answer was read by both", counts)
-        if share > WORTH_A_WARNING:
-            return replace(found, warnings=(f"{told}: more than {WORTH_A_WARNING:.0%}", *found.warnings))
-        return found
-
-    def _ratio(
-        self,
-        kind: str,
-        method: str,
-        above: Floats,
-        below: Floats,
-        reason: str,
-        details: dict[str, int] | None = None,
-        low: float = 0.0,
-    ) -> Estimate:
-        """The estimate of Σ above / Σ below over items."""
-        cell, units, resampling = self._cell, self._cell.units, self._resampling
-        counted = below > 0
-        claim = Claim(
-            f"evaluator_flips{kind}",
-            method + (", no label counted wrong" if "accuracy" in kind else ""),
-            cell={**cell.where, "first": self._names[0], "second": self._names[1]},
-            excluded={"read by one evaluator alone": self._unpaired} if self._unpaired else {},
-            details={**(details or {}), "answers": int(below.sum()), "counted": int(above.sum())},
-            n=units.touched(counted),
-            reason=reason,
+    def _accuracies(self) -> Iterator[Statistic]:
+        was, now, judged = (marked.sum(1) for marked in (self._right, self._now, self._judged))
+        gold = Statistic(
+            method="accuracy, no label counted wrong",
+            reason="no gold labels" if self._both.any() else "no answer was read by both",
         )
-        if not counted.any():
-            return undefined(claim, units, resampling)
-        draws = bootstrap(ratio(above[:, None], below[:, None]), units, resampling)
-        own = np.where(counted, above / np.maximum(below, 1), np.nan)
-        value = float(draws.point[0])
+        first, second = (f"accuracy by {name}, no label counted wrong" for name in self._names)
+        gain = "accuracy by the second evaluator less that by the first, paired, no label counted wrong"
+        yield self._share(was, judged, replace(gold, part="_accuracy_first", method=first))
+        yield self._share(now, judged, replace(gold, part="_accuracy_second", method=second))
+        yield self._share(now - was, judged, replace(gold, part="_accuracy_gain", method=gain), low=-1.0)
+        newly = replace(
+            gold,
+            part="_newly_wrong",
+            method="share of the answers right by the first evaluator that are wrong by the second",
+        )
+        if judged.any():
+            newly = replace(newly, reason="no answer was right by the first evaluator")
+        yield self._share((self._right & ~self._now).sum(1), was, newly)
 
-        def spread(share: float) -> Interval:
-            return mean_within(value, share, low)
+    def _flips(self) -> Estimate:
+        counts = {kind: int(marked.sum()) for kind, marked in zip(_FLIPS, self._kinds, strict=True)}
+        flips = Statistic(
+            method="share of the answers that the two evaluators read differently",
+            reason="no answer was read by both",
+            details=counts,
+        )
+        flipped = (self._both & ~self._kinds[0]).sum(1)
+        found = self._cell.estimated(self._share(flipped, self._both.sum(1), flips))
+        if found.value is None or found.value <= WORTH_A_WARNING:
+            return found
+        first, second = self._names
+        warning = (
+            f"{first} and {second} read {found.value:.1%} of the answers differently: "
+            f"more than {WORTH_A_WARNING:.0%}"
+        )
+        return replace(found, warnings=(warning, *found.warnings))
 
-        claim = replace(claim, differing=differing(own, units), spread=spread)
-        return estimate(claim, draws, units, resampling)
+    def _share(
+        self, above: NDArray[np.int64], below: NDArray[np.int64], said: Statistic, *, low: float = 0.0
+    ) -> Statistic:
+        """The statistic Σ above / Σ below over items."""
+        first, second = self._names
+        said = replace(
+            said,
+            where={"first": first, "second": second},
+            excluded={"read by one evaluator alone": self._unpaired} if self._unpaired else {},
+            details={**said.details, "answers": int(below.sum()), "counted": int(above.sum())},
+        )
+        return share_of(self._cell, above, below, said, low=low)
 
 
 def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -246,7 +232,3 @@ def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np
         return np.full(shape, -1, np.int32), np.zeros(shape, bool)
     at = cell.raters.index(evaluator)
     return cell.codes[:, :, at], cell.rows[:, :, at] >= 0
-
-
-def _by_item(marked: NDArray[np.bool_]) -> Floats:
-    return np.asarray(marked.sum(1), np.float64)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.errors import UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import cells
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, estimate, undefined
+from quaver.estimation.declaration import measure
 from quaver.estimation.means import ratio
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
 from quaver.measures.variation.label_shares import ASKING
 
@@ -28,22 +27,18 @@ _NO_GAP = 1e-9
 _MEANS = ("ratio of means", "mean of ratios")
 
 
-@compares("evaluator", "model", "variant")
+@measure(
+    title="How much of a prompt’s gap in accuracy another evaluator closes",
+    axis="share of the gap (1: all of it)",
+    section="answers",
+    better="higher",
+    null=0.0,
+    compares=("evaluator", "model", "variant"),
+    pairs_evaluators=True,
+)
 def recovered_share(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    first: str | None = None,
-    second: str | None = None,
-    variant: str | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    reading: Reading, *, first: str | None = None, second: str | None = None, variant: str | None = None
+) -> Iterator[Estimate]:
     """How much of a prompt's gap in accuracy another evaluator closes.
 
     For each variant and model, with f the variant's accuracy by the first evaluator, r its accuracy by the
@@ -51,31 +46,20 @@ def recovered_share(
     (r − f) / (m − f). Over several models, by two means that differ and are named: the ratio of means,
     (mean r − mean f) / (mean m − mean f), and the mean of ratios. Undefined where there is no gap to
     recover (m ≤ f), no other variant, or no gold labels; the mean of ratios leaves out models without a
-    gap, counted. No label is wrong. Intervals resample items, all models and variants together; where more
-    resamples have no gap than an end of the interval may leave out, the share is unbounded and has none.
-
-    Source: the definition.
+    gap, counted. An answer without a label is wrong. ``by`` cannot hold the evaluator, the variant or (for
+    the means) the model. Intervals resample items, all models and variants together; where more resamples
+    have no gap than an end of the interval may leave out, the share is unbounded and has none.
 
     Args:
-        annotations: A row an annotation, of all evaluators; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells; not the evaluator, the variant or (for the means) the model.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         first: The evaluator under suspicion; by default the first by name, in a study the study's first.
         second: The evaluator that repairs it; by default each of the others in turn.
         variant: The variant whose gap it is; by default each in turn.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         For each cell, pair of evaluators and variant: ``recovered_share`` for each model, then, of several
         models, ``recovered_share_ratio_of_means`` and ``recovered_share_mean_of_ratios``.
 
     Raises:
-        MeasureError: The frame or an option cannot be used.
         UnknownName: An evaluator has no rows, or there is no such variant.
 
     Variant p is right in 1 of 4 by x and in 2 of 4 by y; variant q in 3 of 4 by x: (2 − 1) / (3 − 1).
@@ -86,38 +70,26 @@ def recovered_share(
     >>> recovered_share(frame, variant="p", resamples=0)[0].value
     0.5
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    parts = cells(
-        annotations,
-        raters=("evaluator",),
-        within=ASKING,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        gold=True,
-    )
+    parts = reading.cells(raters=("evaluator",), within=ASKING, gold=True)
     pairs = pairs_of(parts, first, second)
-    found: list[Estimate] = []
     for cell in parts:
-        gaps = _Gaps(cell, columns or {}, resampling)
+        gaps = _Gaps(cell, reading.columns or {})
         if variant is not None and variant not in gaps.variants:
             raise UnknownName("variant", variant, gaps.variants, where="variant")
         if not pairs:
-            claim = Claim("recovered_share", _METHOD, cell=cell.where, n=0)
-            found.append(undefined(claim, cell.units, resampling, "fewer than two evaluators"))
+            yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
         for pair in pairs:
-            found += gaps.estimates(pair, gaps.variants if variant is None else [variant])
-    return found
+            for one in gaps.statistics(pair, gaps.variants if variant is None else [variant]):
+                yield _bounded(cell.estimated(one), cell)
 
 
 class _Gaps:
     """A cell's right answers by model, variant and evaluator."""
 
-    def __init__(self, cell: Cell, columns: Columns, resampling: Resampling) -> None:
-        self._cell, self._resampling = cell, resampling
-        models = [_told(stratum, "model", columns) for stratum in cell.strata]
-        variants = [_told(stratum, "variant", columns) for stratum in cell.strata]
+    def __init__(self, cell: Cell, columns: Columns) -> None:
+        self._cell = cell
+        models = [_role(stratum, "model", columns) for stratum in cell.strata]
+        variants = [_role(stratum, "variant", columns) for stratum in cell.strata]
         self._models, self.variants = sorted(set(models)), sorted(set(variants))
         places = [
             self._models.index(model) * len(self.variants) + self.variants.index(variant)
@@ -126,48 +98,47 @@ class _Gaps:
         # Strata × (models × variants): sums over decodings and repeats.
         self._of = np.eye(len(self._models) * len(self.variants))[places]
 
-    def estimates(self, pair: tuple[str, str], variants: Sequence[str]) -> list[Estimate]:
+    def statistics(self, pair: tuple[str, str], variants: Sequence[str]) -> Iterator[Statistic]:
         """The shares of each variant: by model, then over models."""
-        units, size = self._cell.units, len(self._models)
+        size, items = len(self._models), len(self._cell.items)
         (right, asked), (repaired, again) = map(self._counts, pair)
         accuracies = _accuracies(ratio(right, asked), ratio(repaired, again), size)
-        draws = bootstrap(_shares(accuracies), units, self._resampling) if asked.any() else None
-        whole = accuracies(np.ones((1, units.items)))[0] if asked.any() else np.zeros((size, 0, 3))
-        kinds = [*self._models, *(_MEANS if size > 1 else ())]
-        base = Claim(
-            "recovered_share",
-            _METHOD,
-            n=units.touched(np.asarray(asked.any(1))),
+        found = Statistic(
+            method=_METHOD,
+            under=_shares(accuracies) if asked.any() else None,
+            n=self._cell.units.touched(np.asarray(asked.any(1))),
             reason=self._reason(asked),
-            cell={**self._cell.where, "first": pair[0], "second": pair[1]},
         )
-        found = []
+        whole = np.full((size, len(self.variants), 3), np.nan)
+        if asked.any():
+            whole = accuracies(np.ones((1, items)))[0]
         for variant in variants:
             place = self.variants.index(variant)
-            for at, kind in enumerate(kinds):
-                claim = self._claim(base, variant, at, kind, whole[:, place] if whole.size else whole[:, :0])
-                if draws is None:
-                    found.append(undefined(claim, units, self._resampling))
-                else:
-                    index = place * (size + len(_MEANS)) + at
-                    one = estimate(claim, draws, units, self._resampling, index)
-                    found.append(_bounded(one, self._resampling))
-        return found
+            column = place * (size + len(_MEANS))
+            where = {"first": pair[0], "second": pair[1], "variant": variant}
+            for at, (model, values) in enumerate(zip(self._models, whole[:, place], strict=True)):
+                known = zip(("first", "repaired", "others"), values.tolist(), strict=True)
+                yield replace(
+                    found,
+                    column=column + at,
+                    where={**where, "model": model} if model else where,
+                    details={name: value for name, value in known if np.isfinite(value)},
+                )
+            if size > 1:
+                found = replace(found, where=where)
+                yield from self._means(found, column + size, whole[:, place] if asked.any() else None)
 
-    def _claim(self, base: Claim, variant: str, at: int, kind: str, whole: Floats) -> Claim:
-        cell = {**(base.cell or {}), "variant": variant}
-        if at < len(self._models):
-            known = dict(zip(("first", "repaired", "others"), whole[at].tolist(), strict=False))
-            details = {name: value for name, value in known.items() if np.isfinite(value)}
-            return replace(base, cell={**cell, "model": kind} if kind else cell, details=details)
-        without = int((~(whole[:, 2] > whole[:, 0])).sum()) if whole.size else 0
-        return replace(
-            base,
-            measure=f"recovered_share_{kind.replace(' ', '_')}",
-            method=f"{_METHOD}; {kind} over models",
-            cell=cell,
-            excluded={"model without a gap": without} if kind == _MEANS[1] and without else {},
-        )
+    def _means(self, found: Statistic, column: int, whole: Floats | None) -> Iterator[Statistic]:
+        """The two means over models."""
+        without = 0 if whole is None else int((~(whole[:, 2] > whole[:, 0])).sum())
+        for at, kind in enumerate(_MEANS):
+            yield replace(
+                found,
+                part=f"_{kind.replace(' ', '_')}",
+                method=f"{_METHOD}; {kind} over models",
+                column=column + at,
+                excluded={"model without a gap": without} if kind == "mean of ratios" and without else {},
+            )
 
     def _reason(self, asked: Floats) -> str:
         if not self._cell.items:
@@ -184,13 +155,15 @@ class _Gaps:
         return (judged & (codes == gold)) @ self._of, judged @ self._of
 
 
-def _bounded(found: Estimate, resampling: Resampling) -> Estimate:
+def _bounded(found: Estimate, cell: Cell) -> Estimate:
     """No interval where the gap may be none: a share of next to nothing may be any number (Fieller 1954)."""
-    lost = found.details.get("undefined_resamples", 0)
+    lost, resampling = found.details.get("undefined_resamples", 0), cell.resampling
     if lost <= resampling.tail * resampling.resamples:
         return found
-    told = f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
-    return replace(found, low=None, high=None, warnings=(*found.warnings, told))
+    warning = (
+        f"in {lost} of {resampling.resamples} resamples there is no gap, so that its share has no interval"
+    )
+    return replace(found, low=None, high=None, warnings=(*found.warnings, warning))
 
 
 def _accuracies(first: Weighted, second: Weighted, models: int) -> Weighted:
@@ -229,7 +202,7 @@ def _share(values: Floats) -> Floats:
     return np.asarray(np.where(gap > _NO_GAP, (repaired - first) / np.where(gap > _NO_GAP, gap, 1), np.nan))
 
 
-def _told(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
-    """What a stratum says of a role; nothing where the role makes the cells or does not exist."""
+def _role(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
+    """The value of a role in a stratum; nothing where the role makes the cells or does not exist."""
     names = columns.get(role, role)
     return " | ".join(stratum[n] for n in ((names,) if isinstance(names, str) else names) if n in stratum)

@@ -6,105 +6,59 @@ certain of each answer and yet give another one to every paraphrase.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
-from quaver.estimation.cells import cells, frame_of
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
-from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.confidences import arranged
+from quaver.estimation.declaration import measure
+from quaver.estimation.means import share_of
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.item_sensitivity import PAPER
 from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["output_uncertainty"]
 
 
-def output_uncertainty(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(source=PAPER)
+def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
     """Output uncertainty: the mean entropy of the label probabilities, over ln C.
 
     −Σ_v p(v) ln p(v) / ln C for each answer with C label probabilities, averaged over answers; with
-    ``by=["variant"]``, at each paraphrase. Undefined where no answer has probabilities.
-
-    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
-
-    Args:
-        annotations: A row an annotation, with a column ``probabilities`` (a list for each row).
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
+    ``by=["variant"]``, at each paraphrase. It reads the column ``probabilities``, a list for each row.
+    Undefined where no answer has probabilities.
 
     Raises:
-        MeasureError: The frame or an option cannot be used, or probabilities do not sum to 1.
+        MeasureError: Probabilities do not sum to 1.
 
     >>> frame = pl.DataFrame({"item": [1, 2], "label": ["a", "a"], "probabilities": [[0.5, 0.5], [1.0, 0.0]]})
     >>> output_uncertainty(frame)[0].value
     0.5
     """
-    frame = frame_of(annotations)
-    resampling = Resampling(confidence, resamples, seed, interval)
-    each = _entropies(frame, columns)
-    found = []
-    for cell in cells(frame, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
-        units = cell.units
-        own = (
-            np.where(cell.rows >= 0, each[cell.rows], np.nan)
-            if each.size
-            else np.full(cell.rows.shape, np.nan)
-        )
+    each = _entropies(reading.frame, reading.columns)
+    for cell in reading.cells(raters=ASKING):
+        own = arranged(each, cell)
         known = np.isfinite(own)
+        answers = known.sum((1, 2))
         total = np.where(known, own, 0).sum((1, 2))
-        answers = known.sum((1, 2)).astype(np.float64)
-        n = units.touched(answers > 0)
-        claim = Claim("output_uncertainty", "mean entropy of label probabilities over ln C", PAPER, n=n)
         lost = int((cell.rows >= 0).sum() - answers.sum())
-        claim = replace(claim, cell=cell.where, excluded={"no probabilities": lost} if lost else {})
-        if not n:
-            why = "no label probabilities" if cell.items else "no annotations"
-            found.append(undefined(claim, units, resampling, why))
-            continue
-        draws = bootstrap(ratio(total[:, None], answers[:, None]), units, resampling)
-        point = float(draws.point[0])
-        item = np.where(answers > 0, total / np.maximum(answers, 1), np.nan)
-        claim = replace(
-            claim,
-            differing=differing(item, units),
-            spread=lambda share, point=point: mean_within(point, share),  # type: ignore[misc]
-            details={"answers": int(answers.sum()), "sd": _sd(item)},
+        found = Statistic(
+            method="mean entropy of label probabilities over ln C",
+            excluded={"no probabilities": lost} if lost else {},
+            reason="no label probabilities" if cell.items else "no annotations",
         )
-        found.append(estimate(claim, draws, units, resampling))
-    return found
-
-
-def _sd(values: Floats) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.std(ddof=1)) if known.size > 1 else None
+        if answers.any():
+            item = total[answers > 0] / answers[answers > 0]
+            sd = float(item.std(ddof=1)) if item.size > 1 else None
+            found = replace(found, details={"answers": int(answers.sum()), "sd": sd})
+        yield cell.estimated(share_of(cell, total, answers, found))
 
 
 def _entropies(frame: pl.DataFrame, columns: Columns | None) -> Floats:
