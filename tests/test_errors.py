@@ -10,14 +10,15 @@ from quaver.errors import QuaverError, SpecError, UnknownName, nearest
 
 def test_an_error_says_where_what_and_what_to_do() -> None:
     error = SpecError("no", where="study.yaml:3: repeats", expected="1", found="0", fix="say 1")
-    assert str(error) == "study.yaml:3: repeats: no\n  expected: 1\n  found: 0\n  to do: say 1"
+    lines = [line.strip() for line in str(error).splitlines()]
+    assert lines == ["study.yaml:3: repeats: no", "expected: 1", "found: 0", "to do: say 1"]
     assert str(QuaverError("no")) == "no"
 
 
 def test_the_nearest_name_is_suggested_and_a_far_one_is_not() -> None:
-    assert UnknownName("model", "lama", ["llamacpp", "lamma"]).fix == "did you mean 'lamma'?"
+    assert "'lamma'" in str(UnknownName("model", "lama", ["llamacpp", "lamma"]).fix)
     assert UnknownName("model", "zzz", ["llamacpp"]).fix is None
-    assert UnknownName("model", "x", []).expected == "no model is known here"
+    assert str(UnknownName("model", "x", []).expected).startswith("no model")
     assert nearest("", ["a"]) is None
 
 
@@ -30,4 +31,4 @@ def test_every_error_stands_in_the_tree_and_is_a_quaver_error(name: str) -> None
 
 def test_what_a_user_typed_is_not_taken_for_a_pattern() -> None:
     error = UnknownName("column", "{x} %s [red]", ["{x}"], where="{where}")
-    assert "{x} %s [red]" in str(error)
+    assert repr("{x} %s [red]") in error.problem

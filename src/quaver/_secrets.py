@@ -1,8 +1,8 @@
-"""Keys are in the environment, and nowhere else: whatever is written is held against their values here.
+"""Keys belong in the environment and nowhere else: everything that is written is searched for their values.
 
-A variable holds a key where a provider's tools name it so (``OPENAI_API_KEY``), where a study names it with
-``key:``, or where its own name says so (``DB_PASSWORD``). The last is a guess, so a short value of such a
-variable, which any text may hold by chance, is taken out of errors but does not stop a study.
+A variable holds a key if a provider's tools use it (``OPENAI_API_KEY``), if a study names it with ``key:``,
+or if its name suggests it (``DB_PASSWORD``). The last is a guess: a short value of such a variable, which any
+text may contain by chance, is removed from errors but does not stop a study.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _NAMED: set[str] = set()
-"""The variables that the studies of this process name with ``key:``."""
+"""Variables that this process's studies name with ``key:``."""
 
 _PROVIDERS = re.compile(
     r"\w*_API_?(KEY|TOKEN|SECRET)(_\w+)?|(HF|HUGGING_FACE_HUB|HUGGINGFACE|REPLICATE|GITHUB)_(API_)?TOKEN"
@@ -47,7 +47,7 @@ _PLACEHOLDERS = frozenset(
         "token-abc123",
     ]
 )
-"""What people set for servers that take no key."""
+"""Values for servers that need no key."""
 
 _SHORTEST = 8
 _NEVER_BY_CHANCE = 16
@@ -56,7 +56,7 @@ _LOOKS_LIKE_ONE = re.compile(
     r"\b(?:sk|gsk|hf|xai|pk|rk|or|key)[-_][A-Za-z0-9*._-]{8,}|\bAIza[A-Za-z0-9_-]{20,}"
     r"|(?<=Bearer )[A-Za-z0-9._~+/=-]{8,}"
 )
-"""Also what a server shows of a key: its ends, with asterisks between."""
+"""Including a key that a server has masked: its ends, with asterisks between them."""
 
 _IS_ONE = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -65,7 +65,7 @@ _IS_ONE = re.compile(
     r"|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"
     r"|(?<=Bearer )(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}"
 )
-"""What nobody writes for anything but a key."""
+"""Texts that are certainly a key."""
 
 _PREFIXED = re.compile(r"(?:sk|gsk)[-_][\w.-]{8,}")
 
@@ -73,18 +73,18 @@ _ASSIGNED = re.compile(
     r"\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]*[\"']?\s*[=:]\s*[\"']?"
     r"(?![A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b)((?=[a-z._~+/=-]*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,}|sk-[\w-]{8,})"
 )
-"""``export OPENAI_API_KEY=…``, whatever the value looks like; the name of another variable is none."""
+"""``export OPENAI_API_KEY=…``, whatever the value looks like, unless it is the name of another variable."""
 
 _USER = re.compile(r"(?<=//)[^\s/@]+@|(?<![\w.+-])[\w.+-]+:[^\s/@]+@(?=[\w.\[-]+)")
-"""Who somebody is at an address, and the password: ``user:password@host``."""
+"""The credentials in an address: ``user:password@host``."""
 
 
 class Keys:
-    """The values of the variables that hold keys, as they are when this is made.
+    """The current values of the variables that hold keys.
 
     Args:
         environment: The variables; this process's by default.
-        guessed: Whether a variable counts whose name alone says so, however short its value.
+        guessed: Whether to include variables whose name alone suggests a key, however short the value.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None, *, guessed: bool = False) -> None:
@@ -95,14 +95,14 @@ class Keys:
 
     @classmethod
     def of(cls, key: str) -> Keys:
-        """A key that is at hand, of whatever variable."""
+        """A single key, whatever its variable."""
         return cls({"key": key} if key.strip() else {}, guessed=True)
 
     def __bool__(self) -> bool:
         return bool(self._values)
 
     def within(self, content: str | bytes) -> str | None:
-        """The variable whose value stands in a text or in a file's bytes, as it is or encoded; or None.
+        """The variable whose value occurs in a text or in a file's bytes, plain or encoded; or None.
 
         >>> Keys({"OPENAI_API_KEY": "hunter2-hunter2"}).within("?key=aHVudGVyMi1odW50ZXIy")
         'OPENAI_API_KEY'
@@ -116,11 +116,11 @@ class Keys:
         return None
 
     def plainly_within(self, text: str) -> str | None:
-        """The same for a value that stands there as it is, which is found fifteen times as fast."""
+        """The same for plain values only; fifteen times as fast."""
         return next((name for name, value in self._values.items() if value in text), None)
 
     def out_of(self, text: str) -> str:
-        """A text with the names of the variables in the place of their values."""
+        """A text with each value replaced by the name of its variable."""
         for name, value in self._values.items():
             for form in _forms(value):
                 if form in text:
@@ -128,7 +128,7 @@ class Keys:
         return text
 
     def out_of_bytes(self, content: bytes) -> bytes:
-        """The same of a file or a reply."""
+        """The same for bytes."""
         for name, value in self._values.items():
             for form in _forms_in_bytes(value):
                 if form in content:
@@ -137,16 +137,16 @@ class Keys:
 
 
 def name_keys(document: Any) -> None:
-    """Note the variables that a study names with ``key:``, wherever in it."""
+    """Register the variables that a study names with ``key:``."""
     for loc, text in texts_in(document):
         if loc[-1:] == ("key",) and re.fullmatch(r"[A-Za-z_]\w*", text):
             _NAMED.add(text)
 
 
 def texts_in(document: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every text of a document, and every key of its mappings, each with where it stands."""
+    """Every text in a document, and every key of its mappings, each with its location."""
     left: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
-    seen: set[int] = set()  # YAML's aliases can name one part often, or from within itself
+    seen: set[int] = set()  # YAML's aliases can repeat a part, or nest it in itself
     while left:
         loc, node = left.pop()
         if isinstance(node, str):
@@ -160,7 +160,7 @@ def texts_in(document: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 def is_key_shaped(text: str) -> bool:
-    """Whether something in a text looks like nothing but a key, whatever the environment holds.
+    """Whether a text contains something that is certainly a key, whatever the environment holds.
 
     >>> is_key_shaped("# export OPENAI_API_KEY=sk-proj-4bX9"), is_key_shaped("key: OPENAI_API_KEY")
     (True, False)
@@ -169,12 +169,12 @@ def is_key_shaped(text: str) -> bool:
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether a text is, or holds, a variable's value or what nobody writes for anything but a key."""
+    """Whether a text is or contains a variable's value, or something that is certainly a key."""
     return bool(_IS_ONE.search(text) or _PREFIXED.match(text) or Keys(guessed=True).within(text))
 
 
 def without_key_values(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """A text without keys' values, and without what stands before the @ of an address.
+    """A text without the values of keys and without the credentials in addresses.
 
     >>> without_key_values("ftp://me:hunter2@host: no such column: pk_item")
     'ftp://[user]@host: no such column: pk_item'
@@ -184,10 +184,10 @@ def without_key_values(text: str, environment: Mapping[str, str] | None = None) 
 
 
 def without_keys(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """A text with the values of secret variables, and what looks like a key, taken out.
+    """A text without the values of secret variables and without what looks like a key.
 
     Args:
-        text: What a server or an engine says: an error, an address, a line of the log.
+        text: From a server or an engine: an error, an address, a line of the log.
         environment: The variables; this process's by default.
 
     >>> without_keys("401: hunter2hunter2 is no key", {"MY_API_KEY": "hunter2hunter2"})
@@ -220,7 +220,7 @@ def _sounds_secret(name: str) -> bool:
 
 @lru_cache(64)
 def _forms(value: str) -> tuple[str, ...]:
-    """A value as it is and as files and addresses write it, the longest first."""
+    """A value plain and as files and addresses encode it, the longest first."""
     percent = quote(value, safe="")
     page = html.escape(value)
     forms = {value, page, html.escape(value, quote=False), value.replace('"', '""')}
@@ -242,7 +242,7 @@ def _lower_escapes(text: str) -> str:
 
 
 def _base64(value: bytes) -> Iterator[str]:
-    """What of a value's Base64 does not hang on what stands before and behind it."""
+    """The part of a value's Base64 that does not depend on its neighbours."""
     for before in range(3):
         written = base64.b64encode(bytes(before) + value).decode()
         own = written[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]

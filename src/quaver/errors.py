@@ -3,20 +3,20 @@
 ::
 
     QuaverError
-    ├── SpecError            the study file asks for something that cannot be
+    ├── SpecError            the study file is wrong or contradicts itself
     ├── ItemError            the items (texts, ids, gold labels) are not usable
     ├── ModelError           a model cannot be used, or did not answer
     │   ├── MissingKey         its key is not in the environment
-    │   ├── Unavailable        it cannot be reached, or its file is not there
-    │   ├── RateLimited        it asks to be called less often
-    │   └── ContextOverflow    the prompt is longer than it can read
-    ├── StoreError           the stored responses cannot be read or written
+    │   ├── Unavailable        it cannot be reached, or its file is missing
+    │   ├── RateLimited        it asks for fewer requests
+    │   └── ContextOverflow    the prompt is longer than its context
+    ├── StoreError           the response store cannot be read or written
     ├── UnknownName          no plug-in, column or field of that name (the nearest is suggested)
     └── MeasureError         the annotations do not allow this measure
 
-Each says where, what was expected, what was found and what to do. Foreign errors are translated
-into these at one boundary each: the YAML and pydantic ones in ``design.study_file``, the readers' in
-``design.items``, an engine's in its file under ``models``, SQLite's in ``collect.database``.
+Each says where the problem is, what was expected, what was found, and what to do. Foreign errors are
+translated at one boundary each: those of YAML and pydantic in ``study_file``, of table readers in
+``table_files``, of an engine in its file under ``models``, of SQLite in ``database``.
 """
 
 from __future__ import annotations
@@ -42,28 +42,27 @@ __all__ = [
 ]
 
 _MOST_NAMES = 60
-"""Names that an error lists."""
+"""The most names that an error lists."""
 
 _LONGEST = 120
-"""Characters of a name that nobody knows that are shown."""
+"""The most characters of an unknown name in a message."""
 
 _LONGEST_TEXT = 1000
-"""Characters of what was found that are shown."""
+"""The most characters of what was found in a message."""
 
 
 class QuaverError(Exception):
-    """An error that the user can do something about.
+    """An error that the user can fix.
 
     Args:
-        problem: What is wrong, as one clause without a final stop.
-        where: The file (and line), field or argument that it is about.
+        problem: What is wrong, as one clause without a full stop.
+        where: The file (and line), the field or the argument.
         expected: What would have been right.
         found: What was there instead.
         fix: What to do now.
 
-    Keys, and who somebody is at an address, are taken out of all of it.
-
-    The message is ``where: problem`` on one line, then the other parts, a line each.
+    API keys and the credentials in addresses are removed from all of them. The message is ``where: problem``
+    on one line, then the other parts, one a line.
 
     >>> print(SpecError("zero repeats", where="study.yaml:4: repeats", expected="1 or more", found="0"))
     study.yaml:4: repeats: zero repeats
@@ -101,7 +100,7 @@ def _cut(text: str) -> str:
 
 
 class SpecError(QuaverError):
-    """The study file asks for something that cannot be."""
+    """The study file is wrong or contradicts itself."""
 
 
 class ItemError(QuaverError):
@@ -117,19 +116,19 @@ class MissingKey(ModelError):
 
 
 class Unavailable(ModelError):
-    """The model cannot be reached, or its file is not there."""
+    """The model cannot be reached, or its file is missing."""
 
 
 class RateLimited(ModelError):
-    """The model asks to be called less often."""
+    """The model asks for fewer requests."""
 
 
 class ContextOverflow(ModelError):
-    """The prompt is longer than the model can read."""
+    """The prompt is longer than the model's context."""
 
 
 class StoreError(QuaverError):
-    """The stored responses cannot be read or written."""
+    """The response store cannot be read or written."""
 
 
 class MeasureError(QuaverError):
@@ -137,14 +136,14 @@ class MeasureError(QuaverError):
 
 
 class UnknownName(QuaverError):
-    """Nothing of that name exists; the nearest that does is suggested.
+    """Nothing has that name; the nearest one is suggested.
 
     Args:
         kind: What was looked up, in the singular: ``"model"``, ``"column"``.
-        name: The name that was asked for.
+        name: The unknown name.
         known: The names that exist.
-        where: The file, field or argument that asked.
-        fix: What to do; by default, to use the nearest name where there is one.
+        where: The file, field or argument that has the name.
+        fix: What to do; by default, use the nearest name, if there is one.
 
     >>> print(UnknownName("measure", "consistancy", ["accuracy", "consistency"]))
     unknown measure 'consistancy'
@@ -168,7 +167,7 @@ class UnknownName(QuaverError):
         super().__init__(
             f"unknown {kind} {name!r}",
             where=where,
-            expected=f"one of {_listed(known)}" if known else f"no {kind} is known here",
+            expected=f"one of {_listed(known)}" if known else f"no {kind} exists here",
             found=name or "''",
             fix=fix or (f"did you mean {guess!r}?" if guess else None),
         )
@@ -180,6 +179,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like ``name``, or None where none is alike."""
+    """The known name most similar to ``name``, or None if none is similar."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return found[0] if found else None

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from quaver.collect.store.response_tables import response_of, row_of
 from quaver.core.records import Response, Token
-from quaver.core.response_validation import failed, shown, sound, stops, told
+from quaver.core.response_validation import (
+    error_line,
+    failed_response,
+    is_interrupt,
+    printable,
+    valid_response,
+)
 
 GOOD = Response(
     "yes",
@@ -52,16 +58,16 @@ ODD: tuple[Any, ...] = (
 
 
 def test_what_is_sound_stays_as_it_is() -> None:
-    assert sound(GOOD) == GOOD
-    assert sound(sound(GOOD)) == GOOD
+    assert valid_response(GOOD) == GOOD
+    assert valid_response(valid_response(GOOD)) == GOOD
 
 
 @pytest.mark.parametrize("name", [one.name for one in fields(Response)])
 @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
 def test_whatever_a_field_holds_it_can_be_stored_and_read_again(name: str, value: Any) -> None:
-    found = sound(replace(GOOD, **{name: value}))
+    found = valid_response(replace(GOOD, **{name: value}))
     again = response_of(row_of(found))
-    assert again == found == sound(again)
+    assert again == found == valid_response(again)
     json.dumps(found.raw, allow_nan=False)
     if name not in ("text", "finish"):
         assert (found.text, found.finish) == ("yes", "stop"), "what goes with an answer does not spoil it"
@@ -69,36 +75,36 @@ def test_whatever_a_field_holds_it_can_be_stored_and_read_again(name: str, value
 
 @pytest.mark.parametrize("value", [None, b"yes", 1, ["yes"], object()])
 def test_an_answer_that_is_no_text_is_an_error(value: Any) -> None:
-    found = sound(replace(GOOD, text=value))
+    found = valid_response(replace(GOOD, text=value))
     assert (found.finish, found.text) == ("error", "")
     assert found.error is not None
     assert found.error.startswith("the model gave ")
 
 
 def test_counts_that_cannot_be_are_none() -> None:
-    found = sound(
+    found = valid_response(
         replace(GOOD, prompt_tokens=5, cached_tokens=6, completion_tokens=2.0, thinking_tokens=True)
     )
     assert (found.prompt_tokens, found.cached_tokens) == (5, None)
     assert (found.completion_tokens, found.thinking_tokens) == (2, None)
-    beyond = sound(replace(GOOD, prompt_tokens=-3, cached_tokens=-1, completion_tokens=10**30))
+    beyond = valid_response(replace(GOOD, prompt_tokens=-3, cached_tokens=-1, completion_tokens=10**30))
     assert (beyond.prompt_tokens, beyond.cached_tokens, beyond.completion_tokens) == (None, None, None)
     odd = {"completion_tokens_of_request": [1], "answers_of_request": 0, "else": "x"}
-    assert sound(replace(GOOD, raw=odd)).raw == {"else": "x"}
+    assert valid_response(replace(GOOD, raw=odd)).raw == {"else": "x"}
 
 
 def test_tokens_are_whole_or_none_and_an_odd_alternative_is_left_out() -> None:
     good = ("yes", -0.5, (("yes", -0.5),))
     for place in (None, "yes", (None, -0.5, ()), ("yes", None, ()), ("yes", math.nan, ()), ("yes", -0.5)):
-        assert sound(replace(GOOD, tokens=(good, place))).tokens == ()  # type: ignore[arg-type]
+        assert valid_response(replace(GOOD, tokens=(good, place))).tokens == ()  # type: ignore[arg-type]
     odd = ("yes", -0.5, (("yes", -0.5), (None, -1.0), ("no", "x"), ("no",), None))
-    assert sound(replace(GOOD, tokens=(odd,))).tokens == (Token(*good),)  # type: ignore[arg-type]
+    assert valid_response(replace(GOOD, tokens=(odd,))).tokens == (Token(*good),)  # type: ignore[arg-type]
 
 
 @given(st.text(st.characters(codec=None), max_size=20))
 def test_an_error_does_nothing_to_a_terminal(text: str) -> None:
-    assert shown(text).replace("\n", "").isprintable()
-    found = sound(replace(GOOD, finish="error", error=text))
+    assert printable(text).replace("\n", "").isprintable()
+    found = valid_response(replace(GOOD, finish="error", error=text))
     assert found.error is not None
     assert found.error.replace("\n", "").isprintable()
 
@@ -108,13 +114,13 @@ def test_what_was_raised_is_told_also_where_it_cannot_tell() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert told(ValueError("odd\x1b")) == "ValueError: odd\\x1b"
-    assert told(Mute()) == told(Mute("x")) == "Mute"
-    assert failed(KeyError("x")).error == "KeyError: 'x'"
-    assert len(told(ValueError("x" * 10**6))) == 500
+    assert error_line(ValueError("odd\x1b")) == "ValueError: odd\\x1b"
+    assert error_line(Mute()) == error_line(Mute("x")) == "Mute"
+    assert failed_response(KeyError("x")).error == "KeyError: 'x'"
+    assert len(error_line(ValueError("x" * 10**6))) == 500
 
 
 def test_ctrl_c_alone_stops() -> None:
-    assert stops(KeyboardInterrupt())
-    assert not stops(SystemExit())
-    assert not stops(MemoryError())
+    assert is_interrupt(KeyboardInterrupt())
+    assert not is_interrupt(SystemExit())
+    assert not is_interrupt(MemoryError())

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.arguments import shown
+from quaver.core.arguments import excerpt
 from quaver.core.records import Label, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.cell import Cell
@@ -93,7 +93,7 @@ def _check_groups(groups: Any, items: int) -> None:
         return
     many = isinstance(groups, Sized) and not isinstance(groups, str)
     if not many or len(groups) != items:
-        found = f"{len(groups)} of them" if many else shown(groups)
+        found = f"{len(groups)} of them" if many else excerpt(groups)
         raise MeasureError(
             "not a group for each item", where="groups", expected=f"{items} values", found=found
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
-from quaver.core.level_names import short
+from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import Comparison
@@ -83,9 +83,9 @@ def _show(found: Comparison, most: int) -> None:
         some = [one for one in known if one.measure == measure]
         columns = list(dict.fromkeys(column for one in some for column in one.cell))
         varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
-        fixed = [f"{c} {short(some[0].cell[c])}" for c in columns if c not in varying]
+        fixed = [f"{c} {short_name(some[0].cell[c])}" for c in columns if c not in varying]
         heads = (*varying, "before", "after", "difference", f"{some[0].confidence:.0%} interval", "unpaired")
-        rows = [(*(short(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
+        rows = [(*(short_name(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
     for line in found.undefined:
@@ -133,7 +133,7 @@ def _show_flips(found: Comparison, most: int) -> None:
     ]
     rows: list[tuple[Any, ...]] = [
         tuple(
-            absent.get(name, "") if value is None else short(str(value))
+            absent.get(name, "") if value is None else short_name(str(value))
             for name, value in zip(varying, row, strict=True)
         )
         for row in flips.select(varying).head(most).iter_rows()
@@ -148,7 +148,7 @@ def _show_bounds(found: Comparison) -> None:
         screen.print()
         screen.print(one.verdict, soft_wrap=True)
         for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
-            about = ", ".join(f"{c} {short(v)}" for c, v in judged.cell.items())
+            about = ", ".join(f"{c} {short_name(v)}" for c, v in judged.cell.items())
             told = "" if one.failed else "nearest: "
             screen.print(
                 f"  {told}{judged.measure} ({about}): {judged.value:+.4f}, "

@@ -11,8 +11,8 @@ from rich.console import Group
 
 from quaver.cli.screen import screen, show_outcome, table, watching
 from quaver.cli.terminal_tables import numbers
-from quaver.core.level_names import short
-from quaver.core.number_format import ranged
+from quaver.core.level_names import short_name
+from quaver.core.number_format import with_interval
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -56,7 +56,7 @@ def _table(study: Study) -> Group:
         if all(one.cell.get(column, level) == level for column, level in wanted.items()):
             rows.setdefault(one.cell["variant"], {})[one.measure] = _percent(one)
     cells = [
-        (short(variant), *(found.get(measure, "") for measure in shown))
+        (short_name(variant), *(found.get(measure, "") for measure in shown))
         for variant, found in sorted(rows.items(), key=lambda row: row[0].split(",")[::-1])
     ]
     return table(("asked", *shown.values()), cells, "Greedy answers, with 95% intervals:")
@@ -73,4 +73,4 @@ def _agreement(study: Study) -> Group:
 
 
 def _percent(one: Estimate) -> str:
-    return one.reason or "" if one.value is None else ranged(one)
+    return one.reason or "" if one.value is None else with_interval(one)

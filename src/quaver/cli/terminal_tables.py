@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from quaver.cli.screen import table
-from quaver.core.level_names import short
+from quaver.core.level_names import short_name
 from quaver.core.number_format import decimals, p_heading, percent, rounded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
 
     for _, group in groupby(estimates, key=kind):
         rows = list(group)
-        told = [{"measure": row.measure, **{c: short(v) for c, v in row.cell.items()}} for row in rows]
+        told = [{"measure": row.measure, **{c: short_name(v) for c, v in row.cell.items()}} for row in rows]
         shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
         differing = [column for column in told[0] if column not in shared]
         title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
@@ -73,7 +73,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
         )
         shown = [
             (
-                short(one.cell["variant"]) if "variant" in one.cell else _TOGETHER.get(one.measure, ""),
+                short_name(one.cell["variant"]) if "variant" in one.cell else _TOGETHER.get(one.measure, ""),
                 *numbers(one),
                 one.details["verdict"],
                 _share(one.details.get("accuracy")),
@@ -121,7 +121,7 @@ def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     for _, group in groupby(sorted(estimates, key=pair), key=pair):
         rows: dict[str, dict[str, Estimate]] = {}
         for one in group:
-            variant = short(one.cell.get("variant", "all"))
+            variant = short_name(one.cell.get("variant", "all"))
             rows.setdefault(variant, {})[one.measure.removeprefix("evaluator_flips")] = one
         cell = next(iter(rows.values()))[""].cell
         title = ", ".join(f"{c} {v}" for c, v in cell.items() if c != "variant")

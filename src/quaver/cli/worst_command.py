@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_both, print_json, screen, table
-from quaver.core.level_names import short
+from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +86,7 @@ def _answers(answers: pl.DataFrame) -> object:
         why = f"{NO_LABEL} ({row['status'].replace('_', ' ')})" if row["status"] != "no_label" else NO_LABEL
         label = row["label"] if row["label"] is not None else why
         output = "" if row["output"] is None else _short(row["output"], _LONG) or "(empty)"
-        rows.append((*(row[name] for name in told), short(row["variant"]), row["len"], label, output))
+        rows.append((*(row[name] for name in told), short_name(row["variant"]), row["len"], label, output))
     return table((*told, "variant", "times", "label", "answer"), rows)
 
 
@@ -105,7 +105,7 @@ def _show_differences(found: Worst) -> None:
         which = one.cell["items"]
         numbers = (before, after, f"{one.value:+.3f}", ends)
         rows.append(
-            (which, found.counts[which], *(short(cell.get(c, "")) for c in told), one.measure, *numbers)
+            (which, found.counts[which], *(short_name(cell.get(c, "")) for c in told), one.measure, *numbers)
         )
     screen.print(table((*heads[:2], *told, *heads[2:]), rows, f"Before: {found.before}"))
 

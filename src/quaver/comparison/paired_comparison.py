@@ -21,7 +21,7 @@ from quaver.comparison.alignment import (
 from quaver.comparison.bounds import Bound, Judgement, read_bound
 from quaver.core import registry
 from quaver.core.arguments import guarded
-from quaver.core.level_names import short
+from quaver.core.level_names import short_name
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
@@ -448,7 +448,7 @@ def _judged(
             about_it = [one for one in found if bound.about(one)]
             why = sorted({one.reason or ", ".join(one.warnings) for one in about_it})
             cells = [
-                ", ".join(f"{column}={short(level)}" for column, level in one.cell.items())
+                ", ".join(f"{column}={short_name(level)}" for column, level in one.cell.items())
                 for one in found
                 if one.measure == bound.measure
             ]

@@ -15,22 +15,21 @@ __all__ = ["ADDED_COLUMNS", "ANNOTATION_COLUMNS", "Reading"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an evaluator made of a response.
+    """An evaluator's reading of a response.
 
     Attributes:
-        label: The code of the label that was read; None unless ``status`` is ``valid``, and None too where
-            a valid answer prefers no label, as with tied scores.
+        label: The code of the label; None unless ``status`` is ``valid``, and also None if a valid answer
+            prefers no label, as with tied scores.
         status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
             ``valid`` that applies.
-        reason: Why there is no label (or why this one, where a rule of last resort found it).
+        reason: Why there is no label (or why this one, if a rule of last resort found it).
         truncated: The answer was cut off at ``max_tokens``.
-        looping: The answer repeats itself to its end.
-        probabilities: Probability of each label by code, where the evaluator has them; they sum to 1.
+        looping: The answer repeats itself until it ends.
+        probabilities: Probability of each label by code, if the evaluator has them; they sum to 1.
         confidence: How sure the model was of ``label``, from 0 to 1.
-        label_coverage: Share of the labels that the model's likeliest tokens held, where an
-            evaluator read these.
-        mass_coverage: Probability that those tokens had together; ``confidence`` times it is the
-            raw probability of the label.
+        label_coverage: Share of the labels among the model's most likely tokens, if an evaluator read them.
+        mass_coverage: Total probability of those tokens; ``confidence`` times it is the raw probability of
+            the label.
     """
 
     label: str | None
@@ -64,13 +63,13 @@ ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
 }
 """The annotation frame: one row an annotation (response × evaluator).
 
-``label`` is null unless ``status`` is ``valid``, and null too where a valid answer prefers no label (tied
+``label`` is null unless ``status`` is ``valid``, and also null if a valid answer prefers no label (tied
 scores). ``probabilities`` follow the label set's order.
 ``gold`` is null where the item has none. To these columns the study adds one (Categorical) for each
 factor of its variants (``paraphrase``, ``format``, …), one for each of their covariates (Float64,
 Boolean or Categorical: ``original``, ``distance``, ``flagged``, …; null where a variant has none), one
-for each group of its items, and one (Float64) for each setting that a grid of decodings varies; none of
-those may take a name from here.
+for each group of its items, and one (Float64) for each parameter that varies in a grid of decodings. None of
+them may have a name from here.
 """
 
 ADDED_COLUMNS: Final[frozenset[str]] = frozenset()

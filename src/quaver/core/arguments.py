@@ -1,6 +1,6 @@
-"""What somebody hands over, held against a signature: a plug-in's options, a public function's arguments.
+"""Checks of what a caller passes: a plug-in's options, a public function's arguments.
 
-pydantic does the checking; what it says is put into Quaver's words here, for the study file, too.
+pydantic does the checking; its complaints become Quaver's errors here, also for the study file.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, 
 from quaver._secrets import without_key_values
 from quaver.errors import QuaverError, UnknownName
 
-__all__ = ["fitted", "fitting", "guarded", "model_of", "place_of", "shown"]
+__all__ = ["excerpt", "expectation", "fitted", "guarded", "location_of", "model_of"]
 
 SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
 
 _BRANCH = re.compile(
     r"(literal|list|dict|tuple|set|function|constrained|nullable|lax)\b.*|int|float|str|bool|none"
 )
-"""How pydantic calls the branches of a union, in the place of an error."""
+"""Pydantic's names of the branches of a union in the location of an error."""
 
 _WORDS = {
     "bool": "true or false",
@@ -42,7 +42,7 @@ _WORDS = {
     "string": "a text",
     "tuple": "a list",
 }
-"""By the first words of a complaint's type."""
+"""What was expected, by the beginning of a complaint's type."""
 
 _LIMITS = {
     "greater_than": ("gt", "more than {}"),
@@ -58,16 +58,16 @@ _LIMITS = {
 }
 
 
-def shown(value: Any) -> str:
-    """A value as an error shows it: without keys, and cut where it is long."""
+def excerpt(value: Any) -> str:
+    """A value as an error quotes it: without keys, and cut if it is long."""
     text = without_key_values(repr(value))
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def place_of(complaint: Mapping[str, Any], given: Any) -> tuple[str | int, ...]:
-    """Where a complaint of pydantic's stands in what was given, without the branches of unions.
+def location_of(complaint: Mapping[str, Any], given: Any) -> tuple[str | int, ...]:
+    """The location of pydantic's complaint in the given value, without the branches of unions.
 
-    >>> place_of({"loc": ("k", "list[int]", 0)}, {"k": ["x"]})
+    >>> location_of({"loc": ("k", "list[int]", 0)}, {"k": ["x"]})
     ('k', 0)
     """
     place: list[str | int] = []
@@ -81,10 +81,10 @@ def place_of(complaint: Mapping[str, Any], given: Any) -> tuple[str | int, ...]:
     return tuple(place)
 
 
-def fitting(complaints: Sequence[Mapping[str, Any]]) -> str:
-    """What would have fitted, in words, after pydantic's complaints about one value.
+def expectation(complaints: Sequence[Mapping[str, Any]]) -> str:
+    """What was expected, in words, from pydantic's complaints about one value.
 
-    >>> fitting([{"type": "int_parsing", "msg": ""}, {"type": "greater_than", "ctx": {"gt": 1}}])
+    >>> expectation([{"type": "int_parsing", "msg": ""}, {"type": "greater_than", "ctx": {"gt": 1}}])
     'a whole number or more than 1'
     """
     return " or ".join(dict.fromkeys(_fits(complaint) for complaint in complaints))
@@ -105,7 +105,7 @@ def _fits(complaint: Mapping[str, Any]) -> str:
 
 @cache
 def model_of(function: Callable[..., Any]) -> type[BaseModel]:
-    """A pydantic model of the arguments that can be given by name."""
+    """A pydantic model of the arguments that can be passed by name."""
     names = getattr(function.__init__ if inspect.isclass(function) else function, "__globals__", {})
     fields: dict[str, Any] = {}
     extra = "forbid"
@@ -113,7 +113,7 @@ def model_of(function: Callable[..., Any]) -> type[BaseModel]:
         if parameter.kind is parameter.VAR_KEYWORD:
             extra = "allow"
         given = parameter.default is not parameter.empty or inspect.isclass(function)
-        # A function's argument without a default is what it works on, not an option.
+        # A function's argument without a default is its input, not an option.
         if parameter.kind is parameter.KEYWORD_ONLY or (
             parameter.kind is parameter.POSITIONAL_OR_KEYWORD and given
         ):
@@ -122,15 +122,15 @@ def model_of(function: Callable[..., Any]) -> type[BaseModel]:
     return _made(getattr(function, "__name__", "options"), fields, extra=extra, coerce_numbers_to_str=True)
 
 
-def _made(name: str, fields: Mapping[str, Any], **settings: Any) -> type[BaseModel]:
-    config = ConfigDict(**{"arbitrary_types_allowed": True, "protected_namespaces": (), **settings})  # type: ignore[typeddict-item]
-    with warnings.catch_warnings():  # an option may be called as a method of pydantic's is: json, copy
+def _made(name: str, fields: Mapping[str, Any], **options: Any) -> type[BaseModel]:
+    config = ConfigDict(**{"arbitrary_types_allowed": True, "protected_namespaces": (), **options})  # type: ignore[typeddict-item]
+    with warnings.catch_warnings():  # an option may have the name of a pydantic method: json, copy
         warnings.filterwarnings("ignore", "Field name .* shadows an attribute", UserWarning)
         return create_model(name, __config__=config, **fields)
 
 
 def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
-    """A parameter's annotation; anything goes where there is none, or one for type checkers only."""
+    """A parameter's annotation; Any where it has none, or one for type checkers only."""
     if parameter.annotation is parameter.empty:
         return Any
     holder = SimpleNamespace(__annotations__={"hint": parameter.annotation})
@@ -142,12 +142,12 @@ def _hint(parameter: inspect.Parameter, names: dict[str, Any]) -> Any:
 
 
 def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: str = "{}({})") -> SubjectT:
-    """Have a public function refuse arguments that do not fit its signature with one `QuaverError`.
+    """Make a public function raise one `QuaverError` for arguments that do not fit its signature.
 
     Args:
         function: The function, or a method.
-        error: What is raised.
-        where: How the error names the place, over the function's name and the argument's.
+        error: The class to raise.
+        where: The error's place, formatted with the names of function and argument.
 
     >>> @guarded
     ... def draw(*, width: int = 1) -> int:
@@ -205,10 +205,10 @@ def fitted(function: Callable[..., Any], name: str, value: Any, kind: type[Quave
         raise kind(
             "this argument does not fit",
             where=where.format(function.__qualname__, name),
-            expected=fitting(error.errors(include_url=False)),
-            found=shown(value),
+            expected=expectation(error.errors(include_url=False)),
+            found=excerpt(value),
         ) from None
-    # Whatever holds others is handed on as it came; pydantic would copy it.
+    # A container is passed on as it is; pydantic would copy it.
     is_plain = isinstance(value, str | bytes | int | float)
     return made.value if is_plain else value  # type: ignore[attr-defined]
 
@@ -220,5 +220,5 @@ def _model_of_one(function: Callable[..., Any], name: str) -> type[BaseModel]:
     hint = Any if free else _hint(parameter, getattr(function, "__globals__", {}))
     try:
         return _made(name, {"value": (hint, ...)})
-    except PydanticUserError:  # of an array's annotation, say, it knows nothing
+    except PydanticUserError:  # it does not know the annotation of an array, for example
         return _made(name, {"value": (Any, ...)})

@@ -1,7 +1,7 @@
-"""The terms of a call: all that decides its answer beside the model and the prompt, as one text.
+"""The terms of a call: everything but model and prompt that decides its answer, as one text.
 
-A call's key is made of them (``design.keys``), and they are stored beside its answer (``collect.tables``), so
-that what was sent can be held against what the key says.
+They are part of a call's key (``call_keys``) and are stored beside its answer (``response_tables``), so that
+what was sent can be compared with what the key says.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
     """Decoding, allowed answers and JSON schema as a JSON list; without a schema it has two parts.
 
     Args:
-        decoding: What it is called is left out, since that does not change an answer; nor does the seed of
-            a choice that is not drawn.
+        decoding: Its name is left out, since it changes no answer; so is the seed of greedy decoding.
         choices: The only answers allowed; empty where the decoding has no constraint.
         schema: JSON schema that the answer must follow; empty for none.
 
@@ -39,5 +38,5 @@ def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:
 
 
 def request_terms(request: Request) -> str:
-    """The terms under which a request is asked, whatever its key says."""
+    """The terms under which a request is sent, whatever its key says."""
     return terms_of(request.decoding, request.choices, request.schema)

@@ -1,4 +1,4 @@
-"""What the cells of a column of labels mean: one reading, whichever command opens the file."""
+"""The meaning of the cells in a column of labels: the same, whichever command opens the file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from quaver.core.records import Status
 from quaver.core.table_text import composed
 from quaver.errors import ItemError, nearest
 
-__all__ = ["CellLabel", "LabelCells", "Taken", "alike", "beyond", "doubts", "listed", "outside_label_set"]
+__all__ = [
+    "CellLabel",
+    "Decision",
+    "LabelCells",
+    "doubtful_labels",
+    "label_line",
+    "labels_outside",
+    "outside_label_set",
+    "same_labels",
+]
 
 _LIKE_MISSING = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
 )
-"""What programs and people write where there is no label, in lower case."""
+"""What programs and people write for a missing label, in lower case."""
 
 _MOST_DOUBTS, _MOST_LISTED, _MOST_OTHERS = 8, 30, 5
 """Labels that are named one by one: of those that occur once, of a whole set, and of those outside it."""
 
 
 class CellLabel(NamedTuple):
-    """What a cell means: a label's code, or why there is none."""
+    """The meaning of a cell: a label's code, or why it has none."""
 
     label: str | None
     status: Status
@@ -32,13 +41,13 @@ class CellLabel(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Decision:
     """One decision about a file.
 
     Attributes:
-        role: What something in it is taken for.
-        column: The column, the columns, or what stands in a cell.
-        why: Whether it was named or recognised, and what to do where that is wrong.
+        role: The role that something in it was given.
+        column: The column, the columns, or the text of a cell.
+        why: Whether it was named or recognised, and what to do if that is wrong.
     """
 
     role: str
@@ -47,12 +56,12 @@ class Taken:
 
 
 class LabelCells:
-    """Reads the cells of a column of labels, whichever way accents are written.
+    """Reads the cells of a column of labels, however accents are encoded.
 
     Args:
         codes: The labels.
-        also: From what else a cell may hold to a label.
-        unlabelled: What stands where there is no label.
+        also: Other texts of cells, each with its label.
+        unlabelled: The texts that stand for a missing label.
     """
 
     def __init__(
@@ -63,7 +72,7 @@ class LabelCells:
         self._unlabelled = {composed(text) for text in unlabelled}
 
     def read(self, text: str) -> CellLabel | None:
-        """What a cell means, by its text without white space around it; None where it is no known label."""
+        """The meaning of a cell's stripped text; None for a text that is not known."""
         if not text:
             return CellLabel(None, "empty", "an empty cell")
         form = composed(text)
@@ -73,18 +82,18 @@ class LabelCells:
         return CellLabel(None, "no_label", text) if form in self._unlabelled else None
 
 
-def alike(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[str, str]:
-    """What is another label in other characters, by what stands in the cells.
+def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[str, str]:
+    """The texts of cells that are a label in other characters, each with that label.
 
-    ``1.0`` is ``1`` where that is a label as well: pandas writes whole numbers so where its column has gaps.
-    ``1.10`` is not ``1.1``, which may be another code. ``é`` in two characters is ``é`` in one; the one that
-    occurs more often is the label.
+    ``1.0`` is ``1`` if that is a label too: pandas writes whole numbers this way in a column with gaps.
+    ``1.10`` is not ``1.1``, which may be another code. ``é`` in two characters is ``é`` in one; the more
+    frequent form is the label.
 
     Args:
         counts: How often each text occurs.
         given: The label set, where the user gave it.
 
-    >>> alike({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
+    >>> same_labels({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
     {'1.0': '1'}
     """
     labels: dict[str, str] = {}
@@ -101,20 +110,20 @@ def alike(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[str, str
     return found
 
 
-def doubts(
+def doubtful_labels(
     counts: Mapping[str, int], labels: Iterable[str], unlabelled: Sequence[str], *, given: bool
-) -> list[Taken]:
-    """What was taken for a missing label, and what was taken for a label and may be none.
+) -> list[Decision]:
+    """Which texts count as missing labels, and which count as labels but may not be.
 
     Args:
         counts: How often each text occurs, the empty one included.
         labels: The label set.
-        unlabelled: What the user says stands where there is no label.
-        given: Whether the user gave the label set, so that nothing in it is in doubt.
+        unlabelled: The texts that, according to the user, stand for a missing label.
+        given: Whether the user gave the label set, which leaves no doubt about it.
     """
     missing = Counter({composed(text): counts.get(text, 0) for text in ("", *unlabelled)})
     found = [
-        Taken("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
+        Decision("missing", text or "(an empty cell)", f"{_rows(number)}, {'named' if text else 'no label'}")
         for text, number in missing.items()
         if number
     ]
@@ -123,20 +132,20 @@ def doubts(
     known = [label for label in labels if counts.get(label)]
     for label in known:
         if label.casefold() in _LIKE_MISSING:
-            say = f"{_rows(counts[label])}, taken as a label; --unlabelled {shlex.quote(label)} if it is none"
-            found.append(Taken("label?", label, say))
+            say = f"{_rows(counts[label])}, taken as a label; --unlabelled {shlex.quote(label)} if it is not"
+            found.append(Decision("label?", label, say))
     once = [one for one in known if counts[one] == 1 and one.casefold() not in _LIKE_MISSING]
     if 0 < len(once) < len(known):
         named = ", ".join(once[:_MOST_DOUBTS])
         more = f" and {len(once) - _MOST_DOUBTS} more" if len(once) > _MOST_DOUBTS else ""
         option = " ".join(f"--unlabelled {shlex.quote(one)}" for one in once[:2]) + " …" * (len(once) > 2)
-        say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is none"
-        found.append(Taken("label?", named + more, say))
+        say = f"{'occurs' if len(once) == 1 else 'occur'} once, taken as a label; {option} if it is not"
+        found.append(Decision("label?", named + more, say))
     return found
 
 
-def beyond(counts: Mapping[str, int]) -> list[Taken]:
-    """What counts as missing since it is none of the valid labels.
+def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
+    """What counts as missing because it is not among the valid labels.
 
     Args:
         counts: How often each of these texts occurs.
@@ -145,17 +154,17 @@ def beyond(counts: Mapping[str, int]) -> list[Taken]:
         return []
     more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""
     named = ", ".join([text[:40] for text in counts][:_MOST_DOUBTS]) + more
-    return [Taken("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
+    return [Decision("missing", named, f"{_rows(sum(counts.values()))}, not among the valid labels")]
 
 
 def _rows(number: int) -> str:
     return f"{number:,} cell{'s' * (number != 1)}"
 
 
-def listed(labels: Sequence[str]) -> str:
-    """Labels as ``--labels`` takes them: with commas between, and one that holds a comma in quotes.
+def label_line(labels: Sequence[str]) -> str:
+    """Labels as ``--labels`` takes them: separated by commas, in quotation marks where a label has a comma.
 
-    >>> listed(["left", "right, far"])
+    >>> label_line(["left", "right, far"])
     'left, "right, far"'
     """
     doubled = [label.replace('"', '""') for label in labels[:_MOST_LISTED]]

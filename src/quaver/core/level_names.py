@@ -1,21 +1,21 @@
-"""What a cell's levels are called: in full as the frame has them, and short as tables show them."""
+"""Names of a cell's levels: in full as in the frame, and short as in tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-__all__ = ["ARROW", "is_level", "short"]
+__all__ = ["ARROW", "is_level", "short_name"]
 
 ARROW = " → "
-"""Between what one side of a comparison is called and what the other is."""
+"""Between the names of the two sides of a comparison."""
 
 
-def short(value: str) -> str:
+def short_name(value: str) -> str:
     """A variant by its levels alone, on either side of an arrow.
 
-    >>> short("text=full,format=digits"), short("paraphrase=plain → paraphrase=curt"), short("gpt-4o")
-    ('full · digits', 'plain → curt', 'gpt-4o')
+    >>> short_name("text=full,format=digits"), short_name("paraphrase=plain → paraphrase=curt")
+    ('full · digits', 'plain → curt')
     """
     return ARROW.join(_short(side) for side in value.split(ARROW))
 
@@ -26,10 +26,10 @@ def _short(value: str) -> str:
 
 
 def is_level(cell: Mapping[str, str], column: str, level: str) -> bool:
-    """Whether a cell is of a level, however it is written.
+    """Whether a cell has a level, however the level is written.
 
-    In full, short, as one side of an arrow, or as one of the factors that a variant is made of; and a
-    factor's own level, where the cell has no column of the factor but a variant.
+    It may be written in full, short, as one side of an arrow, or as one of the variant's factors. A factor's
+    level is also found in the variant, where the cell has no column of that factor.
 
     >>> cell = {"variant": "text=full,format=digits", "model": "old → new"}
     >>> is_level(cell, "variant", "full · digits"), is_level(cell, "format", "digits")
@@ -40,6 +40,10 @@ def is_level(cell: Mapping[str, str], column: str, level: str) -> bool:
     if column in cell:
         value = cell[column]
         sides = [value, *value.split(ARROW)]
-        return level in (*sides, *map(short, sides), *(part for side in sides for part in side.split(",")))
+        return level in (
+            *sides,
+            *map(short_name, sides),
+            *(part for side in sides for part in side.split(",")),
+        )
     sides = cell.get("variant", "").split(ARROW)
     return any(f"{column}={level}" in side.split(",") for side in sides)

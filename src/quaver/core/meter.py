@@ -1,4 +1,4 @@
-"""What a server is sent and sends back, beside the answers: replies that become none are billed, too."""
+"""Traffic with a server beyond the stored answers: replies that never become an answer are billed too."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["NO_TRAFFIC", "TOKENS_A_CHARACTER", "Meter", "Metered", "Traffic", "told_usage"]
+__all__ = ["NO_TRAFFIC", "TOKENS_A_CHARACTER", "Meter", "Metered", "Traffic", "reported_usage"]
 
 TOKENS_A_CHARACTER = 1 / 3
-"""More than in English; what the model reports takes its place, and what reports nothing is reckoned so."""
+"""More than in English; used for estimates where the model reports no counts."""
 
-_TOLD = {
+_USAGE = {
     name: re.compile(rb'"%b"\s*:\s*(\d{1,12})\b' % name.encode())
     for name in ("prompt_tokens", "cached_tokens", "completion_tokens")
 }
 
 
 class Traffic(NamedTuple):
-    """Requests and replies, and the tokens of replies that became no answer.
+    """Requests and replies, and the tokens of the replies that became no answer.
 
     Attributes:
-        sent: Requests that were sent.
-        received: Replies that came.
-        discarded: Replies that became no answer: they could not be used, never came, or the server was tried
-            with them.
-        prompt_tokens: What the server says that it read for these.
-        cached_tokens: How many of these it had read before.
-        completion_tokens: What it says that it wrote.
-        reckoned_prompt: The same of those for which it does not say so, by their length.
-        reckoned_completion: Likewise.
+        sent: Requests sent.
+        received: Replies received.
+        discarded: Replies that became no answer: unusable, lost, or part of a probe.
+        prompt_tokens: Tokens that the server reports as read for these.
+        cached_tokens: How many of them it had read before.
+        completion_tokens: Tokens that it reports as written.
+        reckoned_prompt: Tokens read where it reports none, estimated from the length.
+        reckoned_completion: Tokens written, likewise.
     """
 
     sent: int = 0
@@ -43,7 +42,7 @@ class Traffic(NamedTuple):
     reckoned_completion: float = 0
 
     def plus(self, other: Traffic) -> Traffic:
-        """Both together."""
+        """The sum of both."""
         return Traffic._make(one + more for one, more in zip(self, other, strict=True))
 
 
@@ -52,58 +51,58 @@ NO_TRAFFIC = Traffic()
 
 @runtime_checkable
 class Metered(Protocol):
-    """A model whose replies do not all become answers, and that counts what these took."""
+    """A model some of whose replies become no answer, and that counts their cost."""
 
     meter: Meter
 
 
 class Meter:
-    """Counts what passes; may be used from any thread.
+    """Counts traffic; safe to use from any thread.
 
     Attributes:
-        has_room: Whether the budget has room for more.
+        has_room: Whether the budget allows more.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._untold = self._untaken = NO_TRAFFIC
-        self._tell: Callable[[Traffic], bool] | None = None
+        self._unreported = self._untaken = NO_TRAFFIC
+        self._listener: Callable[[Traffic], bool] | None = None
         self.has_room = True
 
     def count(self, traffic: Traffic) -> None:
-        """Add something up."""
+        """Add traffic."""
         with self._lock:
             self._untaken = self._untaken.plus(traffic)
-            self._untold = self._untold.plus(traffic)
-            self._pass_on()
+            self._unreported = self._unreported.plus(traffic)
+            self._report()
 
-    def tell(self, whom: Callable[[Traffic], bool] | None) -> None:
-        """Pass on at once whatever passes from now on, and what nobody was told of before.
+    def report_to(self, listener: Callable[[Traffic], bool] | None) -> None:
+        """Report all traffic from now on, and what has not been reported yet.
 
         Args:
-            whom: Is told, and says whether there is room for more; None for nobody.
+            listener: Gets the traffic and returns whether the budget allows more; None for nobody.
         """
         with self._lock:
-            self._tell, self.has_room = whom, True
-            self._pass_on()
+            self._listener, self.has_room = listener, True
+            self._report()
 
-    def _pass_on(self) -> None:
-        if self._tell is not None:
-            self.has_room = self._tell(self._untold)
-            self._untold = NO_TRAFFIC
+    def _report(self) -> None:
+        if self._listener is not None:
+            self.has_room = self._listener(self._unreported)
+            self._unreported = NO_TRAFFIC
 
     def take(self) -> Traffic:
-        """What has passed since this was asked before."""
+        """The traffic since the last call of this method."""
         with self._lock:
             taken, self._untaken = self._untaken, NO_TRAFFIC
         return taken
 
 
-def told_usage(content: bytes) -> dict[str, int]:
-    """The tokens that a reply names, also one that is cut off or no JSON.
+def reported_usage(content: bytes) -> dict[str, int]:
+    """The token counts in a reply, even if it is cut off or not JSON.
 
-    >>> told_usage(b'{"usage": {"prompt_tokens": 12, "completion_tokens": 3}, "choices": [{"mess')
+    >>> reported_usage(b'{"usage": {"prompt_tokens": 12, "completion_tokens": 3}, "choices": [{"mess')
     {'prompt_tokens': 12, 'completion_tokens': 3}
     """
-    found = {name: pattern.search(content) for name, pattern in _TOLD.items()}
+    found = {name: pattern.search(content) for name, pattern in _USAGE.items()}
     return {name: int(match[1]) for name, match in found.items() if match}

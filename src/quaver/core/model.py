@@ -1,7 +1,7 @@
-"""Models, one engine a file: they turn requests into responses.
+"""The protocol of a model: it turns requests into responses.
 
-To add one, write a class with the methods of ``Model`` in a file of its own and register it under
-``quaver.models``; ``pytest --pyargs quaver.testing`` then holds it to this contract.
+To add one, write a class with the methods of ``Model`` in its own file and register it under
+``quaver.models``; ``pytest --pyargs quaver.testing`` then checks that it keeps this contract.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Abilities:
     """What a model can do; a study that asks for more is refused before anything is sent.
 
     Attributes:
-        logprobs: Most log-probabilities that it returns a position; 0 where it returns none.
-        constraint: It can be held to a choice among answers.
+        logprobs: The most log-probabilities that it returns at a position; 0 if it returns none.
+        constraint: It can be constrained to a choice among answers.
         seed: The same request with the same seed draws the same answer.
         system: It reads a system message.
-        plain: It goes on from a text that is sent without a chat template.
-        schema: It can be held to a JSON schema.
-        decoding: Settings of a decoding (``top_k``, …) that it heeds, temperature and max_tokens
-            apart; a study may not move the others from their defaults.
+        plain: It continues a text that is sent without a chat template.
+        schema: It can be constrained to a JSON schema.
+        decoding: The parameters of a decoding (``top_k``, …) that it supports beside temperature and
+            max_tokens; a study must leave the others at their defaults.
         conversation: It sees the turns before its last question.
-        continues: It goes on with an assistant's message that was begun for it.
-        local: It runs on this machine, for nothing.
+        continues: It continues an assistant's message that was begun for it.
+        local: It runs on this machine, free of charge.
     """
 
     logprobs: int = 0
@@ -50,14 +50,14 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a study will ask of a model.
+    """What a study needs from a model.
 
     Attributes:
-        repeats: Most calls that a request will hold.
-        logprobs: Most log-probabilities a position.
-        constraint: To be held to a choice among answers.
-        schema: To be held to a JSON schema.
-        seed: To draw the same with the same seed.
+        repeats: The most calls in a request.
+        logprobs: The most log-probabilities at a position.
+        constraint: A choice among answers as constraint.
+        schema: A JSON schema as constraint.
+        seed: The same answer for the same seed.
     """
 
     repeats: int = 1
@@ -70,7 +70,7 @@ class Needs:
 class Model(Protocol):
     """Answers requests. Its constructor takes the options of the study file as keyword arguments.
 
-    Constructing one is cheap: weights are loaded and servers reached when they are first needed.
+    Constructing a model is cheap: it loads weights and reaches servers when they are first needed.
     """
 
     abilities: Abilities
@@ -78,53 +78,53 @@ class Model(Protocol):
     def identity(self) -> str:
         """What is served: everything about the model that can change an answer, and nothing else.
 
-        Part of every call's key: stored responses are reused as long as it stays the same.
+        It is part of every call's key: stored responses are reused as long as it stays the same.
         """
         ...
 
     def provenance(self) -> Mapping[str, Any]:
-        """What a reviewer wants to know of it: names, versions, hashes. Never a key."""
+        """What a reviewer wants to know about it: names, versions, hashes. Never a key."""
         ...
 
     def prepare(self, repeats: int) -> None:
-        """Be told, before the first request, the most calls that a request will hold."""
+        """Get ready, before the first request, for requests of up to ``repeats`` calls."""
         ...
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests as they can be taken in, in any order.
+        """Answer requests in any order.
 
-        A request that this model cannot answer (too long, filtered) yields responses that say so;
-        a model that is of no use any more raises a ``ModelError``. The requests are drawn only as
-        fast as they are worked on, so that ending their iterator ends the work.
+        A request that this model cannot answer (too long, filtered) yields responses that say so; a model
+        that can no longer answer anything raises a ``ModelError``. Requests are drawn only as fast as they
+        are processed, so that ending their iterator ends the work.
         """
         ...
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """Tokens of each prompt as the model reads it; None where it cannot tell."""
+        """The number of tokens of each prompt as the model reads it; None if it does not know."""
         ...
 
     def close(self) -> None:
-        """Let go of weights and connections; a later request takes them up again."""
+        """Release weights and connections; a later request acquires them again."""
         ...
 
 
 @runtime_checkable
 class Placed(Protocol):
-    """A model that goes by what a call is of, and not by its prompt alone."""
+    """A model whose answers depend on a call's condition and item, and not on its prompt alone."""
 
     def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
-        """Be told which conditions and items (ids) the positions in a call stand for."""
+        """Receive the conditions and the items' ids to which the positions in a call refer."""
         ...
 
 
 @runtime_checkable
 class Probed(Protocol):
-    """A model that may ignore without a word what it is asked: a server."""
+    """A model that may silently ignore a parameter: a server."""
 
     def probe(self, needs: Needs) -> None:
-        """Try, at the start of a run and before the first request, what the study will ask for.
+        """Test, at the start of a run, what the study needs.
 
         Raises:
-            ModelError: It cannot be reached, or does not honour what the study may not do without.
+            ModelError: It cannot be reached, or does not support what the study requires.
         """
         ...

@@ -1,4 +1,4 @@
-"""How results look in a notebook: plain tables, in which every text is escaped."""
+"""Results in a notebook: plain tables with every text escaped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_ROWS = 200
 
 
 class Estimates(list[Estimate]):
-    """A list of estimates that a notebook shows as a table, a row each."""
+    """A list of estimates that a notebook shows as a table with a row each."""
 
     def _repr_html_(self) -> str:
         columns = list(dict.fromkeys(column for one in self for column in one.cell))

@@ -1,6 +1,6 @@
-"""Numbers as people read them, alike on the terminal and on the page: rounded, never in powers of e.
+"""Numbers for people, the same on the terminal and in the report: rounded, never in powers of e.
 
-The report puts them in markup that keeps the whole number (``report/page_numbers.py``).
+The report wraps them in markup that keeps the full number (``page_numbers``).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
 
-__all__ = ["count", "decimals", "listed", "p_heading", "percent", "points", "ranged", "rounded"]
+__all__ = ["count", "decimals", "enumeration", "p_heading", "percent", "points", "rounded", "with_interval"]
 
 _NOTHING = 1e-9
-"""What is nearer to 0 (or to 1, as a share) is a rounding error of sums, and printed as if it were."""
+"""Anything closer to 0 (or, for a share, to 1) is a rounding error of sums and printed as 0 (or 1)."""
 
 _TINY = 1e-4
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def percent(share: float) -> str:
-    """A share in percent: whole, or with the decimals that tell it from 0 and from 100.
+    """A share in percent: whole, or with enough decimals to differ from 0 and 100.
 
     >>> percent(0.384), percent(1.0), percent(0.9996), percent(-0.002), percent(2.22e-16)
     ('38%', '100%', '99.96%', '−0.2%', '0%')
@@ -36,7 +36,7 @@ def percent(share: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """A number with two decimals; more, or none, where two would not do.
+    """A number with two decimals; more or fewer where two do not suit it.
 
     >>> rounded(-0.0712), rounded(0.00123), rounded(2.22e-16), rounded(8.35e-07), rounded(12345.678)
     ('−0.07', '0.0012', '0.00', '8.4 × 10⁻⁷', '12,346')
@@ -55,7 +55,7 @@ def rounded(value: float) -> str:
 
 
 def decimals(value: float, places: int = 3) -> str:
-    """A number with so many decimals, for a column of them; nothing is no ``-0.000``.
+    """A number with a fixed number of decimals, for a column; never ``-0.000``.
 
     >>> decimals(0.12345), decimals(-1e-17), decimals(-0.25, 2)
     ('0.123', '0.000', '-0.25')
@@ -64,17 +64,17 @@ def decimals(value: float, places: int = 3) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of shares, in points of a hundred.
+    """A difference of shares, in percentage points.
 
     >>> points(0.4810), points(0.01), points(-0.003)
     ('48 points', '1 point', '−0.3 points')
     """
-    told = percent(difference).removesuffix("%")
-    return f"{told} {'point' if told == '1' else 'points'}"
+    size = percent(difference).removesuffix("%")
+    return f"{size} {'point' if size == '1' else 'points'}"
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
+    """A number and its noun.
 
     >>> count(1, "item"), count(1200, "item")
     ('1 item', '1,200 items')
@@ -82,11 +82,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def ranged(one: Estimate) -> str:
-    """A share with its interval; the share alone where it has none.
+def with_interval(one: Estimate) -> str:
+    """A share with its interval; the share alone if it has none.
 
     >>> from quaver.core.records import Estimate
-    >>> ranged(Estimate("accuracy", 0.5, 0.4, 0.6))
+    >>> with_interval(Estimate("accuracy", 0.5, 0.4, 0.6))
     '50% [40% to 60%]'
     """
     if one.value is None:
@@ -95,10 +95,10 @@ def ranged(one: Estimate) -> str:
     return percent(one.value) + ends
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names in a row.
+def enumeration(names: Iterable[str]) -> str:
+    """Names as an enumeration.
 
-    >>> listed(["a", "b", "c"])
+    >>> enumeration(["a", "b", "c"])
     'a, b and c'
     """
     *most, last = names
@@ -106,7 +106,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def p_heading(tested: Iterable[Estimate]) -> str:
-    """What a column of adjusted p values is called: how, and over how many tests.
+    """The heading of a column of adjusted p-values: the adjustment and the number of tests.
 
     >>> from quaver.core.records import Estimate
     >>> p_heading([Estimate("differences", 0.1, details={"p_holm": 0.2, "comparisons": 3})])

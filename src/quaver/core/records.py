@@ -1,7 +1,7 @@
-"""The frozen records that the stages exchange, and the columns of the annotation frame.
+"""The frozen records that the stages exchange.
 
-design makes `Request`s, collect turns them into `Response`s, score into `Reading`s (a row of
-the annotation frame each), measure into `Estimate`s. The stages know each other by these alone.
+Design makes `Request`s, collect turns them into `Response`s, score into `Reading`s (a row of the annotation
+frame each), measure into `Estimate`s. The stages share nothing else.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
-"""Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes it."""
+"""Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them."""
 
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
-"""What became of an answer: the first of these that applies."""
+"""The status of an answer: the first of these that applies."""
 
 NO_LABEL: Final = "no label"
-"""What answers without a label are called where labels are shown or counted; no label may have this name."""
+"""The name of answers without a label where labels are shown or counted; no label may have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Label:
 
     Attributes:
         code: Its short, unique name in data: gold labels and annotations hold this.
-        name: How a prompt and a person call it; the code where nothing else is given.
+        name: Its name in the prompt and for people; the code if none is given.
         definition: What falls under it, or an empty string.
-        synonyms: Other names under which an evaluator may find it.
-        value: Its number on an interval or ratio scale; its place in the set where none is given.
+        synonyms: Other names by which an evaluator may find it.
+        value: Its number on an interval or ratio scale; its place in the set if none is given.
     """
 
     code: str
@@ -62,13 +62,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """The categories of a task, in order (which counts where ``level`` is not nominal).
+    """The categories of a task, in order (which matters unless ``level`` is nominal).
 
     Attributes:
         labels: The categories.
         level: Their level of measurement.
-        options: Where each item brings options of its own, among which the labels choose: the columns
-            that hold them, one a label, or the one column that holds them all; empty else.
+        options: For items with their own options, among which the labels choose: the columns that hold
+            them, one for each label, or one that holds them all; otherwise empty.
     """
 
     labels: tuple[Label, ...]
@@ -87,9 +87,9 @@ class Item:
 
     Attributes:
         id: Unique among the study's items.
-        fields: The columns of its row, by name; templates draw on these.
-        gold: The code of its true label, or None where it is not known.
-        groups: The groups that it belongs to (author, party), by column.
+        fields: The columns of its row, by name, for templates.
+        gold: The code of its true label, or None if unknown.
+        groups: The groups to which it belongs (author, party), by column.
     """
 
     id: str
@@ -100,32 +100,32 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way of paraphrase and laying out the question.
+    """A prompt variant: one version of the prompt, with its factor levels.
 
     Attributes:
         id: Made of its factors' levels, stable between runs: ``"paraphrase=plain,format=digits"``.
-        factors: The level of each factor that made it.
+        factors: The level of each factor.
         system: Template of the system message; empty for none.
         layout: Template of the user message, over ``text``, ``instruction`` and ``postfix``.
         text: Template of the item's text, over the item's fields.
-        instruction: What is asked, the part that rewordings change.
-        postfix: What fixes the answer's format, the part that no rewording touches.
-        answers: What the model is to write for each label, by label code, in the order in which the
-            labels are shown.
-        explains: Whether the prompt asks for an explanation too.
-        output: What is asked for: one label, or a score from 0 to 1 for each.
-        score_of: Where one score alone is asked for, the code of the label whose probability it is; empty
-            where each label has its own.
-        max_tokens: How long its answers may be, where that differs from the decoding's.
-        definitions: What replaces a label's definition, by label code.
-        examples: Labelled items that are shown before the item, with their gold labels' answers.
-        reply: Template of what is shown as the answer to an example, over ``answer`` and ``item``.
-        frame: ``chat`` sends messages; ``plain`` one text without a chat template, for base models.
+        instruction: The question, which paraphrases reword.
+        postfix: The format of the answer, which no paraphrase touches.
+        answers: What the model should write for each label, by label code, in the order in which the
+            prompt shows the labels.
+        explains: Whether the prompt also asks for an explanation.
+        output: What the prompt asks for: one label, or a score from 0 to 1 for each.
+        score_of: The code of the label whose probability the prompt asks for, if it asks for one score
+            only; otherwise empty.
+        max_tokens: The limit on its answers, if it differs from the decoding's.
+        definitions: Replacements of labels' definitions, by label code.
+        examples: Labelled items shown before the item, each answered with its gold label.
+        reply: Template of the answer to an example, over ``answer`` and ``item``.
+        frame: ``chat`` sends messages; ``plain`` sends one text without a chat template, for base models.
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
-        covariates: What else the annotation frame says of it, by column: numbers, marks and texts that
-            are no levels, such as its paraphrase's ``distance`` from the original.
-        origin: Where each level came from: the family, its parameters, the parent, edits.
+        covariates: Further columns of the annotation frame: numbers, flags and texts that are not levels,
+            such as the ``distance`` of its instruction from the original.
+        origin: The origin of each level: the family, its parameters, the parent, edits.
     """
 
     id: str
@@ -152,22 +152,22 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How the model's next token is chosen, and what is returned of it.
+    """How the model's next token is chosen, and what it returns.
 
     Attributes:
         name: Its name in the study.
         temperature: 0 is greedy.
-        top_p: Nucleus: keep the likeliest tokens up to this mass; 1 keeps all.
+        top_p: Nucleus: keep the most likely tokens up to this mass; 1 keeps all.
         top_k: Keep this many tokens; 0 keeps all.
-        min_p: Drop tokens less likely than this share of the likeliest; 0 drops none.
-        repeat_penalty: Divide the logits of tokens already seen; 1 does nothing.
+        min_p: Drop tokens less likely than this share of the most likely one; 0 drops none.
+        repeat_penalty: Divide the logits of tokens that have occurred; 1 does nothing.
         max_tokens: The answer is cut off here.
-        seed: From which every call's own seed is derived.
+        seed: Every call's seed derives from it.
         stop: The answer ends before any of these.
-        constraint: ``"labels"`` lets the model write nothing but one of the variant's answers; a JSON
-            schema of the variant's takes its place.
-        logprobs: How many of the likeliest tokens are returned at each position; 0 returns none.
-        grid: The settings that vary in the study's grid of decodings, which annotations have as columns.
+        constraint: ``"labels"`` lets the model write one of the variant's answers and nothing else; a JSON
+            schema of the variant takes its place.
+        logprobs: How many of the most likely tokens to return at each position; 0 returns none.
+        grid: The parameters that vary in the study's grid of decodings; annotations have them as columns.
     """
 
     name: str
@@ -186,16 +186,15 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One cell of the design: model × variant × decoding, by their names, asked ``repeats`` times.
+    """One cell of the design: model × variant × decoding, by name, asked ``repeats`` times.
 
     Attributes:
         model: Name of the model.
         variant: Id of the variant.
         decoding: Name of the decoding.
         repeats: How often each item is asked about.
-        follow_up: Name of the follow-up that is asked beside the answers of this cell; empty for the
-            answers themselves.
-        parent: Position of the condition that a follow-up quotes; None where it quotes none.
+        follow_up: Name of the follow-up; empty for the answers themselves.
+        parent: Position of the condition that a follow-up quotes; None if it quotes none.
     """
 
     model: str
@@ -207,7 +206,7 @@ class Condition:
 
     @property
     def asked_as(self) -> str:
-        """How it is drawn and what is asked beside, in words.
+        """Its decoding and its follow-up, if it has one.
 
         >>> Condition("m", "original", "greedy", 1).asked_as
         'greedy'
@@ -220,8 +219,8 @@ class Condition:
 class Message(NamedTuple):
     """One turn of the conversation that a model sees.
 
-    Where the last turn is the assistant's, the model goes on with it; what it returns is what it adds.
-    A ``plain`` message stands alone: a text that is sent without a chat template.
+    If the last turn is the assistant's, the model continues it and returns what it adds. A ``plain`` message
+    stands alone: a text that is sent without a chat template.
     """
 
     role: Literal["system", "user", "assistant", "plain"]
@@ -232,9 +231,9 @@ class Prompt(NamedTuple):
     """A variant filled in with an item.
 
     Attributes:
-        messages: What a model sees.
+        messages: What the model sees.
         text: The item's text in it.
-        question: The instruction and postfix in it, for models that put the two together themselves.
+        question: The instruction and postfix in it, for models that combine text and question themselves.
     """
 
     messages: tuple[Message, ...]
@@ -243,14 +242,14 @@ class Prompt(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One asking: a condition, an item, a repeat.
+    """A condition, an item and a repeat.
 
     Attributes:
-        key: 16 bytes: a hash of all that decides the answer (``design.plan`` says of what).
+        key: 16 bytes: a hash of everything that decides the answer (``call_keys``).
         condition: Position of the condition in the plan.
         item: Position of the item in the plan.
         repeat: From 0.
-        parent: The key of the call whose answer this one quotes; None where it quotes none.
+        parent: The key of the call whose answer this one quotes; None if it quotes none.
     """
 
     key: bytes
@@ -267,10 +266,10 @@ class Request:
     Attributes:
         model: The model's name in the study.
         prompt: What the model sees.
-        decoding: How it is to answer.
-        choices: The only answers allowed; empty where the decoding has no constraint.
+        decoding: How it answers.
+        choices: The only answers allowed; empty if the decoding has no constraint.
         seed: The seed of the first call; the next call's is one higher, and so on.
-        calls: One for each repeat that is wanted.
+        calls: One for each repeat.
         schema: JSON schema that the answers must follow; empty for none.
     """
 
@@ -283,7 +282,7 @@ class Request:
     schema: str = ""
 
     def part(self, calls: tuple[Call, ...]) -> Request:
-        """The same request for some of its calls, with the seed that the first of them has.
+        """The same request for some of its calls, with the seed of the first of them.
 
         Args:
             calls: Consecutive repeats among its own.
@@ -292,14 +291,14 @@ class Request:
 
 
 UNFOLLOWED: Final = ("error", "content_filter")
-"""How an answer ended that no follow-up quotes."""
+"""Endings of answers that no follow-up quotes."""
 
 
 class Token(NamedTuple):
-    """One position of an answer: the token, its log-probability, and the likeliest ones there.
+    """One position of an answer: the token, its log-probability, and the most likely tokens there.
 
-    Log-probabilities are natural logarithms of the model's own distribution, before temperature
-    and any cut, except where the model's file under ``models`` says otherwise.
+    Log-probabilities are natural logarithms of the model's own distribution, before temperature and any cut,
+    unless the model's documentation says otherwise.
     """
 
     text: str
@@ -312,21 +311,21 @@ class Response:
     """What came back, raw and whole.
 
     Attributes:
-        text: The answer; empty where there is none.
+        text: The answer; empty if there is none.
         finish: Why it ended: ``stop``, ``length``, ``content_filter`` or ``error``.
-        error: What went wrong, where ``finish`` is ``error`` or ``content_filter``.
+        error: What went wrong, if ``finish`` is ``error`` or ``content_filter``.
         thinking: What a reasoning model returned apart from its answer.
-        tokens: The answer's tokens with their log-probabilities, where these were asked for.
-        prompt_tokens: Tokens of the prompt. Of answers that a server over HTTP drew together the first has
-            them, and the others none: they were read, and are paid, once.
+        tokens: The answer's tokens with their log-probabilities, if the study asks for them.
+        prompt_tokens: Tokens of the prompt. When a server draws several answers to one prompt, the first
+            answer has them and the others none: they are read and paid for once.
         cached_tokens: How many of these the engine did not need to read again.
-        completion_tokens: Tokens that were written: the answer's and, where the model thinks, its thinking's.
+        completion_tokens: Tokens written: those of the answer and of any thinking.
         latency: Seconds from sending to the answer, shared evenly by a request's calls.
-        raw: Whatever else the model sent and Quaver has no name for. Where a server counts answers that it
-            drew together as one, ``completion_tokens_of_request`` and ``answers_of_request`` stand here.
+        raw: Anything else that the model sent. When a server counts the answers to one prompt together,
+            ``completion_tokens_of_request`` and ``answers_of_request`` are here.
         thinking_tokens: How many of ``completion_tokens`` were thinking.
         served_model: The model that answered, as the server names it.
-        fingerprint: The server's name for the very configuration that answered.
+        fingerprint: The server's name for the exact configuration that answered.
     """
 
     text: str
@@ -346,24 +345,24 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number, and what is needed to judge it.
+    """One number, with all that is needed to judge it.
 
     Attributes:
         measure: The measure's registered name.
-        value: The estimate, or None where it is undefined.
-        low: Lower end of the interval, or None where there is none.
+        value: The estimate, or None if it is undefined.
+        low: Lower end of the interval, or None if there is none.
         high: Upper end.
         confidence: The interval's nominal level.
-        n: How many units (``unit``) it rests on.
+        n: The number of units (``unit``) that it rests on.
         unit: What was resampled, and so what the interval generalises over: ``"item"``, a group's
             column, ``"item and variant"``.
-        method: How value and interval were got, in words that a methods section can take over.
+        method: How value and interval were computed, worded for a methods section.
         reference: Where the measure is defined: authors, year, section or equation.
         reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
-        cell: The part of the data that it is about, by column: ``{"model": …, "format": …}``.
+        cell: The part of the data to which it applies, by column: ``{"model": …, "format": …}``.
         excluded: What was left out, counted by kind: ``{"no label": 12}``.
         warnings: What a reader must know before using the number.
-        details: Further numbers that belong to this one, by name.
+        details: Further numbers that belong to it, by name.
         draws: The resampled values behind the interval, where they were asked to be kept
             (``quaver.estimation.intervals.Kept``).
         distribution: Each item's own value, NaN where it has none, where they were asked to be kept.
@@ -392,7 +391,7 @@ class Estimate:
         return {name: value for name, value in bare.items() if name not in ("draws", "distribution")}
 
     def __str__(self) -> str:
-        """The number, its interval, and what it is about, on one line."""
+        """The measure, its cell, the number and its interval, on one line."""
         about = ", ".join(f"{column} {level}" for column, level in self.cell.items())
         name = f"{self.measure} ({about})" if about else self.measure
         if self.value is None:
@@ -404,5 +403,5 @@ class Estimate:
         )
 
     def _repr_html_(self) -> str:
-        """The same line, where a notebook shows it."""
+        """The same line for a notebook."""
         return f"<p>{escape(str(self))}</p>"

@@ -1,12 +1,12 @@
-"""Name -> implementation, found through entry points and loaded only when asked for.
+"""Plug-ins by name, found through entry points and loaded when they are first used.
 
 A plug-in is one object (a class or a function) that an installed package names in its metadata::
 
     [project.entry-points."quaver.evaluators"]
     shouting = "my_package:Shouting"
 
-Quaver's own implementations are named the same way in its ``pyproject.toml``: to add one, write
-its file and add its line there. What each kind must look like is the protocol of that kind:
+Quaver's own plug-ins are named the same way in its ``pyproject.toml``: to add one, write its file and add its
+line there. Each kind has its protocol:
 
 =================== ==============================================
 group               protocol
@@ -57,7 +57,7 @@ def _one_of(kind: Kind) -> str:
 
 
 def names(kind: Kind) -> list[str]:
-    """The registered names of a kind, sorted; nothing is loaded."""
+    """The registered names of a kind, sorted, without loading anything."""
     return sorted(_entries(kind))
 
 
@@ -67,7 +67,7 @@ def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
     Args:
         kind: The plug-in's kind, one of the groups in this module's table.
         name: The registered name.
-        where: What asked for it, for the error.
+        where: Where the name is used, for the error.
 
     Raises:
         UnknownName: Nothing of that kind has that name.
@@ -84,5 +84,5 @@ def load(kind: Kind, name: str, *, where: str | None = None) -> Any:
             f"the {_one_of(kind)} {name!r} of {_package(entry)} cannot be loaded",
             where=where,
             found=f"{type(error).__name__}: {error}",
-            fix=f"install what it needs, or mend the entry point {entry.value!r}",
+            fix=f"install what it needs, or fix the entry point {entry.value!r}",
         ) from error

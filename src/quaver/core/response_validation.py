@@ -1,7 +1,8 @@
-"""What a model hands over, made into a response that every stage can rely on.
+"""Turns what a model returns into a response that every stage can rely on.
 
-A model is somebody else's: a server, a plug-in, a user's function. Its answer is a text or it is none; what
-goes with an answer (counts, names, log-probabilities) is of the right kind or left out.
+A model is foreign code: a server, a plug-in, a user's function. An answer that is not a text becomes an
+error; what accompanies an answer (counts, names, log-probabilities) is left out if it is not of the right
+kind.
 """
 
 from __future__ import annotations
@@ -13,39 +14,48 @@ from typing import Any, Final
 
 from quaver.core.records import Response, Token
 
-__all__ = ["MOST_TOKENS", "count", "failed", "shown", "sound", "sound_tokens", "stops", "told", "utf8"]
+__all__ = [
+    "MOST_TOKENS",
+    "error_line",
+    "failed_response",
+    "is_interrupt",
+    "printable",
+    "token_count",
+    "utf8",
+    "valid_response",
+    "valid_tokens",
+]
 
 MOST_TOKENS: Final = 10**9
-"""More than any prompt or answer has; a count beyond it is none."""
+"""More than any prompt or answer has; a higher count is not a count."""
 
 _LONGEST_ERROR, _LONGEST_NAME = 500, 300
 """Characters."""
 
 _LARGEST = 1e300
-"""Whole numbers beyond it are none to what reckons with floating-point numbers."""
+"""Larger integers do not fit a floating-point number."""
 
 _DEEPEST = 20
-"""Levels of what a model says besides."""
+"""Nested levels of what a model sends beside its answer."""
 
 _ROWS: Final = (tuple, list)
 
 _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
 
-def sound(response: object) -> Response:
-    """A response whose fields are what ``Response`` says.
+def valid_response(response: object) -> Response:
+    """A response whose fields have the types of ``Response``.
 
     Args:
-        response: What a model gave.
+        response: What a model returned.
 
     Returns:
-        The same, where it is sound; without what goes with its answer and is odd; an error that says why,
-        where the answer itself is odd.
+        The response without invalid additions; an error that says why, if the answer itself is invalid.
 
-    >>> sound(Response("yes", prompt_tokens=-3, served_model={"a": 1}))
+    >>> valid_response(Response("yes", prompt_tokens=-3, served_model={"a": 1}))
     ... # doctest: +ELLIPSIS
     Response(text='yes', finish='stop', ... prompt_tokens=None, ... served_model=None, fingerprint=None)
-    >>> sound("yes").error
+    >>> valid_response("yes").error
     'the model gave a str, not a Response'
     """
     if not isinstance(response, Response):
@@ -53,55 +63,55 @@ def sound(response: object) -> Response:
     if not isinstance(response.text, str):
         return _failure(f"the model gave {_kind(response.text)} as its text")
     if response.finish not in _FINISHES:
-        return _failure("the model does not say how its answer ended: " + shown(response.finish))
-    prompt = count(response.prompt_tokens)
-    cached = count(response.cached_tokens)
+        return _failure("the model does not say how its answer ended: " + printable(response.finish))
+    prompt = token_count(response.prompt_tokens)
+    cached = token_count(response.cached_tokens)
     if cached and (prompt is None or cached > prompt):
         cached = None
     return Response(
         text=utf8(response.text),
         finish=response.finish,
-        error=None if response.error is None else shown(response.error),
+        error=None if response.error is None else printable(response.error),
         thinking=utf8(response.thinking) if isinstance(response.thinking, str) else None,
-        tokens=sound_tokens(response.tokens),
+        tokens=valid_tokens(response.tokens),
         prompt_tokens=prompt,
         cached_tokens=cached,
-        completion_tokens=count(response.completion_tokens),
+        completion_tokens=token_count(response.completion_tokens),
         latency=_seconds(response.latency),
         raw=_raw(response.raw) if response.raw else None,
-        thinking_tokens=count(response.thinking_tokens),
+        thinking_tokens=token_count(response.thinking_tokens),
         served_model=_name(response.served_model),
         fingerprint=_name(response.fingerprint),
     )
 
 
-def failed(error: BaseException) -> Response:
-    """The response to a call during which something was raised."""
-    return _failure(told(error))
+def failed_response(error: BaseException) -> Response:
+    """The response to a call that raised an error."""
+    return _failure(error_line(error))
 
 
-def stops(error: BaseException) -> bool:
-    """Whether it is the user who ends the work: anything else that is raised is a call's own.
+def is_interrupt(error: BaseException) -> bool:
+    """Whether the user is stopping the work; any other error belongs to a call.
 
-    Ctrl-C reaches the main thread alone; what another thread sees was raised by what runs there.
+    Ctrl-C reaches only the main thread; in another thread, it was the code there that raised it.
     """
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
-def told(error: BaseException) -> str:
-    """What was raised, in a line: whatever its own words are, and also where it has none."""
+def error_line(error: BaseException) -> str:
+    """An error's type and message on one line."""
     kind = type(error).__name__
     try:
         words = str(error)
-    except Exception:  # an error of somebody else's may fail at this too
+    except Exception:  # the message of a foreign error may raise one too
         words = ""
-    return shown(f"{kind}: {words}" if words else kind)
+    return printable(f"{kind}: {words}" if words else kind)
 
 
-def shown(value: object) -> str:
-    r"""Anything as a text of bounded length that does nothing to a terminal.
+def printable(value: object) -> str:
+    r"""Any value as a text of bounded length without control characters.
 
-    >>> shown("red\x1b[31m"), shown(None)
+    >>> printable("red\x1b[31m"), printable(None)
     ('red\\x1b[31m', 'None')
     """
     try:
@@ -114,11 +124,11 @@ def shown(value: object) -> str:
     return text[:_LONGEST_ERROR]
 
 
-def count(value: object) -> int | None:
-    """A number of tokens, or None where it is no such number.
+def token_count(value: object) -> int | None:
+    """A number of tokens, or None if the value is not one.
 
-    >>> count(3), count(3.0), count(True), count("3"), count(-1), count(10**30)
-    (3, 3, None, None, None, None)
+    >>> [token_count(value) for value in (3, 3.0, True, "3", -1, 10**30)]
+    [3, 3, None, None, None, None]
     """
     if type(value) is not int:
         if isinstance(value, bool) or not (isinstance(value, float) and value.is_integer()):
@@ -127,14 +137,14 @@ def count(value: object) -> int | None:
     return value if 0 <= value <= MOST_TOKENS else None
 
 
-def sound_tokens(places: object) -> tuple[Token, ...]:
-    """The tokens of an answer, where each has a text and a log-probability; none otherwise.
+def valid_tokens(places: object) -> tuple[Token, ...]:
+    """The tokens of an answer; none of them unless each has a text and a log-probability.
 
-    One of the likeliest that has neither is left out: the others say what they say without it.
+    An invalid alternative at a position is left out; the other alternatives stay.
 
-    >>> sound_tokens([["a", -0.5, [["a", -0.5], [None, -1.0]]]])
+    >>> valid_tokens([["a", -0.5, [["a", -0.5], [None, -1.0]]]])
     (Token(text='a', logprob=-0.5, top=(('a', -0.5),)),)
-    >>> sound_tokens([["a", -0.5, []], [None, -0.5, []]])
+    >>> valid_tokens([["a", -0.5, []], [None, -0.5, []]])
     ()
     """
     found = []
@@ -150,7 +160,7 @@ def sound_tokens(places: object) -> tuple[Token, ...]:
 
 
 def utf8(text: str) -> str:
-    r"""A text that can be written as UTF-8: half a character, which cannot be, becomes its escape.
+    r"""A text that can be encoded as UTF-8: half of a surrogate pair becomes its escape.
 
     >>> utf8("a\ud83d")
     'a\\ud83d'
@@ -163,7 +173,7 @@ def _failure(why: str) -> Response:
 
 
 def _pair(pair: Any) -> tuple[str, float] | None:
-    """A token and its log-probability; None where it is anything else. Called a hundred times an answer."""
+    """A token and its log-probability, or None. Called about a hundred times an answer."""
     if not isinstance(pair, _ROWS) or len(pair) != 2:
         return None
     text, logprob = pair
@@ -189,12 +199,12 @@ def _name(value: object) -> str | None:
 
 
 def _raw(value: object) -> dict[str, Any] | None:
-    """What else the model sent, as JSON that any program reads."""
+    """Anything else that the model sent, as JSON that any program can read."""
     found = _json(value, _DEEPEST)
     if not isinstance(found, dict):
         return None
     written, answers = "completion_tokens_of_request", "answers_of_request"
-    if not (count(found.get(answers, 1)) and count(found.get(written, 0)) is not None):
+    if not (token_count(found.get(answers, 1)) and token_count(found.get(written, 0)) is not None):
         found = {name: one for name, one in found.items() if name not in (written, answers)}
     return found or None
 
@@ -210,7 +220,7 @@ def _json(value: object, levels: int) -> Any:
         return {utf8(str(name)): _json(one, levels - 1) for name, one in value.items()}
     if levels and isinstance(value, list | tuple):
         return [_json(one, levels - 1) for one in value]
-    return shown(value)
+    return printable(value)
 
 
 def _kind(value: object) -> str:

@@ -1,4 +1,4 @@
-"""One root seed; every sample, shuffle and bootstrap derives its own from it, by name."""
+"""Seeds: every sample, shuffle and bootstrap derives its own from one root seed, by name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["derive"]
 
 
 def derive(root: int, *names: str) -> int:
-    """The seed for one named purpose.
+    """The seed for a named purpose.
 
     Args:
         root: The study's seed.
-        *names: What the seed is for, from the general to the particular.
+        *names: The purpose, from general to specific.
 
     Returns:
         A number below 2**63, the same on every machine and Python version.

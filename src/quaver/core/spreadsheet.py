@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet opens without taking any text in it for a formula."""
+"""CSV in which no spreadsheet finds a formula."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["safe_cell", "write_csv"]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
-"""What starts a formula, in the programs that skip white space and those that know wide signs too."""
+"""The beginning of a formula, also in programs that skip white space or accept full-width signs."""
 _BEGUN, _WHOLE = re.compile(_FORMULA), re.compile(_NUMBER.strip("^$"))
 
 
 def safe_cell(value: object) -> str:
-    """Text that a spreadsheet takes for text: an apostrophe stands before what would be a formula.
+    """A cell that a spreadsheet reads as text: an apostrophe precedes what would be a formula.
 
     >>> safe_cell("=1+1"), safe_cell("-0.25"), safe_cell(None)
     ("'=1+1", '-0.25', '')
@@ -28,12 +28,12 @@ def safe_cell(value: object) -> str:
 
 
 def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:
-    """Write a table in which nothing is a formula to a spreadsheet.
+    """Write a table in which a spreadsheet finds no formula.
 
     Args:
-        frame: Of single values.
-        file: Where it goes.
-        header: Whether the columns' names come first.
+        frame: A table of single values.
+        file: The open file.
+        header: Whether to write the columns' names first.
     """
     text = pl.col(pl.String)
     dangerous = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)

@@ -1,4 +1,4 @@
-"""What stands in a cell of somebody's table, as one text; and when two texts are the same one."""
+"""The text of a table's cell, and the form in which two texts are compared."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ __all__ = ["composed", "text_of"]
 
 
 def text_of(value: Any, where: str = "") -> str:
-    """A cell as a text without white space around it; empty where nothing stands in it.
+    """A cell's text without white space around it; empty for an empty cell.
 
     Args:
-        value: Of a CSV file a text; of JSON Lines and Parquet whatever they hold.
-        where: The file, the place and the column, for the error.
+        value: A text from CSV; any value from JSON Lines and Parquet.
+        where: The file, the row and the column, for the error.
 
     Raises:
-        ItemError: The cell holds several values, or bytes that are no text.
+        ItemError: The cell holds several values, or bytes that are not UTF-8.
 
     >>> text_of(" a "), text_of(None), text_of(float("nan")), text_of(1.0)
     ('a', '', '', '1.0')
     """
     if isinstance(value, str):
         found = value.strip()
-        # JSON can name half a character, which no file can hold: its escape stands for it.
+        # JSON can hold half of a surrogate pair, which no file can: its escape replaces it.
         return found if found.isascii() else found.encode("utf-8", "backslashreplace").decode()
-    if value is None or value != value:  # a table of numbers has NaN where others have nothing
+    if value is None or value != value:  # numeric columns have NaN for an empty cell
         return ""
     if isinstance(value, bytes):
         try:
             return value.decode().strip()
         except UnicodeDecodeError:
-            raise _several(where, "bytes that are no text in UTF-8") from None
+            raise _several(where, "bytes that are not UTF-8") from None
     if isinstance(value, list | tuple | dict | set):
         raise _several(where, f"a {type(value).__name__}: {str(value)[:80]}")
     return str(value).strip()
@@ -45,15 +45,15 @@ def _several(where: str, found: str) -> ItemError:
         where=where or None,
         expected="a text, a number or nothing",
         found=found,
-        fix="name another column, or write the file with one value a cell",
+        fix="name another column, or put one value in each cell",
     )
 
 
 def composed(text: str) -> str:
-    """A text in the form in which texts are compared: letters with their accents in one character (NFC).
+    """The form in which texts are compared: a letter and its accents as one character (NFC).
 
-    An é is written as one character or as an e with an accent behind it, and looks the same. Compare by this
-    form, and keep what the user wrote.
+    An é may be one character or an e followed by an accent, and looks the same. Compare this form, and keep
+    what the user wrote.
 
     >>> composed("e\u0301") == composed("\u00e9"), composed("e\u0301") == "e\u0301"
     (True, False)

@@ -1,4 +1,4 @@
-"""How a variant is shown, on a terminal and in a report: its origin, and what differs from the original."""
+"""Variants on a terminal and in a report: their origin, and how they differ from the original."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["Change", "ShownVariant", "changes", "marked_messages", "origin_in_wo
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _LONGEST = 3000
-"""Words compared one by one; of longer differences the whole is taken for new."""
+"""Words compared one by one; a longer difference counts as new as a whole."""
 
 
 class Change(NamedTuple):
-    """A piece of a text: the same as in the original, gone from it, or new."""
+    """A piece of a text: the same as in the original, gone, or new."""
 
     kind: Literal["same", "gone", "new"]
     text: str
 
 
 class ShownVariant(NamedTuple):
-    """A variant as it is shown: its id, its origin in words, and its messages by role."""
+    """A variant for display: its id, its origin in words, and its messages by role."""
 
     id: str
     origin: list[str]
@@ -30,7 +30,7 @@ class ShownVariant(NamedTuple):
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """The differences of two texts, word by word.
+    """The differences between two texts, word by word.
 
     >>> changes("Is it good?", "Is it really bad?")[1:-1]
     [Change(kind='gone', text='good'), Change(kind='new', text='really bad')]
@@ -44,7 +44,7 @@ def changes(before: str, after: str) -> list[Change]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens two texts begin with alike."""
+    """The number of tokens that two texts share at the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
@@ -62,7 +62,7 @@ def _compared(one: Sequence[str], other: Sequence[str]) -> list[Change]:
 
 
 def _merged(pieces: Sequence[Change]) -> list[Change]:
-    """Without empty pieces, and with what stands between two changes and is mere space made part of them."""
+    """Drop empty pieces, and join two changes that only white space separates."""
     runs: list[list[str]] = []  # same, or gone and new
     for kind, text in pieces:
         if not text:
@@ -89,11 +89,11 @@ def _merged(pieces: Sequence[Change]) -> list[Change]:
 def marked_messages(
     before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]
 ) -> list[tuple[str, list[Change]]]:
-    """The messages of a prompt with their differences from the original's, by role.
+    """The messages of a prompt with their differences from the original, by role.
 
     Args:
         before: Role and content of the original's messages.
-        after: Of the variant's.
+        after: Role and content of the variant's.
     """
     waiting: dict[str, list[str]] = {}
     for role, content in before:
@@ -109,8 +109,8 @@ _LEFT_OUT = frozenset(["family", "parent", "meaning", "edits", "by"])
 
 
 def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) -> list[str]:
-    """Where each level of a variant came from, what became of the meaning, and how often it was edited."""
-    told = []
+    """The origin of each of a variant's levels, the comparison of meaning, and the number of edits."""
+    lines = []
     for factor, one in origin.items():
         maker = one.get("engine") or one.get("family", "")
         facts = [f"{key} {_plain(value)}" for key, value in one.items() if key not in {*_LEFT_OUT, "engine"}]
@@ -118,16 +118,16 @@ def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) ->
         facts += [f"edited {len(edits)} time{'s' * (len(edits) != 1)} by hand"] if edits else []
         parts = ", ".join(facts)
         by = f", by {one['by']}" if one.get("by") else ""
-        told.append(f"{factor}: {maker}{by}" + (f" ({parts})" if parts else ""))
+        lines.append(f"{factor}: {maker}{by}" + (f" ({parts})" if parts else ""))
         meaning = one.get("meaning")
         if meaning and not covariates.get("original"):
-            told.append(
+            lines.append(
                 f"similarity {meaning['similarity']:.2f} ({meaning['by']}), "
                 f"length ×{meaning['length']:.2f}, words ×{meaning['words']:.2f}"
             )
     if covariates.get("flagged"):
-        told.append(f"flagged: {covariates.get('flags', '')}")
-    return told
+        lines.append(f"flagged: {covariates.get('flags', '')}")
+    return lines
 
 
 def _plain(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from quaver.core.arguments import shown
+from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.cell import Arrangement, Cell, Ints
@@ -146,7 +146,7 @@ def cells(
 
 def _check_kind(where: str, given: object, kind: type, expected: str) -> None:
     if given is not None and not isinstance(given, kind):
-        raise MeasureError("not what it should be", where=where, expected=expected, found=shown(given))
+        raise MeasureError("not what it should be", where=where, expected=expected, found=excerpt(given))
 
 
 def names_of(names: Sequence[str]) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def names_of(names: Sequence[str]) -> tuple[str, ...]:
     found = names if isinstance(names, list | tuple | set | frozenset | dict) else (names,)
     if strange := [name for name in found if not isinstance(name, str)]:
         raise MeasureError(
-            "not a column's name", where="by", expected="names of columns", found=shown(strange[0])
+            "not a column's name", where="by", expected="names of columns", found=excerpt(strange[0])
         )
     found = tuple(found)
     if len(set(found)) < len(found):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from quaver.core.arguments import shown
+from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError, UnknownName
@@ -45,7 +45,7 @@ class ColumnReader:
         """A column by its name; ``where`` is the argument that names it."""
         if not isinstance(name, str):
             raise MeasureError(
-                "not a column's name", where=where, expected="the name of a column", found=shown(name)
+                "not a column's name", where=where, expected="the name of a column", found=excerpt(name)
             )
         if name not in self._frame.columns:
             raise UnknownColumn(name, self._frame.columns, where=where)

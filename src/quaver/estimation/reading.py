@@ -8,7 +8,7 @@ from typing import Any, Protocol, get_args
 
 import polars as pl
 
-from quaver.core.arguments import shown
+from quaver.core.arguments import excerpt
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling
@@ -152,5 +152,5 @@ def checked_keep(keep: Collection[Keep]) -> frozenset[Keep]:
     known = get_args(Keep)
     if isinstance(keep, str) or not set(keep) <= set(known):
         expected = f"some of {', '.join(known)}"
-        raise MeasureError("this cannot be kept", where="keep", expected=expected, found=shown(keep))
+        raise MeasureError("this cannot be kept", where="keep", expected=expected, found=excerpt(keep))
     return frozenset(keep)

@@ -16,7 +16,7 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
-from quaver.core.response_validation import failed
+from quaver.core.response_validation import failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
 from quaver.models._prompts import sendable
 from quaver.models.local.extras import require
@@ -162,7 +162,7 @@ class Inspect:
             output = await model.generate(_messages(request.prompt.messages), config=settings)
             return _response(output, time.perf_counter() - started)
         except Exception as error:  # whatever a provider raises, or gives, is that call's result
-            return failed(error)
+            return failed_response(error)
 
     def _settings(self, request: Request, seed: int) -> dict[str, Any]:
         """What the decoding asks for beyond a provider's own defaults."""

@@ -18,7 +18,7 @@ from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Prompt, Request, Response
-from quaver.core.response_validation import failed, stops
+from quaver.core.response_validation import failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models.served.concurrency import finished, side_by_side
 
@@ -86,7 +86,7 @@ async def _awaited(answer: Awaitable[Any], started: float) -> Response:
         task = asyncio.current_task()
         if task is not None and task.cancelling():  # nobody waits for it any more
             raise
-        return failed(error)
+        return failed_response(error)
     return _response(found, time.perf_counter() - started)
 
 
@@ -183,9 +183,9 @@ class Function:
         try:
             answer = self._annotate(prompt.text, prompt.question, **self._seen(prompt))
         except BaseException as error:  # whatever a user's function raises is that call's result
-            if stops(error):
+            if is_interrupt(error):
                 raise
-            return failed(error)
+            return failed_response(error)
         if inspect.isawaitable(answer):  # of a function that does not say so
             return finished(_awaited(answer, started))
         return _response(answer, time.perf_counter() - started)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from quaver.collect.run.engine_noise import Noise
 from quaver.collect.run.progress import Outcome, Progress
-from quaver.core.arguments import guarded, shown
+from quaver.core.arguments import excerpt, guarded
 from quaver.core.notebook import Estimates
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
@@ -66,7 +66,7 @@ class Study:
             raise QuaverError(
                 "a study is opened",
                 where="Study",
-                found=shown(source),
+                found=excerpt(source),
                 fix="quaver.Study.open(…), with a study file or what would stand in one",
             )
         self.source = source

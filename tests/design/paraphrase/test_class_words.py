@@ -9,7 +9,7 @@ import pytest
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.class_words import explained_words, lost_class_words
-from quaver.design.paraphrase.meaning import checked
+from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.spec import MeaningSpec
 
 BINARY = LabelSet((Label("0", "0"), Label("1", "1")))
@@ -84,6 +84,6 @@ def test_a_paraphrase_without_the_class_words_is_flagged() -> None:
         LevelOfFactor(name, lambda variant, text=text: replace(variant, instruction=text))  # type: ignore[misc]
         for name, text in texts.items()
     ]
-    found = checked(levels, prompt, BINARY, MeaningSpec(by="lexical", threshold=-1))
+    found = with_meaning(levels, prompt, BINARY, MeaningSpec(by="lexical", threshold=-1))
     assert [one.covariates["flagged"] for one in found] == [False, False, True]
     assert found[2].covariates["flags"] == "lost class words: left-wing, right-wing"

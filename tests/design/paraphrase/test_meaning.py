@@ -11,7 +11,7 @@ from tests.extras import needs
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase import embeddings
-from quaver.design.paraphrase.meaning import LEXICAL, By, checked, compare, lexical
+from quaver.design.paraphrase.meaning import LEXICAL, By, compare, lexical, with_meaning
 from quaver.design.spec import MeaningSpec
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
@@ -37,7 +37,7 @@ def one(text: str, asked: MeaningSpec | None = None, similarity: float | None = 
         return method, found if similarity is None else [similarity] * len(found)
 
     levels = [level(ORIGINAL, PROMPT.instruction), level("w", text)]
-    return checked(levels, PROMPT, LABELS, asked or MeaningSpec(by="lexical"), told)[1]
+    return with_meaning(levels, PROMPT, LABELS, asked or MeaningSpec(by="lexical"), told)[1]
 
 
 def test_lexical_similarity_by_hand() -> None:
@@ -50,7 +50,7 @@ def test_lexical_similarity_by_hand() -> None:
 
 
 def test_the_original_is_marked_and_at_no_distance() -> None:
-    first = checked([level(ORIGINAL, PROMPT.instruction)], PROMPT, LABELS, MeaningSpec(by="lexical"))[0]
+    first = with_meaning([level(ORIGINAL, PROMPT.instruction)], PROMPT, LABELS, MeaningSpec(by="lexical"))[0]
     assert first.covariates == {"original": True, "distance": 0.0, "flagged": False}
 
 

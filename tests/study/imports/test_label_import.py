@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import quaver
 from quaver.cli.main import app
+from quaver.core.label_values import Decision
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
-from quaver.study.imports.label_import import Roles, Taken, import_annotations
+from quaver.study.imports.label_import import Roles, import_annotations
 
 INTRA = """\
 id,text,annotation,iteration,ka_mean,ka_lower,ka_upper
@@ -40,7 +41,7 @@ LONG = "doc,who,code,truth\n1,p,a,a\n1,q,a,a\n2,p,b,a\n2,q,a,a\n3,p,b,b\n3,q,b,b
 
 def imported(
     folder: Path, text: str, roles: Roles | None = None, **options: object
-) -> tuple[quaver.Study, list[Taken]]:
+) -> tuple[quaver.Study, list[Decision]]:
     path = folder / "labels.csv"
     path.write_text(text, encoding="utf-8")
     return import_annotations(path, folder / "study", roles=roles, **options)  # type: ignore[arg-type]

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator
 
 from quaver.core.model import Answered, Model
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import failed, shown, sound, stops, told
+from quaver.core.response_validation import (
+    error_line,
+    failed_response,
+    is_interrupt,
+    printable,
+    valid_response,
+)
 from quaver.errors import ModelError, QuaverError
 
 __all__ = ["taken"]
@@ -46,17 +52,19 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
         except (QuaverError, GeneratorExit):
             raise
         except BaseException as error:  # whatever else a model raises is about what it was asked last
-            if stops(error) or given.raised is not None:
+            if is_interrupt(error) or given.raised is not None:
                 raise
             if not given.outstanding:
                 raise ModelError(
-                    "the model failed before it was asked", where=shown(model.identity()), found=told(error)
+                    "the model failed before it was asked",
+                    where=printable(model.identity()),
+                    found=error_line(error),
                 ) from error
-            failures, last = failures + 1, told(error)
-            yield from given.rest(failed(error))
+            failures, last = failures + 1, error_line(error)
+            yield from given.rest(failed_response(error))
     raise ModelError(
         f"the model failed {failures} times in a row",
-        where=shown(model.identity()),
+        where=printable(model.identity()),
         found=last,
         fix="fix it; `quaver run --retry-errors` then asks again for what failed",
     )
@@ -99,16 +107,18 @@ class _Given:
             ModelError: It is no answer to any request.
         """
         if not isinstance(answered, tuple) or len(answered) != len(("request", "responses")):
-            raise _breach("it gave " + shown(answered))
+            raise _breach("it gave " + printable(answered))
         request = self._find(answered[0])
         if request is None:
             raise _breach("it answered a request that it was not asked, or one twice")
         responses, calls = answered[1], len(request.calls)
         if not isinstance(responses, list | tuple) or len(responses) != calls:
-            given = f"{len(responses)} responses" if isinstance(responses, list | tuple) else shown(responses)
+            given = (
+                f"{len(responses)} responses" if isinstance(responses, list | tuple) else printable(responses)
+            )
             why = f"the model gave {given} to {calls} calls"
             return request, [Response("", finish="error", error=why)] * calls
-        return request, [sound(response) for response in responses]
+        return request, [valid_response(response) for response in responses]
 
     def rest(self, response: Response) -> Iterator[Answered]:
         """Answer what has no answer yet with one and the same response."""

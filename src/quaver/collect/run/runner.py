@@ -184,12 +184,12 @@ def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception
 def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
     """What passes beside the answers counts in the budget as it passes."""
     for name, meter in meters.items():
-        meter.tell(partial(budget.discard, name))
+        meter.report_to(partial(budget.discard, name))
     try:
         yield
     finally:
         for meter in meters.values():
-            meter.tell(None)
+            meter.report_to(None)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from quaver.collect.store.spill import Spill
 from quaver.core.meter import NO_TRAFFIC, Meter
 from quaver.core.model import Answered
 from quaver.core.records import Response
-from quaver.core.response_validation import told
+from quaver.core.response_validation import error_line
 
 __all__ = ["Kept", "Writer"]
 
@@ -108,7 +108,7 @@ class Writer:
         try:
             line_of(row_of(response, self._keys))
         except UNFIT as error:
-            return Response("", finish="error", error=f"the answer cannot be stored: {told(error)}")
+            return Response("", finish="error", error=f"the answer cannot be stored: {error_line(error)}")
         return response
 
     def take(self, model: str, kept: Sequence[Kept]) -> None:

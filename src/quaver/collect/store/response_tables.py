@@ -10,7 +10,7 @@ from typing import Any
 from quaver._secrets import Keys, without_keys
 from quaver.collect.store.tallies import REMADE, TALLIES, WRITTEN
 from quaver.core.records import Message, Response
-from quaver.core.response_validation import sound_tokens, utf8
+from quaver.core.response_validation import utf8, valid_tokens
 
 __all__ = [
     "CHANGES",
@@ -167,7 +167,7 @@ def response_of(row: Sequence[Any]) -> Response:
         finish=finish,
         error=error,
         thinking=thinking,
-        tokens=sound_tokens(json.loads(tokens)) if tokens else (),
+        tokens=valid_tokens(json.loads(tokens)) if tokens else (),
         prompt_tokens=prompt,
         cached_tokens=cached,
         completion_tokens=completion,

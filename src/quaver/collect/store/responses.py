@@ -30,7 +30,7 @@ from quaver.collect.store.response_tables import (
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
-from quaver.core.response_validation import told
+from quaver.core.response_validation import error_line
 from quaver.errors import StoreError
 
 __all__ = ["Adopted", "Responses"]
@@ -126,7 +126,7 @@ class Responses(PlacedCalls):
                 self._db.execute(f"SELECT {','.join('?' * len(row))}", row)
                 rows.append(row)
             except UNFIT as error:
-                why = f"the answer cannot be stored: {told(error)}"
+                why = f"the answer cannot be stored: {error_line(error)}"
                 errors[call.key] = Response("", finish="error", error=why)
                 rows.append(row_of(errors[call.key]))
         return one._replace(rows=rows)

@@ -13,8 +13,8 @@ from quaver.core.seeds import derive
 from quaver.design.calls.crossing import Only, nested, sampled
 from quaver.design.calls.template_checks import check_answers
 from quaver.design.factors.factor_level import LevelOfFactor, columns_of, cross
-from quaver.design.factors.prompt_edits import Editable, editable, edited
-from quaver.design.paraphrase.meaning import checked
+from quaver.design.factors.prompt_edits import Editable, editable, with_edits
+from quaver.design.paraphrase.meaning import with_meaning
 from quaver.design.paraphrase.paraphrase_keeper import Keeper
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
@@ -73,10 +73,12 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
         factor = asked.factor or family.factor
         own = replace(context, seed=derive(spec.seed, "variants", former_factor(factor)))
         with source.locating("variants", index):
-            levels = edited(factor, family.levels(own), context.prompt, keeper.edits)
+            levels = with_edits(factor, family.levels(own), context.prompt, keeper.edits)
             if getattr(family, "rewords", False):
                 rewording = _only_one(rewording, factor)
-                levels = checked(levels, context.prompt, context.labels, spec.meaning, keeper.similarities)
+                levels = with_meaning(
+                    levels, context.prompt, context.labels, spec.meaning, keeper.similarities
+                )
             notes += getattr(family, "notes", lambda _: ())(own)
         _check_columns(factor, levels, factors, spec, source.where("variants", index))
         factors[factor] = levels

@@ -15,7 +15,7 @@ from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
 
-__all__ = ["PARTS", "Edit", "Editable", "editable", "edited"]
+__all__ = ["PARTS", "Edit", "Editable", "editable", "with_edits"]
 
 PARTS = ("system", "layout", "instruction", "postfix")
 
@@ -54,7 +54,7 @@ class Editable:
     remarks: str = ""
 
 
-def edited(
+def with_edits(
     factor: str, levels: Sequence[LevelOfFactor], prompt: Variant, edits: Sequence[Edit]
 ) -> list[LevelOfFactor]:
     """A factor's levels with the edits made to them, which their origin tells of.

@@ -21,7 +21,7 @@ from quaver.design.paraphrase.class_words import lost_class_words
 from quaver.design.paraphrase.protected_words import label_names, lost
 from quaver.design.spec import MeaningSpec
 
-__all__ = ["LEXICAL", "By", "Comparison", "checked", "compare", "lexical"]
+__all__ = ["LEXICAL", "By", "Comparison", "compare", "lexical", "with_meaning"]
 
 LEXICAL = "lexical: cosine of letter triples"
 _THRESHOLDS = {embeddings.METHOD: 0.5, LEXICAL: 0.2}
@@ -60,7 +60,7 @@ def _triples(text: str) -> Counter[str]:
     return Counter(spaced[at : at + 3] for at in range(len(spaced) - 2))
 
 
-def checked(
+def with_meaning(
     levels: Sequence[LevelOfFactor],
     prompt: Variant,
     labels: LabelSet,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from quaver.core.arguments import fitting, shown
+from quaver.core.arguments import excerpt, expectation
 from quaver.core.records import Decoding
 from quaver.design.spec.decoding_grids import GRID_SETTINGS
 from quaver.design.spec.spec_part import Only, Part, PlacedError, Text
@@ -89,7 +89,7 @@ def grid_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
             try:
                 DecodingSpec.model_validate({setting: value})
             except ValidationError as error:
-                expected, found = fitting(error.errors()), shown(value)
+                expected, found = expectation(error.errors()), excerpt(value)
                 problem = "this value does not fit"
                 raise PlacedError(problem, name, setting, at, expected=expected, found=found) from None
             if value in values[:at]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import is_typeddict
 
 from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
-from quaver.core.arguments import fitting, model_of, place_of, shown
+from quaver.core.arguments import excerpt, expectation, location_of, model_of
 from quaver.design.spec import StudySpec
 from quaver.design.spec.label_spelling import with_labels_alike
 from quaver.design.spec.yaml_file import read_yaml
@@ -105,7 +105,7 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
             "this is not a study",
             where=source.where(),
             expected="keys such as task, items, prompt, models",
-            found=shown(source._document),
+            found=excerpt(source._document),
             fix="`quaver init` writes one to start from",
         )
     _refuse_keys(source._document, source)
@@ -206,7 +206,7 @@ def _translated(
 ) -> SpecError:
     """The first of pydantic's complaints, as Quaver says it; the others are counted."""
     complaints = error.errors(include_url=False)
-    places = [place_of(complaint, given) for complaint in complaints]
+    places = [location_of(complaint, given) for complaint in complaints]
     # A key that is misspelt is unknown and missing at once: the former says more.
     at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
     first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
@@ -239,8 +239,10 @@ def _translated(
     return SpecError(
         f"this {'key' if is_key else 'value'} does not fit{more}",
         where=source.where(*loc[: -2 if is_key else None]),
-        expected=fitting([one for one, place in zip(complaints, places, strict=True) if place == places[at]]),
-        found=shown(first["input"]),
+        expected=expectation(
+            [one for one, place in zip(complaints, places, strict=True) if place == places[at]]
+        ),
+        found=excerpt(first["input"]),
         fix=_quotation(first["input"]) if kind == "string_type" else None,
     )
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import told
+from quaver.core.response_validation import error_line
 
 __all__ = ["finished", "side_by_side"]
 
@@ -61,7 +61,7 @@ async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
     try:
         return await coroutine
     except (KeyboardInterrupt, SystemExit) as error:
-        raise RuntimeError(told(error)) from error
+        raise RuntimeError(error_line(error)) from error
 
 
 @cache

@@ -19,7 +19,7 @@ from typing import Any
 
 from quaver.core.model import Answered
 from quaver.core.records import Request, Response
-from quaver.core.response_validation import failed
+from quaver.core.response_validation import failed_response
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.drawer import Drawer
 from quaver.models.served.health import Health
@@ -217,7 +217,7 @@ class Flight:
             self._give_up(error)
         except Exception as error:  # it came back, and nobody knows what with
             self._pace.failed(sent, busy=False)
-            part.responses = [failed(error)] * part.n
+            part.responses = [failed_response(error)] * part.n
             self._complete(part)
         except BaseException:  # it was cancelled
             self._pace.failed(sent, busy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from quaver.core.meter import TOKENS_A_CHARACTER, Meter, Traffic, told_usage
+from quaver.core.meter import TOKENS_A_CHARACTER, Meter, Traffic, reported_usage
 from quaver.core.records import Request, Response
 from quaver.errors import ModelError
 from quaver.models.served.server_faults import Passing
@@ -51,7 +51,7 @@ def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
     try:
         yield
     except Exception as fault:
-        usage = told_usage(content)
+        usage = reported_usage(content)
         begun = not usage and b'"choices"' in content
         meter.count(
             Traffic(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaver.core.records import Response
-from quaver.core.response_validation import shown
+from quaver.core.response_validation import printable
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.rate_limits import retry_after
 
@@ -207,4 +207,4 @@ def _error(content: bytes) -> dict[str, Any]:
 
 def _message(error: Mapping[str, Any]) -> str:
     found = error.get("message") or error.get("detail") or ""
-    return shown(" ".join(str(found).split())[:300])
+    return printable(" ".join(str(found).split())[:300])

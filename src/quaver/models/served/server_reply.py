@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from quaver.core.records import Response, Token
-from quaver.core.response_validation import count, sound, sound_tokens
+from quaver.core.response_validation import token_count, valid_response, valid_tokens
 from quaver.models.served.request_body import LABEL
 from quaver.models.served.server_faults import Passing
 
@@ -37,17 +37,17 @@ def read_reply(
     reply = _parsed(content)
     choices = reply.get("choices")
     choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
-    choices = sorted(choices, key=lambda one: count(one.get("index")) or 0)[:n]
+    choices = sorted(choices, key=lambda one: token_count(one.get("index")) or 0)[:n]
     if len(choices) < n or not all(map(_is_choice, choices)):
         raise Passing("the reply holds no answer" if n == 1 else f"the reply holds fewer than {n} answers")
     usage = _object(reply.get("usage"))
-    prompt, written = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    cached = count(_object(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    prompt, written = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
+    cached = token_count(_object(usage.get("prompt_tokens_details")).get("cached_tokens"))
     thought = _object(usage.get("completion_tokens_details")).get("reasoning_tokens")
     responses: list[Response] = []
     for choice in choices:
         response = _response(choice, logprobs)
-        response = sound(
+        response = valid_response(
             replace(
                 response,
                 text=response.text.removeprefix(begun),
@@ -151,7 +151,7 @@ def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
             return ()
         beside = zip(texts, values, tops, strict=True)
         places = [(*pair, list(_object(top).items())) for *pair, top in beside if pair[1] is not None]
-    return tuple(token._replace(top=_likeliest(token.top, most)) for token in sound_tokens(places))
+    return tuple(token._replace(top=_likeliest(token.top, most)) for token in valid_tokens(places))
 
 
 def _pair(place: Mapping[str, Any]) -> tuple[Any, Any]:

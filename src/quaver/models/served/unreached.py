@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 
-from quaver.core.response_validation import shown
+from quaver.core.response_validation import printable
 from quaver.models.served.server_faults import Passing
 
 __all__ = ["lost"]
@@ -27,10 +27,10 @@ def lost(error: BaseException, host: str) -> Passing:
         if cause is not None:
             words = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
             reason = what.format(host=host, words=words)
-            return Passing(shown(reason)[:_LONGEST], unreached=True, fix=fix)
+            return Passing(printable(reason)[:_LONGEST], unreached=True, fix=fix)
     # The client's own kinds are of little help (a connection that was cut is a ConnectTimeout to it).
     last = next((one for one in causes if str(one)), error)
-    return Passing(shown(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
+    return Passing(printable(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
 
 
 _KINDS = (

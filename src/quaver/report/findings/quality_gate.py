@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quaver.core.number_format import percent, ranged
+from quaver.core.number_format import percent, with_interval
 from quaver.report.findings.verdicts import Issue, Quality
 
 __all__ = ["quality_lines"]
@@ -37,7 +37,10 @@ def quality_lines(quality: Quality) -> list[str]:
 def _line(issue: Issue, several: bool) -> str:
     details = issue.estimate.details
     of = f" of “{issue.model}”" if several else ""
-    share, times = ranged(issue.estimate), f"{details.get('times', 0):,} of {details.get('calls', 0):,}"
+    share, times = (
+        with_interval(issue.estimate),
+        f"{details.get('times', 0):,} of {details.get('calls', 0):,}",
+    )
     if issue.kind == "failed_calls":
         return f"{share} of the calls{of} ended in an error ({times})."
     if issue.kind == "truncated_answers":

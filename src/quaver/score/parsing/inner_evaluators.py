@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from quaver.core import registry
-from quaver.core.arguments import fitting, model_of, shown
+from quaver.core.arguments import excerpt, expectation, model_of
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import Evaluator
 
@@ -36,7 +36,7 @@ def evaluator_within(given: Given, where: str) -> Evaluator:
             "no evaluator is named",
             where=where,
             expected="a name, or use: NAME and options",
-            found=shown(given),
+            found=excerpt(given),
         )
     plugin = registry.load("evaluators", name, where=where)
     if getattr(plugin, "reads", "text") != "text" or getattr(plugin, "of", ""):
@@ -60,13 +60,13 @@ def evaluator_within(given: Given, where: str) -> Evaluator:
                 f"the evaluator {name!r} needs the option {option!r}",
                 where=where,
                 expected=f"{{use: {name}, {option}: …}}",
-                found=shown(given),
+                found=excerpt(given),
             ) from None
         raise SpecError(
             "this value does not fit",
             where=f"{where}: {name}: {option}",
-            expected=fitting([one for one in wrong if one["loc"][:1] == wrong[0]["loc"][:1]]),
-            found=shown(options.get(option)),
+            expected=expectation([one for one in wrong if one["loc"][:1] == wrong[0]["loc"][:1]]),
+            found=excerpt(options.get(option)),
         ) from None
     evaluator: Evaluator = plugin(**{one: getattr(checked, one) for one in checked.model_fields_set})
     return evaluator

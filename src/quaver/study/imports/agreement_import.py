@@ -12,7 +12,7 @@ import polars as pl
 
 from quaver.agreement.annotation_file import agreement_of
 from quaver.core.arguments import guarded
-from quaver.core.label_values import LabelCells, Taken, alike, beyond, doubts
+from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.items.table_files import Row, read_rows
@@ -181,7 +181,7 @@ def _column(rows: Sequence[Row], name: str) -> list[str | None]:
 
 def _labels(
     path: Path, rows: Sequence[Row], column: str, given: Sequence[Any] | None, unlabelled: Sequence[str]
-) -> tuple[list[str | None], list[Taken]]:
+) -> tuple[list[str | None], list[Decision]]:
     """The labels that the cells of a column mean, and what was decided about them."""
     if column not in rows[0]:
         raise UnknownName("column", column, rows[0], where=f"{path.name}: label")
@@ -189,11 +189,11 @@ def _labels(
     counts, named = Counter(texts), [str(label) for label in given or ()]
     left = {"", *map(composed, unlabelled)}
     known = {text: number for text, number in counts.items() if composed(text) not in left}
-    also = alike(known, named)
+    also = same_labels(known, named)
     codes = named or ordered(known.keys() - also.keys())
     cells = LabelCells(codes, also, unlabelled)
     read = {text: cells.read(text) for text in counts}
     # What is outside the label set stays as it is, so that the measure counts it.
     found = [one.label if (one := read[text]) else text for text in texts]
     outside = {text: counts[text] for text, one in read.items() if one is None}
-    return found, [*doubts(counts, codes, unlabelled, given=bool(named)), *beyond(outside)]
+    return found, [*doubtful_labels(counts, codes, unlabelled, given=bool(named)), *labels_outside(outside)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quaver.core.label_values import Taken
+from quaver.core.label_values import Decision
 from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 
@@ -84,7 +84,7 @@ class Table:
     path: Path
     rows: list[Row]
     columns: list[str] = field(init=False)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[Decision] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     _counts: dict[str, Counter[str]] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ class Table:
         if column not in self.columns:
             raise UnknownName("column", column, self.columns, where=f"{self.path.name}: --{role}")
         self.used.add(column)
-        self.taken.append(Taken(role, column, why))
+        self.taken.append(Decision(role, column, why))
         return column
 
     def free(self) -> list[str]:
@@ -167,11 +167,11 @@ def roles_of(table: Table, given: Roles) -> dict[str, Any]:
         if given.repeats_in_order or ("repeat" not in played and _repeats(table, played)):
             played["repeats_in_order"] = True
             why = "named" if given.repeats_in_order else "nothing else tells the rows apart"
-            table.taken.append(Taken("repeat", "(the order of the rows)", why))
+            table.taken.append(Decision("repeat", "(the order of the rows)", why))
     elif "coders" not in played:
         played["coders"] = _coders(table)
     if "item" not in played:
-        table.taken.append(Taken("item", "(the row's number)", "no column was recognised"))
+        table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
     return played
 
 

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from quaver.collect.store.sole_writer import writing
 from quaver.core.arguments import guarded
-from quaver.core.label_values import Taken, alike, doubts, listed
+from quaver.core.label_values import Decision, doubtful_labels, label_line, same_labels
 from quaver.core.table_text import composed
 from quaver.errors import QuaverError
 from quaver.estimation.encoding import ordered
@@ -23,7 +23,7 @@ from quaver.study.imports.label_columns import MOST_LABELS, Roles, Table, roles_
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["Roles", "Taken", "import_annotations"]
+__all__ = ["Roles", "import_annotations"]
 
 
 @guarded
@@ -38,7 +38,7 @@ def import_annotations(
     evaluators: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
-) -> tuple[Study, list[Taken]]:
+) -> tuple[Study, list[Decision]]:
     """Make a study of a CSV, TSV, JSON Lines or Parquet file of existing labels.
 
     Reads a row an annotation (promptstability's files, any long table), or a row an item with a column a
@@ -116,18 +116,20 @@ def _labels(
     golden = table.counts(played["gold"]) if "gold" in played else Counter[str]()
     left = {"", *map(composed, unlabelled)}
     values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
-    also = alike(values, given)
+    also = same_labels(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
     _check_labels(found, f"{table.path.name}: {', '.join(columns) or played['raw']}", given)
     why = "named" if given else "all that occur" if columns else "the gold labels that occur"
-    table.taken.append(Taken("labels", listed(found), why))
+    table.taken.append(Decision("labels", label_line(found), why))
     table.taken += [
-        Taken(f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters")
+        Decision(
+            f"label {label}", written, "the same number" if written.endswith(".0") else "the same letters"
+        )
         for written, label in also.items()
     ]
     if "coders" in played:  # there an empty cell is no annotation
         del counts[""]
-    table.taken += doubts(counts, found, unlabelled, given=bool(given))
+    table.taken += doubtful_labels(counts, found, unlabelled, given=bool(given))
     return found, also
 
 
@@ -155,7 +157,7 @@ def _check_labels(found: Sequence[str], where: str, given: Sequence[str]) -> Non
         )
 
 
-def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Taken]) -> Study:
+def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]) -> Study:
     """The study, written, read and measured once; what cannot be leaves nothing behind."""
     there = set(home.iterdir()) if home.is_dir() else None
     copy = home / document["annotations"]["source"]
@@ -200,7 +202,7 @@ def _in_words(where: str, copy: str, name: str) -> str:
     return where if name in where else f"{name}: {where.partition(': ')[2] or where}"
 
 
-def _decisions(taken: Sequence[Taken]) -> list[str]:
+def _decisions(taken: Sequence[Decision]) -> list[str]:
     return [f"#   {_line(f'{one.role}: {one.column} ({one.why})')}" for one in taken]
 
 
@@ -209,12 +211,12 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))
 
 
-def _rest(table: Table, study: Study) -> list[Taken]:
+def _rest(table: Table, study: Study) -> list[Decision]:
     """What became of the columns that were taken for nothing."""
     kept = study.experiment.items[0].fields
     rest = {"field": "one value an item", "nothing": "not recognised"}
     groups = {role: [c for c in table.free() if (c in kept) == (role == "field")] for role in rest}
-    return [Taken(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
+    return [Decision(role, ", ".join(groups[role]), why) for role, why in rest.items() if groups[role]]
 
 
 def _measures(table: Table, played: Mapping[str, Any]) -> list[Any]:
