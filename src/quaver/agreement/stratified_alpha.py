@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,85 +13,22 @@ import numpy as np
 from quaver.agreement.disagreement import Disagreement, scale
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.errors import MeasureError
-from quaver.estimation.answer_views import View, view
 from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
 from quaver.estimation.cell import Cell, never_labelled
-from quaver.estimation.cells import Missing, cells, frame_of
-from quaver.estimation.column_roles import Columns
+from quaver.estimation.cells import Missing
 from quaver.estimation.intervals import Claim, Interval, estimate, undefined
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["Setting", "alpha_losses", "alpha_over_strata", "mean_alpha", "scaled", "spread_of", "spread_over"]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the stability scores are asked with: their options, once for all of them."""
-
-    annotations: Any
-    resampling: Resampling
-    labels: LabelSet | None = None
-    by: Sequence[str] = ()
-    level: Level | None = None
-    missing: Missing = "drop"
-    columns: Columns | None = None
-    group: str | None = None
-    view: View = "original"
-    across: str | None = None
-
-    def cells(self, raters: Sequence[str], within: Sequence[str]) -> list[Cell]:
-        """The annotations of the view that is asked for, arranged."""
-        return cells(
-            self._viewed(within),
-            raters=raters,
-            within=within,
-            by=self.by,
-            labels=self.labels,
-            columns=self.columns,
-            group=self.group,
-            missing=self.missing,
-        )
-
-    def _viewed(self, within: Sequence[str]) -> Any:
-        """The annotations of the view, made alike in number across repeats or another column's levels."""
-        if self.view == "original":
-            return self.annotations
-        frame = frame_of(self.annotations)
-        repeat = self.column("repeat")
-        across = self.across or (repeat if repeat in frame.columns else None)
-        apart = [self.column(role) for role in within] + list(self.by)
-        return view(
-            frame,
-            self.view,
-            across=() if across is None else across,
-            within=[name for name in dict.fromkeys(apart) if name in frame.columns and name != across],
-            labels=self.labels,
-            item=self.column("item"),
-            label=self.column("label"),
-            seed=self.resampling.seed,
-        )
-
-    def scaled(self, cell: Cell) -> tuple[Level, Floats | None]:
-        """The level of measurement and the labels' numbers."""
-        return scaled(cell.labels, self.level, self.labels, self.missing)
-
-    def claim(self, measure: str, method: str, reference: str, cell: Cell, **details: Any) -> Claim:
-        """What every stability score says of itself."""
-        excluded = cell.counted if self.missing == "drop" else {}
-        where = cell.where
-        if self.view != "original":
-            method = f"{method}, {self.view} annotations"
-            where = {**where, "view": self.view}
-        warnings = never_labelled(cell) if self.missing == "category" else ()
-        return Claim(
-            measure, method, reference, cell=where, excluded=excluded, details=details, warnings=warnings
-        )
-
-    def column(self, role: str) -> str:
-        """The one column that plays a role."""
-        name = (self.columns or {}).get(role, role)
-        return name if isinstance(name, str) else name[0]
+__all__ = [
+    "alpha_losses",
+    "alpha_over_strata",
+    "mean_alpha",
+    "said_of_alpha",
+    "scaled",
+    "spread_of",
+    "spread_over",
+]
 
 
 def scaled(
@@ -235,21 +172,18 @@ def alpha_over_strata(
     reasons = model.reasons()
     kept = [index for index, reason in enumerate(reasons) if reason is None]
     lost = Counter(reason for reason in reasons if reason)
-    said = Statistic(
-        method=method,
+    said = replace(
+        said_of_alpha(cell, method, missing),
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
         differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
-        excluded=cell.counted if missing == "drop" else {},
-        warnings=never_labelled(cell) if missing == "category" else (),
         details=details or {},
     )
     if not kept:
-        why = lost.most_common(1)
-        return replace(said, reason=why[0][0] if why else "no annotations")
+        return replace(said, reason=lost.most_common(1)[0][0] if lost else "no annotations")
     if len(kept) < len(reasons):
-        told = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
-        warning = f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})"
+        why = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
+        warning = f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({why})"
         said = replace(said, warnings=(*said.warnings, warning))
         model = Disagreement(counts[:, kept], level, values)
     return replace(
@@ -258,4 +192,19 @@ def alpha_over_strata(
         spread=spread_over(alpha_losses(model, level)),
         excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
         details={**said.details, "level": level, "strata": len(kept)},
+    )
+
+
+def said_of_alpha(cell: Cell, method: str, missing: Missing) -> Statistic:
+    """What every alpha of a cell says of itself, before its arithmetic.
+
+    Args:
+        cell: The cell.
+        method: In words.
+        missing: What an answer without a label counts as.
+    """
+    return Statistic(
+        method=method,
+        excluded=cell.counted if missing == "drop" else {},
+        warnings=never_labelled(cell) if missing == "category" else (),
     )

@@ -10,12 +10,7 @@ from quaver.report.plain_text import one_line
 __all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
 _TITLES: Mapping[str, str] = {
-    "intra_pss_subsamples": "How far the stability of the same prompt would lie apart with fewer items",
-    "inter_pss_subsamples": "How far the stability across paraphrases would lie apart with fewer items",
     "consistency": "How alike items of one class are answered: consistency",
-    "answer_entropy": "How much repeated answers differ: entropy",
-    "strict_stability": "How many items are always answered alike: strict stability",
-    "mode_frequency": "How often the most frequent answer is given: mode frequency",
     "f1_macro": "Right labels, all classes alike: macro F1",
     "f1_micro": "Right labels, all answers alike: micro F1",
     "f1_label": "Right labels, class by class: F1 of each label",
@@ -26,12 +21,7 @@ _TITLES: Mapping[str, str] = {
 }
 
 _AXES: Mapping[str, str] = {
-    "intra_pss_subsamples": "Krippendorff’s α over repeats",
-    "inter_pss_subsamples": "Krippendorff’s α over prompts",
     "consistency": "consistency (1: alike within a class)",
-    "answer_entropy": "entropy in bits (0: always the same)",
-    "strict_stability": "items always answered alike",
-    "mode_frequency": "share of the most frequent answer",
     "f1_macro": "macro F1",
     "f1_micro": "micro F1",
     "f1_label": "F1",
@@ -65,8 +55,6 @@ _SHARES = frozenset(
         "truncated_answers",
         "unlike_share",
         "unlike_held",
-        "strict_stability",
-        "mode_frequency",
         "spread",
         "readiness_accuracy",
         "readiness_compliance",
@@ -77,27 +65,18 @@ _SHARES = frozenset(
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
-_SHORT = {"answer_entropy": "Entropy of repeated answers"}
 _CLOSER = frozenset({"f1_micro", "f1_label"})
 _ENDS = {"consistency": (0.0, 1.0), "spread_size_correlation": (-1.0, 1.0)}
-_BARRED = frozenset(
-    {"inter_pss_subsamples", "intra_pss_subsamples", "paraphrase_stability", "original_agreement"}
-)
 
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
-_STABILITY = ("intra_pss_", "inter_pss_", "expected_", "paraphrase_stability")
 _SECTIONS = {
-    **dict.fromkeys(("strict_stability", "mode_frequency", "answer_entropy"), "stability"),
-    **dict.fromkeys(("original_agreement",), "stability"),
     **dict.fromkeys(("consistency",), "sensitivity"),
-    **dict.fromkeys(("generalizability", "generalizability_component"), "factors"),
 }
 _FAMILIES = {
     **dict.fromkeys(("factor_effects", "distribution_shift"), "factors"),
     **dict.fromkeys(("f1", "mixed_effects", "spread"), "accuracy"),
-    **dict.fromkeys(_STABILITY, "stability"),
     "readiness": "readiness",
 }
 
@@ -127,8 +106,6 @@ def presentation_of(measure: str) -> Presentation:
         unit="share" if measure in _SHARES else "number",
         null=0.0 if measure in _AGAINST_NONE else None,
         ends=_ENDS.get(measure),
-        bar=0.8 if measure in _BARRED else None,
-        short=_SHORT.get(measure, ""),
         drawn="closer" if measure in _CLOSER else "chart",
     ).named(measure)
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from quaver.core.records import Decoding, Estimate, LabelSet
+from quaver.core.records import Decoding, Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells, checked, frame_of
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.confidences import arranged, column_for, numbers_of
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.cells import Missing
+from quaver.estimation.confidences import arranged
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.expected_alpha import expected_alpha
+from quaver.measures.stability.prompt_stability import CONDITION
 
 __all__ = ["CONDITIONS", "expected_intra_pss"]
 
@@ -40,22 +42,21 @@ CONDITIONS = (
 """What the formula takes for granted and no annotation frame shows; ``details["conditions"]`` repeats it."""
 
 
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    source=_REFERENCE,
+    missing=("drop", "category"),
+)
 def expected_intra_pss(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     repeats: int = 10,
     temperature: float | None = None,
     decoding: Decoding | None = None,
-    missing: Literal["drop", "category"] = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    missing: Missing,
+) -> Iterator[Estimate]:
     """The intra-prompt stability that repeats at a temperature would show, from stored label probabilities.
 
     See `expected_alpha.expected_alpha`; within each condition (model × variant × decoding), averaged over a
@@ -73,73 +74,42 @@ def expected_intra_pss(
     Undefined where there are no probabilities, fewer than two items, or no variation. The interval resamples
     items; how far one sample of repeats strays from its expectation is not in it.
 
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha: Krippendorff (2019), Content
-    Analysis, 4th ed., ch. 12.
-
     Args:
-        annotations: A row an annotation, with ``probabilities``; see `Measure`.
-        labels: The label set, of as many labels as there are probabilities.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         repeats: How many repeats are planned, two or more.
         temperature: At which they are to be drawn, above 0; by default the decoding's, or 1.
         decoding: How they are to be drawn, if that is known: one that cuts or bends the distribution
             leaves the estimate undefined.
         missing: ``"drop"`` or ``"category"``.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
 
     Raises:
         MeasureError: The frame or an option cannot be used; probabilities are negative or do not sum to 1.
 
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "probabilities": [[0.5, 0.5]] * 2})
     >>> expected_intra_pss(frame, repeats=2, resamples=0)[0].value
     0.0
     """
     if temperature is None:
         temperature = decoding.temperature if decoding else 1.0
-    _checked(repeats, temperature, missing)
-    cut = _cuts(decoding)
-    resampling = Resampling(confidence, resamples, seed, interval)
-    frame = frame_of(annotations)
-    parts = cells(
-        annotations,
-        raters=("repeat",),
-        within=("model", "variant", "decoding"),
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
+    _check(repeats, temperature)
+    said = Statistic(
+        method=f"expected Krippendorff's alpha of {repeats} repeats at temperature {temperature:g}, from "
+        "label probabilities, mean over conditions",
+        reason=_cuts(decoding),
+        details={"repeats": repeats, "temperature": temperature, "conditions": list(CONDITIONS)},
     )
-    stored = _stored(frame, columns, labels)
-    mass = numbers_of(frame, "mass_coverage", columns, within=(0.0, 1.0 + 1e-6))
-    covered = numbers_of(frame, "label_coverage", columns)
-    found = []
-    for cell in parts:
-        claim = Claim(
-            "expected_intra_pss",
-            f"expected Krippendorff's alpha of {repeats} repeats at temperature {temperature:g}, from label "
-            "probabilities, mean over conditions",
-            _REFERENCE,
-            cell=cell.where,
-            details={"repeats": repeats, "temperature": temperature, "conditions": list(CONDITIONS)},
-        )
-        if cut:
-            found.append(undefined(replace(claim, n=0), cell.units, resampling, cut))
+    cells = reading.cells(raters=("repeat",), within=CONDITION)
+    stored, mass = _stored(reading), reading.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
+    covered = reading.numbers("label_coverage")
+    for cell in cells:
+        if said.reason:
+            yield cell.estimated(replace(said, n=0))
             continue
-        part = arranged(covered, cell)
-        if partly := int((part < 1 - 1e-9).sum()):
-            text = f"{partly} answers had labels that were not among the likeliest tokens: these count as 0"
-            claim = replace(claim, warnings=(text,))
+        partly = int((arranged(covered, cell) < 1 - 1e-9).sum())
+        text = f"{partly} answers had labels that were not among the likeliest tokens: these count as 0"
+        own = replace(said, warnings=(text,)) if partly else said
         given = None if stored is None else _given(cell, stored, mass, temperature, missing)
-        found.append(_expected(claim, cell, given, repeats, temperature, missing, resampling))
-    return found
+        yield cell.estimated(_expected(own, cell, given, repeats, temperature, missing))
 
 
 def _cuts(decoding: Decoding | None) -> str | None:
@@ -152,8 +122,8 @@ def _cuts(decoding: Decoding | None) -> str | None:
     return f"the decoding cuts or bends the distribution: {', '.join(bent)}" if bent else None
 
 
-def _checked(repeats: int, temperature: float, missing: Missing) -> None:
-    if not isinstance(repeats, (int, np.integer)) or repeats < 2:
+def _check(repeats: int, temperature: float) -> None:
+    if repeats < 2:
         raise MeasureError(
             "not a number of repeats", where="repeats", expected="2 or more", found=repr(repeats)
         )
@@ -164,12 +134,11 @@ def _checked(repeats: int, temperature: float, missing: Missing) -> None:
             expected="a number above 0",
             found=repr(temperature),
         )
-    checked(missing, ("drop", "category"))
 
 
-def _stored(frame: pl.DataFrame, columns: Columns | None, labels: LabelSet | None) -> Floats | None:
+def _stored(reading: Reading) -> Floats | None:
     """The probabilities, shape (rows, labels), NaN where there are none; None where no row has any."""
-    name = column_for(frame, "probabilities", columns)
+    frame, labels, name = reading.frame, reading.labels, reading.column("probabilities")
     if name is None or frame[name].dtype == pl.Null or frame[name].null_count() == frame.height:
         return None
     column, where = frame[name], f"annotations[{name!r}]"
@@ -235,49 +204,42 @@ def _given(
     return _Given(np.asarray(mean), int((there[..., 0] & ~known).sum()))
 
 
+def _without(temperature: float, missing: Missing) -> str:
+    """Why there is nothing to estimate where the probabilities that are needed are not stored."""
+    if missing == "drop":
+        return "no probabilities"
+    if temperature != 1:
+        return "the rest of the vocabulary is not stored, which tempering needs"
+    return "no probabilities, or no mass_coverage to tell an answer without a label"
+
+
 def _expected(
-    claim: Claim,
-    cell: Cell,
-    given: _Given | None,
-    repeats: int,
-    temperature: float,
-    missing: str,
-    resampling: Resampling,
-) -> Estimate:
-    units = cell.units
+    said: Statistic, cell: Cell, given: _Given | None, repeats: int, temperature: float, missing: Missing
+) -> Statistic:
+    """The expected alpha of a cell."""
     if given is None:
-        why = "no probabilities"
-        if missing == "category":
-            why = (
-                "the rest of the vocabulary is not stored, which tempering needs"
-                if temperature != 1
-                else "no probabilities, or no mass_coverage to tell an answer without a label"
-            )
-        return undefined(replace(claim, n=0), units, resampling, "no annotations" if not cell.items else why)
+        why = _without(temperature, missing) if cell.items else "no annotations"
+        return replace(said, n=0, reason=why)
     known = np.asarray(np.isfinite(given.probabilities).all(2))
     asked = np.asarray(known.any(1))
-    claim = replace(
-        claim,
-        n=units.touched(asked),
+    said = replace(
+        said,
+        n=cell.units.touched(asked),
         excluded={"without probabilities": given.without} if given.without else {},
     )
     several = known.sum(0) > 1
     if not several.any():
-        why = "fewer than two items with probabilities" if asked.any() else "no probabilities"
-        return undefined(claim, units, resampling, why)
-    statistic = over_strata(expected_alpha(given.probabilities[:, several], repeats))
-    draws = bootstrap(statistic, units, resampling)
-    warnings = list(claim.warnings)
+        few = "fewer than two items with probabilities"
+        return replace(said, reason=few if asked.any() else "no probabilities")
     if temperature != 1:
-        warnings.append(
+        warning = (
             "probabilities were tempered after the spellings of a label were merged: exact only where each "
             "label has one spelling"
         )
-    value = float(draws.point[0])
-    claim = replace(
-        claim,
+        said = replace(said, warnings=(*said.warnings, warning))
+    return replace(
+        said,
+        under=over_strata(expected_alpha(given.probabilities[:, several], repeats)),
         reason="no variation",
-        warnings=tuple(warnings),
-        spread=partial(mean_within, value, low=-1.0, high=1.0),
+        spread=partial(mean_within, low=-1.0),
     )
-    return estimate(claim, draws, units, resampling)

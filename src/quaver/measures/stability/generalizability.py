@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from quaver.agreement.stratified_alpha import scaled
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, bootstrap
-from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
-from quaver.estimation.measure_protocol import Frame, compares, guarded
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.cells import Missing
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
+from quaver.estimation.measure_protocol import guarded
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.variance_components import Pairs, Sources
 
 __all__ = ["Plan", "dependability", "generalizability", "smallest_design"]
@@ -38,25 +40,25 @@ class Plan(NamedTuple):
     models: int = 1
 
 
-@compares("model", "variant")
+@measure(
+    section="factors",
+    better="higher",
+    parts={"_component": Presentation()},
+    source=_REFERENCE,
+    missing=("drop", "category"),
+    compares=("model", "variant"),
+    treatments=("level",),
+)
 def generalizability(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     variants: int = 1,
     repeats: int = 1,
     models: int = 1,
     target: float = 0.8,
     level: Level | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    missing: Missing,
+) -> Iterator[Estimate]:
     """Variance components of items, variants, models and repeats, and the dependability of a planned design.
 
     Items, variants and models are crossed and random; repeats are nested in them; facets with one value in a
@@ -72,33 +74,18 @@ def generalizability(
     Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval
     resamples items; variants and models stay as they are.
 
-    Source: Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968),
-    Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544.
-
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         variants: Planned number of variants of each item's label.
         repeats: Planned number of repeats of each variant.
         models: Planned number of models.
         target: The dependability that ``details["smallest_design"]`` is to reach.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"`` (nominal only).
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         For each cell ``generalizability`` (Φ of the plan; ``relative`` in its details is Eρ², in which what
         shifts all items alike does no harm), and ``generalizability_component`` for each source of variance,
         named in the cell as ``source``; a negative component is given as it is, and counts as 0 in Φ.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     Two items, two repeats, all the same within an item: all variance is the items':
 
@@ -108,30 +95,16 @@ def generalizability(
     [('', 1.0), ('item', 1.0), ('repeat', 0.0)]
     """
     plan = _plan(variants, repeats, models, target)
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found: list[Estimate] = []
-    for cell in cells(
-        annotations,
-        raters=("repeat",),
-        within=("decoding", "variant", "model"),
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-    ):
-        of, values = scaled(cell.labels, level, labels, missing)
+    for cell in reading.cells(raters=("repeat",), within=("decoding", "variant", "model"), missing=missing):
+        of, values = scaled(cell.labels, level, cell.label_set, missing)
         values = np.arange(len(cell.labels), dtype=np.float64) if of == "ordinal" else values
-        claim = Claim(
-            "generalizability",
-            f"dependability of {plan.variants} variants × {plan.repeats} repeats × {plan.models} models, "
-            f"{of} labels, random items, variants and models",
-            _REFERENCE,
-            cell=cell.where,
+        said = Statistic(
+            method=f"dependability of {plan.variants} variants × {plan.repeats} repeats × {plan.models} "
+            f"models, {of} labels, random items, variants and models",
             excluded=cell.counted if missing == "drop" else {},
         )
-        found += _estimates(claim, Pairs(cell, values, columns), plan, target, resampling)
-    return found
+        for statistic in _statistics(Pairs(cell, values, reading.columns), plan, target, said):
+            yield cell.estimated(statistic)
 
 
 def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
@@ -229,44 +202,42 @@ def smallest_design(
     return {"variants": best[2], "repeats": best[3], "dependability": -best[1]}
 
 
-def _estimates(
-    claim: Claim, pairs: Pairs, plan: Plan, target: float, resampling: Resampling
-) -> list[Estimate]:
-    cell = pairs.cell
-    claim = replace(claim, n=pairs.units_answered)
+def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Iterator[Statistic]:
+    """Dependability, and each component after it."""
+    cell, said = pairs.cell, replace(said, n=pairs.units_answered)
     if pairs.units_answered < 2:
-        why = "no annotations" if not cell.items else "fewer than two items"
-        why = why if pairs.units_answered or not cell.items else "no answer has a label"
-        return [undefined(claim, cell.units, resampling, why)]
-    sources, why = Sources(pairs), ""
-    if not sources.repeated and not pairs.facets:
-        why = "fewer than two raters"
-    elif not sources.complete:
-        why = "no pairs of answers for some source of variance"
-    if why:
-        return [undefined(claim, cell.units, resampling, why)]
+        why = "fewer than two items" if pairs.units_answered else "no answer has a label"
+        yield replace(said, reason=why if cell.items else "no annotations")
+        return
+    sources = Sources(pairs)
+    if not sources.complete or not (sources.repeated or pairs.facets):
+        several = sources.repeated or pairs.facets
+        why = "no pairs of answers for some source of variance" if several else "fewer than two raters"
+        yield replace(said, reason=why)
+        return
     names = sources.labels
 
-    def statistic(weights: Floats) -> Floats:
+    def under(weights: Floats) -> Floats:
         parts = sources.components(weights)
         return np.concatenate([_dependability(parts, names, plan)[:, None], parts], 1)
 
-    draws = bootstrap(statistic, cell.units, resampling)
-    if not np.isfinite(draws.point[0]):
-        return [undefined(claim, cell.units, resampling, "no variation")]
-    parts = dict(zip(names, (float(value) for value in draws.point[1:]), strict=True))
+    point = cell.draws(under).point
+    if not np.isfinite(point[0]):
+        yield replace(said, reason="no variation")
+        return
+    parts = dict(zip(names, (float(value) for value in point[1:]), strict=True))
     total = sum(max(0.0, value) for value in parts.values())
     warnings = []
     if negative := [name for name, value in parts.items() if value < -1e-12]:
         warnings.append(f"negative components count as 0: {', '.join(negative)}")
     if not sources.repeated:
         warnings.append("without repeats their variance cannot be told from the last interaction's")
-    value = float(draws.point[0])
-    main = replace(
-        claim,
+    yield replace(
+        said,
+        under=under,
         differing=cell.units.touched(pairs.differ),
         warnings=tuple(warnings),
-        spread=partial(mean_within, value),
+        spread=mean_within,
         details={
             "components": parts,
             "relative": dependability(parts, plan, relative=True),
@@ -275,14 +246,13 @@ def _estimates(
             "smallest_design": smallest_design(parts, target, models=plan.models),
         },
     )
-    found = [estimate(main, draws, cell.units, resampling)]
     for index, (name, part) in enumerate(parts.items()):
-        one = replace(
-            claim,
-            measure="generalizability_component",
+        yield replace(
+            said,
+            part="_component",
             method=f"variance component of {name}",
-            cell={**cell.where, "source": name},
+            where={"source": name},
+            under=under,
+            column=index + 1,
             details={"share": max(0.0, part) / total},
         )
-        found.append(estimate(one, draws, cell.units, resampling, index + 1))
-    return found

@@ -2,157 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from quaver.agreement.stratified_alpha import Setting
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.agreement.stratified_alpha import said_of_alpha
+from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, frame_of
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import undefined
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.cells import Missing
+from quaver.estimation.declaration import measure
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
 __all__ = ["original_agreement", "paraphrase_stability"]
 
 
-@compares("variant")
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("level",),
+)
 def paraphrase_stability(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """Each paraphrase's own stability: `intra_pss` of every variant apart.
+    reading: Reading, *, level: Level | None = None, missing: Missing
+) -> Iterator[Estimate]:
+    """Each paraphrase's own stability: `intra_pss` of every variant.
 
-    Krippendorff's alpha with the repeats as raters, within each model and decoding, averaged over those.
-
-    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha:
-    Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
+    Krippendorff's alpha (Krippendorff 2019, Content Analysis, ch. 12) with the repeats as raters, within each
+    model and decoding, averaged over those. Undefined where alpha is.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and variant; the cell holds the variant.
 
-    Raises:
-        MeasureError: The frame or an option cannot be used.
-
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "repeat": [0] * 3 + [1] * 3, "label": list("aababb")})
     >>> [(e.cell, round(e.value, 3)) for e in paraphrase_stability(frame.with_columns(variant=pl.lit("v")))]
     [({'variant': 'v'}, 0.444)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    found: list[Estimate] = []
-    for cell in setting.cells(("repeat",), CONDITION):
-        method = "Krippendorff's alpha of one variant, repeats as raters"
-        claim = setting.claim("paraphrase_stability", method, PAPER, cell)
-        role = (columns or {}).get("variant", "variant")
-        names = [role] if isinstance(role, str) else list(role)
-        paraphrases: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    names = _variant_columns(reading)
+    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        said = said_of_alpha(cell, "Krippendorff's alpha of one variant, repeats as raters", missing)
+        strata: dict[tuple[tuple[str, str], ...], list[int]] = {}
         for index, stratum in enumerate(cell.strata):
             which = tuple((name, stratum[name]) for name in names if name in stratum)
-            paraphrases.setdefault(which, []).append(index)
-        if not paraphrases:
-            found.append(undefined(replace(claim, n=0), cell.units, resampling, "no annotations"))
-            continue
-        parts = [
-            Part(replace(claim, cell={**cell.where, **dict(which)}), strata)
-            for which, strata in paraphrases.items()
-        ]
-        found += each_alpha(setting, cell, cell.counts(), parts)
-    return found
+            strata.setdefault(which, []).append(index)
+        if not strata:
+            yield cell.estimated(replace(said, n=0, reason="no annotations"))
+        parts = [Part(replace(said, where=dict(which)), own) for which, own in strata.items()]
+        yield from map(cell.estimated, each_alpha(cell, cell.counts(), parts, level, missing))
 
 
-@compares("variant")
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("level",),
+)
 def original_agreement(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    original: str | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    reading: Reading, *, level: Level | None = None, missing: Missing, original: str | None = None
+) -> Iterator[Estimate]:
     """Agreement of each paraphrase with the original one: their alpha, as two raters.
 
-    Computed within each repeat (of each model and decoding) and averaged over those. ``details`` has the
-    share of answers on which the two agree. Undefined where no original is known.
-
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039; alpha: Krippendorff (2019), Content
-    Analysis, 4th ed., ch. 12.
+    Krippendorff's alpha (Krippendorff 2019, Content Analysis, ch. 12), computed within each repeat (of each
+    model and decoding) and averaged over those. ``details`` has the share of answers on which the two agree.
+    Undefined where no original is known.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         original: The original variant; without it, the one that a Boolean column ``original`` marks.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and variant but the original; the cell holds the variant.
 
-    Raises:
-        MeasureError: The frame or an option cannot be used.
-
+    >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 2, "variant": list("ooowww"), "label": list("aababb")})
     >>> [(e.cell, round(e.value, 3)) for e in original_agreement(frame, original="o")]
     [({'variant': 'w'}, 0.444)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    marked = [] if original else _marked(setting)
-    found: list[Estimate] = []
-    for cell in setting.cells(("variant",), WITHIN_REPEAT):
-        found += _with_original(setting, cell, original or _only(marked, cell))
-    return found
+    marked = [] if original else _marked(reading)
+    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+        for statistic in _with_original(cell, original or _only(marked, cell), level, missing):
+            yield cell.estimated(statistic)
 
 
-def _marked(setting: Setting) -> list[str]:
+def _variant_columns(reading: Reading) -> list[str]:
+    """The columns whose combinations are the variants."""
+    names = (reading.columns or {}).get("variant", "variant")
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _marked(reading: Reading) -> list[str]:
     """The variants that the column ``original`` marks as such; none where there is no such column."""
-    frame = frame_of(setting.annotations)
-    variant = setting.column("variant")
+    frame, variant = reading.frame, _variant_columns(reading)[0]
     if "original" not in frame.columns or variant not in frame.columns:
         return []
     marks = frame["original"].cast(pl.String).str.to_lowercase().is_in(["true", "1"])
@@ -173,20 +133,17 @@ def _only(marked: Sequence[str], cell: Cell) -> str | None:
     return here[0] if here else None
 
 
-def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[Estimate]:
-    base = setting.claim(
-        "original_agreement",
-        "Krippendorff's alpha of a variant and the original, mean over repeats",
-        PAPER,
-        cell,
-    )
-    if original is None or original not in cell.raters:
-        why = "no original paraphrase is named" if original is None else f"no answers to {original!r}"
-        why = why if cell.items else "no annotations"
-        return [undefined(replace(base, n=0), cell.units, setting.resampling, why)]
+def _with_original(
+    cell: Cell, original: str | None, level: Level | None, missing: Missing
+) -> Iterator[Statistic]:
+    method = "Krippendorff's alpha of a variant and the original, mean over repeats"
+    said = said_of_alpha(cell, method, missing)
     others = [index for index, name in enumerate(cell.raters) if name != original]
-    if not others:
-        return [undefined(replace(base, n=0), cell.units, setting.resampling, "no other paraphrase")]
+    if original is None or original not in cell.raters or not others:
+        why = f"no answers to {original!r}" if original not in cell.raters else "no other paraphrase"
+        why = "no original paraphrase is named" if original is None else why
+        yield replace(said, n=0, reason=why if cell.items else "no annotations")
+        return
     size = len(cell.labels)
     given = (cell.codes[..., None] == np.arange(size)).astype(np.float64)
     first = cell.raters.index(original)
@@ -198,7 +155,7 @@ def _with_original(setting: Setting, cell: Cell, original: str | None) -> list[E
         details: dict[str, Any] = {"original": original}
         if both.any():
             details["same"] = float((one == two)[both].mean())
-        claim = replace(base, cell={**cell.where, "variant": cell.raters[index]}, details=details)
-        parts.append(Part(claim, [s * len(others) + place for s in range(counts.shape[1])]))
+        part = replace(said, where={"variant": cell.raters[index]}, details=details)
+        parts.append(Part(part, [s * len(others) + place for s in range(counts.shape[1])]))
     flat = counts.reshape(len(cell.items), counts.shape[1] * len(others), size)
-    return each_alpha(setting, cell, flat, parts)
+    yield from each_alpha(cell, flat, parts, level, missing)

@@ -1,44 +1,47 @@
-"""Many alphas of the same items at once: of every k, of every paraphrase.
+"""Many alphas of the same items at once: of the first k repeats for every k, of every paraphrase.
 
 One matrix product serves them all, so that a thousand paraphrases do not take a thousand bootstraps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import Setting, alpha_losses, spread_of
-from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Floats, bootstrap
+from quaver.agreement.stratified_alpha import alpha_losses, scaled, spread_over
+from quaver.core.records import Level
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
-from quaver.estimation.intervals import Claim, estimate
+from quaver.estimation.cells import Missing
+from quaver.estimation.statistic import Statistic
 
 __all__ = ["Part", "each_alpha"]
 
 
 class Part(NamedTuple):
-    """One estimate: what it says, and the strata over which its alpha is averaged."""
+    """One estimate: what is said of it, and the strata over which its alpha is averaged."""
 
-    claim: Claim
+    said: Statistic
     strata: Sequence[int]
 
 
-def each_alpha(setting: Setting, cell: Cell, counts: Floats, parts: Sequence[Part]) -> list[Estimate]:
+def each_alpha(
+    cell: Cell, counts: Floats, parts: Sequence[Part], level: Level | None, missing: Missing
+) -> Iterator[Statistic]:
     """The mean alpha of each part, from shared resamples.
 
     Args:
-        setting: What was asked.
         cell: Whose items these are.
         counts: Label counts, shape (items, strata, labels).
         parts: The estimates wanted. Strata in which alpha is undefined are left out of their means.
+        level: Level of measurement; the label set's if left out.
+        missing: What an answer without a label counts as.
     """
-    level, values = setting.scaled(cell)
-    units = cell.units
+    level, values = scaled(cell.labels, level, cell.label_set, missing)
     model = Disagreement(counts, level, values)
     reasons = model.reasons()
     usable = [[s for s in part.strata if reasons[s] is None] for part in parts]
@@ -54,20 +57,19 @@ def each_alpha(setting: Setting, cell: Cell, counts: Floats, parts: Sequence[Par
         total = np.where(known, each, 0.0) @ member
         return np.asarray(np.where(n > 0, total / np.maximum(n, 1), np.nan))
 
-    draws = bootstrap(means, units, setting.resampling)
     differ, losses = model.per_item > 1e-12, alpha_losses(model, level)
-    found = []
-    for index, (part, strata) in enumerate(zip(parts, usable, strict=True)):
-        lost = len(part.strata) - len(strata)
+    for column, (part, strata) in enumerate(zip(parts, usable, strict=True)):
         own = list(part.strata)
-        claim = replace(
-            part.claim,
-            n=units.touched(np.asarray(model.pairable[:, own].any(1))),
-            differing=units.touched(np.asarray(differ[:, own].any(1))),
+        lost = len(own) - len(strata)
+        partly = (f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else ()
+        yield replace(
+            part.said,
+            under=means,
+            column=column,
+            n=cell.units.touched(np.asarray(model.pairable[:, own].any(1))),
+            differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
-            warnings=(f"alpha is undefined in {lost} of {len(own)} strata",) if lost and strata else (),
-            spread=spread_of(float(draws.point[index]), [losses[s] for s in strata]),
-            details={**(part.claim.details or {}), "level": level, "strata": len(strata)},
+            warnings=(*part.said.warnings, *partly),
+            spread=spread_over([losses[s] for s in strata]),
+            details={**part.said.details, "level": level, "strata": len(strata)},
         )
-        found.append(estimate(claim, draws, units, setting.resampling, index))
-    return found

@@ -5,42 +5,38 @@ Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039, section 3.1 an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from quaver.agreement.stratified_alpha import Setting
-from quaver.core.records import Estimate, LabelSet, Level
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.agreement.stratified_alpha import said_of_alpha
+from quaver.core.records import Estimate, Level
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import undefined
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.declaration import measure
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER
 
 __all__ = ["intra_pss_adjacent", "intra_pss_cumulative", "running_mean", "settled_at"]
 
 
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    source=PAPER,
+    missing=("drop", "category"),
+    treatments=("level",),
+)
 def intra_pss_cumulative(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    tolerance: float = 0.01,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    reading: Reading, *, level: Level | None = None, missing: Missing, tolerance: float = 0.01
+) -> Iterator[Estimate]:
     """Intra-prompt stability of the first k repeats, for every k from 2.
 
     Computed within each condition and averaged over a cell's conditions; all k share their resamples, so
@@ -48,29 +44,15 @@ def intra_pss_cumulative(
     the estimate stays within ``tolerance`` of its last value, and ``interval_settled``, the same of both
     ends of the interval (None where that is not so before the last k); ``running_mean`` and
     ``running_mean_interval``, which reproduce what the paper plots (`running_mean`) and are no estimates of
-    the stability of k repeats.
-
-    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039, section 3.1.
+    the stability of k repeats. Undefined where alpha is.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         tolerance: How near to the last value is near enough to have settled.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and k; the cell holds k under ``"repeats"``.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 3, "repeat": [0] * 3 + [1] * 3 + [2] * 3,
@@ -78,56 +60,36 @@ def intra_pss_cumulative(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_cumulative(frame)]
     [('2', 1.0), ('3', 0.6)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    found: list[Estimate] = []
-    for cell in setting.cells(("repeat",), CONDITION):
+    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
         given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
         steps = [(str(k), f"first {k} repeats") for k in range(2, given.shape[2] + 1)]
-        curve = _curve(setting, cell, "intra_pss_cumulative", np.cumsum(given, 2)[:, :, 1:], steps)
-        found += _with_summary(curve, tolerance, resampling)
-    return found
+        curve = _curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing)
+        found = [cell.estimated(one) for one in curve]
+        yield from _with_summary(found, tolerance, reading.resampling.confidence)
 
 
-def intra_pss_adjacent(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+@measure(
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    source=PAPER,
+    missing=("drop", "category"),
+    raters=("repeat",),
+    within=CONDITION,
+    treatments=("level",),
+)
+def intra_pss_adjacent(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
     """Intra-prompt stability of each repeat with the next one.
 
     Alpha of the repeats k and k + 1, within each condition and averaged over a cell's conditions. A trend
-    says that the model, or what is asked of it, drifts.
-
-    Undefined where alpha is. Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    says that the model, or what it is asked, drifts. Undefined where alpha is.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and pair; the cell holds the pair under ``"repeats"``.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3] * 3, "repeat": [0] * 3 + [1] * 3 + [2] * 3,
@@ -135,41 +97,44 @@ def intra_pss_adjacent(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_adjacent(frame)]
     [('0 and 1', 1.0), ('1 and 2', 0.444)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    found: list[Estimate] = []
-    for cell in setting.cells(("repeat",), CONDITION):
-        given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
-        pairs = list(zip(cell.raters[:-1], cell.raters[1:], strict=True))
-        steps = [(f"{one} and {two}", f"repeats {one} and {two}") for one, two in pairs]
-        found += _curve(setting, cell, "intra_pss_adjacent", given[:, :, :-1] + given[:, :, 1:], steps)
-    return found
+    given = (cell.codes[..., None] == np.arange(len(cell.labels))).astype(np.float64)
+    pairs = list(zip(cell.raters[:-1], cell.raters[1:], strict=True))
+    steps = [(f"{one} and {two}", f"repeats {one} and {two}") for one, two in pairs]
+    yield from _curve(cell, given[:, :, :-1] + given[:, :, 1:], steps, level, missing)
 
 
 def _curve(
-    setting: Setting, cell: Cell, measure: str, counts: Floats, steps: list[tuple[str, str]]
-) -> list[Estimate]:
-    """Alpha at each step, mean over strata; ``counts`` is (items, strata, steps, labels)."""
-    claim = setting.claim(measure, "Krippendorff's alpha, mean over conditions", PAPER, cell)
+    cell: Cell, counts: Floats, steps: list[tuple[str, str]], level: Level | None, missing: Missing
+) -> Iterator[Statistic]:
+    """Alpha at each step, mean over strata.
+
+    Args:
+        cell: The cell.
+        counts: Label counts, shape (items, strata, steps, labels).
+        steps: Each step's name, and which repeats it is of.
+        level: Level of measurement.
+        missing: What an answer without a label counts as.
+    """
+    said = said_of_alpha(cell, "Krippendorff's alpha, mean over conditions", missing)
     if not steps:
-        why = "fewer than two repeats" if cell.items else "no annotations"
-        return [undefined(replace(claim, n=cell.units.count), cell.units, setting.resampling, why)]
+        yield replace(said, reason="fewer than two repeats" if cell.items else "no annotations")
+        return
     items, strata, count, labels = counts.shape
     parts = [
         Part(
             replace(
-                claim,
-                method=f"Krippendorff's alpha, {told} as raters, mean over conditions",
-                cell={**cell.where, "repeats": name},
+                said,
+                method=f"Krippendorff's alpha, {repeats} as raters, mean over conditions",
+                where={"repeats": name},
             ),
             [stratum * count + step for stratum in range(strata)],
         )
-        for step, (name, told) in enumerate(steps)
+        for step, (name, repeats) in enumerate(steps)
     ]
-    return each_alpha(setting, cell, counts.reshape(items, strata * count, labels), parts)
+    yield from each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
 
 
-def _with_summary(curve: list[Estimate], tolerance: float, resampling: Resampling) -> list[Estimate]:
+def _with_summary(curve: list[Estimate], tolerance: float, confidence: float) -> list[Estimate]:
     defined = [e for e in curve if e.value is not None]
     if not defined:
         return curve
@@ -178,14 +143,14 @@ def _with_summary(curve: list[Estimate], tolerance: float, resampling: Resamplin
     ends = [(e.low, e.high) for e in defined if e.low is not None and e.high is not None]
     settled = settled_at(ks, np.array(points)[:, None], tolerance)
     band = settled_at(ks, np.array(ends), tolerance) if len(ends) == len(ks) else None
-    running = running_mean(points, resampling.confidence)
+    running = running_mean(points, confidence)
     summary: dict[str, Any] = {"tolerance": tolerance, "settled": settled, "interval_settled": band}
-    told = dict(zip(ks, running, strict=True))
+    means = dict(zip(ks, running, strict=True))
     found = []
     for e in curve:
         details = {**e.details, **summary}
         if e.value is not None:
-            one = told[int(e.cell["repeats"])]
+            one = means[int(e.cell["repeats"])]
             details |= {"running_mean": one.mean, "running_mean_interval": (one.low, one.high)}
         found.append(replace(e, details=details))
     return found

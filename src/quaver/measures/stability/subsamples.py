@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import Setting
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.agreement.stratified_alpha import said_of_alpha, scaled
+from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, percentile, undefined
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import percentile
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_protocol import Frame, compares
 from quaver.estimation.one_thread import one_thread
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
 __all__ = ["SHARES", "inter_pss_subsamples", "intra_pss_subsamples"]
@@ -28,51 +28,36 @@ __all__ = ["SHARES", "inter_pss_subsamples", "intra_pss_subsamples"]
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 
 
+@measure(
+    title="How far the stability of the same prompt would lie apart with fewer items",
+    axis="Krippendorff’s α over repeats",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source=PAPER,
+    missing=("drop", "category"),
+    treatments=("level",),
+)
 def intra_pss_subsamples(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    shares: Sequence[float] = SHARES,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """Intra-prompt stability from subsamples of 2 to 75 % of the items.
+    reading: Reading, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+) -> Iterator[Estimate]:
+    """Intra-prompt stability from subsamples of 2% to 75% of the items.
 
     For each share, ``resamples`` subsamples of the items (of the groups, where ``group`` names them) are
     drawn without replacement, and `intra_pss` is computed on each. The value is the mean over the
     subsamples; the interval holds the middle ``confidence`` of them: what a study of so few items would have
     found, were these items all there are. ``details["whole"]`` is the score of all items.
-    Subsamples in which alpha is undefined are left out, counted, and told in a warning; where it is undefined
-    in all of them, so is the value.
-
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    Subsamples in which alpha is undefined are left out, counted, and named in a warning; where it is
+    undefined in all of them, so is the value.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         shares: The shares of the items to draw.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and share; the cell holds the share under ``"share"``.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> items, raters = list(range(40)) * 2, [0] * 40 + [1] * 40
@@ -80,61 +65,37 @@ def intra_pss_subsamples(
     >>> [(e.cell["share"], e.value) for e in intra_pss_subsamples(frame, shares=(0.1, 0.5))]
     [('0.1', 1.0), ('0.5', 1.0)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    return [
-        one
-        for cell in setting.cells(("repeat",), CONDITION)
-        for one in _subsampled(setting, cell, "intra_pss_subsamples", _checked(shares))
-    ]
+    shares = _checked(shares)
+    for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
+        yield from _subsampled(cell, reading.resampling, shares, level, missing)
 
 
-@compares("variant")
+@measure(
+    title="How far the stability across paraphrases would lie apart with fewer items",
+    axis="Krippendorff’s α over prompts",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("level",),
+)
 def inter_pss_subsamples(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    level: Level | None = None,
-    missing: Missing = "drop",
-    shares: Sequence[float] = SHARES,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
-    """Inter-prompt stability from subsamples of 2 to 75 % of the items.
+    reading: Reading, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+) -> Iterator[Estimate]:
+    """Inter-prompt stability from subsamples of 2% to 75% of the items.
 
-    For each share, ``resamples`` subsamples of the items (of the groups, where ``group`` names them) are
-    drawn without replacement, and `inter_pss` is computed on each. The value is the mean over the
-    subsamples; the interval holds the middle ``confidence`` of them: what a study of so few items would have
-    found, were these items all there are. ``details["whole"]`` is the score of all items.
-    Subsamples in which alpha is undefined are left out, counted, and told in a warning; where it is undefined
-    in all of them, so is the value.
-
-    Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039.
+    `intra_pss_subsamples` says how; the score of each subsample is `inter_pss`.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"``: an answer without a label is one more label (nominal only).
         shares: The shares of the items to draw.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and share; the cell holds the share under ``"share"``.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     >>> import polars as pl
     >>> items, raters = list(range(40)) * 2, [0] * 40 + [1] * 40
@@ -142,13 +103,9 @@ def inter_pss_subsamples(
     >>> [(e.cell["share"], e.value) for e in inter_pss_subsamples(frame, shares=(0.1, 0.5))]
     [('0.1', 1.0), ('0.5', 1.0)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    setting = Setting(annotations, resampling, labels, by, level, missing, columns, group)
-    return [
-        one
-        for cell in setting.cells(("variant",), WITHIN_REPEAT)
-        for one in _subsampled(setting, cell, "inter_pss_subsamples", _checked(shares))
-    ]
+    shares = _checked(shares)
+    for cell in reading.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
+        yield from _subsampled(cell, reading.resampling, shares, level, missing)
 
 
 def _checked(shares: Sequence[float]) -> tuple[float, ...]:
@@ -165,16 +122,17 @@ def _checked(shares: Sequence[float]) -> tuple[float, ...]:
 _NOWHERE = "alpha is undefined in every subsample"
 
 
-@one_thread()
-def _subsampled(setting: Setting, cell: Cell, measure: str, shares: Sequence[float]) -> list[Estimate]:
-    level, values = setting.scaled(cell)
-    units = cell.units
+def _subsampled(
+    cell: Cell, resampling: Resampling, shares: Sequence[float], level: Level | None, missing: Missing
+) -> Iterator[Estimate]:
+    level, values = scaled(cell.labels, level, cell.label_set, missing)
     model = Disagreement(cell.counts(), level, values)
-    claim = setting.claim(measure, "mean stability score of subsamples", PAPER, cell)
+    said = said_of_alpha(cell, "mean stability score of subsamples", missing)
     reasons = model.reasons()
     if all(reason is not None for reason in reasons):
         why = reasons[0] if reasons else "no annotations"
-        return [undefined(claim, units, setting.resampling, why)]
+        yield cell.estimated(replace(said, reason=why))
+        return
     pairable = model.pairable.astype(np.float64)
 
     def alphas(weights: Floats) -> Floats:
@@ -182,40 +140,50 @@ def _subsampled(setting: Setting, cell: Cell, measure: str, shares: Sequence[flo
         return np.asarray(np.where(weights @ pairable >= 2, model.alphas(weights), np.nan))
 
     statistic = over_strata(alphas)
-    whole = float(statistic(np.ones((1, units.items)))[0, 0])
-    return [_at(setting, cell, claim, share, whole, statistic) for share in shares]
+    whole = float(statistic(np.ones((1, cell.units.items)))[0, 0])
+    for share in shares:
+        yield _at(cell, resampling, said, share, whole, statistic)
 
 
 def _at(
-    setting: Setting, cell: Cell, claim: Claim, share: float, whole: float, statistic: Weighted
+    cell: Cell, resampling: Resampling, said: Statistic, share: float, whole: float, statistic: Weighted
 ) -> Estimate:
     """The scores of many subsamples of one size."""
-    units, resampling = cell.units, setting.resampling
+    units = cell.units
     size = max(1, round(share * units.count))
-    values = np.concatenate(
-        [statistic(weights)[:, 0] for weights in _subsamples(units, size, share, resampling)] or [np.empty(0)]
-    )
+    values = _scores(statistic, units, size, share, resampling)
     defined = values[np.isfinite(values)]
     lost = int(values.size - defined.size)
-    details: dict[str, Any] = {"drawn": size, "undefined_subsamples": lost, "whole": whole}
-    how = f"{claim.method} of {size} {units.name}s, {resampling.resamples} of them, with the middle of these"
-    claim = replace(claim, cell={**cell.where, "share": f"{share:g}"}, n=size, method=how, details=details)
-    told = (
-        [f"alpha is undefined in {lost:,} of {values.size:,} subsamples, which are left out"] if lost else []
+    said = replace(
+        said,
+        where={"share": f"{share:g}"},
+        n=size,
+        method=f"{said.method} of {size} {units.name}s, {resampling.resamples} of them, with the middle of "
+        "these",
+        details={"drawn": size, "undefined_subsamples": lost, "whole": whole},
     )
+    if lost:
+        warning = f"alpha is undefined in {lost:,} of {values.size:,} subsamples, which are left out"
+        said = replace(said, warnings=(*said.warnings, warning))
     if not defined.size:
-        why = _NOWHERE if values.size else "no subsamples were drawn"
-        return replace(undefined(claim, units, resampling, why), warnings=tuple(told))
+        return cell.estimated(replace(said, reason=_NOWHERE if values.size else "no subsamples were drawn"))
     value, ends = float(defined.mean()), percentile(defined, resampling.tail)
-    wide = ends is not None and ends.high - ends.low > 1e-12
-    if not wide:
-        told.append("the subsamples do not vary, so there is no interval")
-    elif ends and not ends.low <= value <= ends.high:
-        wide = False
-        told.append("a few subsamples lie so far off that their mean is outside the middle of all")
-    low, high = (ends.low, ends.high) if ends and wide else (None, None)
-    found = undefined(claim, units, resampling)
-    return replace(found, value=value, low=low, high=high, reason=None, warnings=tuple(told))
+    low, high, warnings = None, None, said.warnings
+    if ends is None or ends.high - ends.low <= 1e-12:
+        warnings += ("the subsamples do not vary, so there is no interval",)
+    elif not ends.low <= value <= ends.high:
+        warnings += ("a few subsamples lie so far off that their mean is outside the middle of all",)
+    else:
+        low, high = ends
+    found = cell.estimated(said)
+    return replace(found, value=value, low=low, high=high, reason=None, warnings=warnings)
+
+
+@one_thread()
+def _scores(statistic: Weighted, units: Units, size: int, share: float, resampling: Resampling) -> Floats:
+    """The score of each subsample."""
+    found = [statistic(weights)[:, 0] for weights in _subsamples(units, size, share, resampling)]
+    return np.concatenate(found) if found else np.empty(0)
 
 
 def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -> Iterator[Floats]:

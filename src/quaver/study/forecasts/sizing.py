@@ -29,7 +29,7 @@ _RANGES = (
     "that of a normal distribution). Each number is for one thing alone, all else being as it is in these "
     "answers."
 )
-_SHARES = frozenset(["strict_stability", "mode_frequency", "f1"])
+_SHARES = frozenset(["f1"])
 _FACETS = {"variant": "paraphrases", "repeat": "repeats"}
 
 
@@ -125,7 +125,7 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
         return Sizing(
             measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), paraphrases, alone)
         )
-    if unit == "coefficient" or measure.endswith(("_pss", "_stability", "_agreement")):
+    if unit == "coefficient" or measure.endswith("_agreement"):
         chance = 1 - 1 / max(2, labels)
         apart = (1 - _ALPHA) * chance
         why = (
