@@ -96,6 +96,25 @@ def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(
     assert all(one.low is not None for one in by_loudness.differences)
 
 
+def test_a_third_partys_chart_is_drawn_and_a_broken_one_loses_itself_alone(
+    install: Install, tmp_path: Path
+) -> None:
+    charts = "".join(f"{name} = shouting:{name}\n" for name in ("first_labels", "broken", "undrawable"))
+    install("quaver-shouting", f"{ENTRIES}[quaver.charts]\n{charts}absent = nowhere:absent\n")
+    study = Study.open(written(tmp_path / "study", STUDY + "measures: [firstness]\n"))
+    study.run()
+    page = study.report().read_text(encoding="utf-8")
+    stability = page[page.index('id="stability"') : page.index('id="accuracy"')]
+    assert 'id="figure-first-labels"' in stability
+    assert 'id="figure-firstness"' not in page, "it covers the plain chart"
+    lost = page[page.index('id="unmeasured"') :]
+    for name, error in (("broken", "not today"), ("undrawable", "ZeroDivisionError"), ("absent", "nowhere")):
+        assert f"<code>{name}</code>" in lost
+        assert error in lost
+    with pytest.warns(UserWarning, match="not today"):
+        assert "first-labels" in study.charts()
+
+
 def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Path) -> None:
     install("quaver-shouting", ENTRIES)
     path = written(tmp_path / "study", STUDY.replace("marks: 3", "marcs: 3"))

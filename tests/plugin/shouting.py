@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from quaver.core.model import Abilities, Answered
@@ -14,6 +15,10 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Statistic
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, Figure, cell_name
+from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.report.estimate_index import Results
 
 
 class Echo:
@@ -83,6 +88,28 @@ def firstness(cell: Cell) -> Iterator[Statistic]:
     answered = (cell.codes >= 0).sum((1, 2))
     said = Statistic(method="share of answers that are the first label", reason="no answer has a label")
     yield share_of(cell, (cell.codes == 0).sum((1, 2)), answered, said)
+
+
+@chart(title="Who says the first label", section="stability", kinds=("stability",), measures=("firstness",))
+def first_labels(results: Results) -> Iterator[Figure]:
+    """A mark a cell."""
+    if some := results.known("firstness"):
+        marks = [
+            Mark(one.value or 0.0, one.low, one.high, row=cell_name(one, ["model"], results)) for one in some
+        ]
+        yield Figure(draw=partial(draw, Forest(marks, "share")), estimates=some, subtitle=BARS)
+
+
+@chart(title="Never seen", section="accuracy", measures=("firstness",))
+def broken(results: Results) -> Iterator[Figure]:
+    """One that fails before it yields anything."""
+    raise RuntimeError("not today")
+
+
+@chart(title="Never drawn", section="accuracy", measures=("firstness",))
+def undrawable(results: Results) -> Iterator[Figure]:
+    """One that fails when it is drawn."""
+    yield Figure(draw=lambda **how: 1 / 0, estimates=results.known("firstness"))
 
 
 def greetings(*, many: int = 2) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 
 from quaver.core.records import Estimate
 from quaver.report.charts.figures import figures
-from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart, stability_chart
+from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
 from quaver.report.charts.share_shifts import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import fitted, text_width
@@ -52,7 +52,7 @@ def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
 
 
 def test_references_are_drawn(results: Results) -> None:
-    assert 0.8 in values(stability_chart(results.main("inter_pss"), results))
+    assert 0.8 in values(score_chart(results.main("inter_pss"), results))
     assert values(accuracy_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}
 
 

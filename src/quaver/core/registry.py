@@ -18,6 +18,7 @@ quaver.models       ``quaver.core.model.Model``
 quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.parsing.evaluator.Evaluator``
 quaver.measures     ``quaver.estimation.measure_protocol.Measure``
+quaver.charts       ``quaver.report.charts.chart.Chart``
 =================== ==============================================
 """
 
@@ -31,7 +32,9 @@ from quaver.errors import QuaverError, UnknownName
 
 __all__ = ["Kind", "load", "names"]
 
-Kind = Literal["items", "variants", "paraphrasers", "follow_ups", "models", "evaluators", "measures"]
+Kind = Literal[
+    "items", "variants", "paraphrasers", "follow_ups", "models", "evaluators", "measures", "charts"
+]
 
 
 @cache

@@ -12,12 +12,14 @@ import polars as pl
 
 from quaver.core.records import NO_LABEL, Estimate
 
-__all__ = ["NO_LABEL", "Results", "varying"]
+__all__ = ["NO_LABEL", "Results", "strongest_factor", "varying", "without"]
 
-"""How an answer without a label appears among label shares."""
-
-
-_MOVEMENT = ("level_shares", "label_range", "variation")
+_MOVEMENT: Mapping[str, frozenset[str]] = {
+    "level_shares": frozenset({"factor", "level", "label"}),
+    "label_range": frozenset({"factor", "label"}),
+    "variation": frozenset({"factor"}),
+}
+"""What says how labels move, by the columns of its cells."""
 _FIRST = ("model", "decoding", "evaluator", "variant")
 
 
@@ -183,6 +185,10 @@ class Results:
         """A measure's estimates from the first evaluator's labels; where it has none, from any other's."""
         return self.of(measure, self.evaluators[0] if self.evaluators else None) or self.of(measure)
 
+    def known(self, measure: str) -> list[Estimate]:
+        """The estimates of `main` that have a value, in the design's order."""
+        return self.in_order(one for one in self.main(measure) if one.value is not None)
+
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates, asked for or not, the same cell once; of any evaluator."""
         found = {
@@ -195,7 +201,17 @@ class Results:
     @cached_property
     def moved(self) -> list[Estimate]:
         """What moves the labels: ``level_shares``, ``label_range`` and ``variation``, of each factor."""
-        return [one for measure in _MOVEMENT for one in self.anywhere(measure)]
+        return [
+            one
+            for measure, columns in _MOVEMENT.items()
+            for one in self.anywhere(measure)
+            if columns <= one.cell.keys()
+        ]
+
+    @cached_property
+    def grouping_factor(self) -> str | None:
+        """The factor whose levels group the rows of charts: the one that moves the labels most."""
+        return strongest_factor([one for one in self.moved if one.cell.get("factor") in self.factors])
 
     def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
         """Estimates in the design's order of what their cells hold; what it does not know stays as it was."""
@@ -236,6 +252,26 @@ def _finite(one: Estimate) -> Estimate:
     if any(end is not None and not math.isfinite(end) for end in ends):
         return replace(one, low=None, high=None, warnings=(*one.warnings, "its interval is not finite"))
     return one
+
+
+def strongest_factor(moved: Sequence[Estimate]) -> str | None:
+    """The factor of the prompt that the labels' variation goes with most.
+
+    By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
+    one with more levels has the larger range.
+    """
+    ranges = {one.cell["factor"]: one.value for one in moved if one.measure == "label_range"}
+    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
+    known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
+    return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
+
+
+def without(estimates: Iterable[Estimate], column: str) -> dict[frozenset[tuple[str, str]], list[Estimate]]:
+    """The estimates by their cells, in which one column is ignored."""
+    cells: dict[frozenset[tuple[str, str]], list[Estimate]] = {}
+    for one in estimates:
+        cells.setdefault(frozenset((k, v) for k, v in one.cell.items() if k != column), []).append(one)
+    return cells
 
 
 def varying(estimates: Sequence[Estimate]) -> list[str]:

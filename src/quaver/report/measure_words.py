@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from quaver.core.presentation import Presentation, presented
 from quaver.report.plain_text import one_line
+from quaver.report.sections import Section, section_named
 
 __all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
@@ -120,6 +121,6 @@ def axis_of(measure: str) -> str:
     return presentation_of(measure).axis
 
 
-def section_of(measure: str) -> str:
+def section_of(measure: str) -> Section:
     """Where in the report a measure's charts stand."""
-    return presentation_of(measure).section
+    return section_named(presentation_of(measure).section)

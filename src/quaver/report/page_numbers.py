@@ -14,7 +14,7 @@ from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
 from quaver.report.measure_words import presentation_of
 
-__all__ = ["interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
+__all__ = ["cell", "ends", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
 
 
 def percent_measure(measure: str) -> bool:
@@ -34,6 +34,16 @@ def printed(value: float, percent: bool = False) -> str:
 def number(value: float, percent: bool = False) -> Markup:
     """The number as HTML: what is printed, and what it is."""
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+
+
+def cell(value: object, percent: bool = False) -> Markup | str:
+    """A table's cell for a number that may be missing."""
+    return number(float(value), percent) if isinstance(value, (int, float)) else ""
+
+
+def ends(estimate: Estimate, percent: bool = False) -> tuple[Markup | str, Markup | str]:
+    """Two cells for the ends of an interval."""
+    return cell(estimate.low, percent), cell(estimate.high, percent)
 
 
 def points(value: float) -> Markup:

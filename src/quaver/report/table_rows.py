@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,7 +15,16 @@ from quaver.report.estimate_index import Results
 from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import interval, number, percent_measure
 
-__all__ = ["Table", "estimates_table", "noise_table", "remarks", "statuses", "undefined_table", "verdict"]
+__all__ = [
+    "Table",
+    "estimates_table",
+    "noise_table",
+    "remarks",
+    "shortened_table",
+    "statuses",
+    "undefined_table",
+    "verdict",
+]
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -52,6 +61,22 @@ class Table:
     def printed(self) -> bool:
         """Whether it is short enough for a paper to print."""
         return 0 < len(self.rows) <= _PRINTED
+
+
+def shortened_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str | Markup]], numeric: Iterable[int], most: int = 400
+) -> Table:
+    """The first rows as a table, with a note of how many more there are.
+
+    Args:
+        columns: Headings.
+        rows: All rows.
+        numeric: Which columns hold numbers.
+        most: Rows that are kept.
+    """
+    left = len(rows) - most
+    note = f"{left:,} more rows are in estimates.csv." if left > 0 else ""
+    return Table(tuple(columns), tuple(map(tuple, rows[:most])), frozenset(numeric), note)
 
 
 _DIGITS = re.compile(r"\d[\d.,e]*")

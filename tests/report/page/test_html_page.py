@@ -13,7 +13,7 @@ import pytest
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
-from quaver.report.charts.figures import figures
+from quaver.report.charts.figures import Gallery, figures
 from quaver.report.estimate_index import Results
 from quaver.report.page import html_page as page
 from quaver.report.page.html_page import write_report
@@ -53,7 +53,7 @@ def test_a_figure_is_drawn_once_for_each_width(
 ) -> None:
     drawn: list[tuple[str, int]] = []
 
-    def counted(results: Results) -> list[Figure]:
+    def counted(results: Results) -> Gallery:
         def of(figure: Figure) -> Figure:
             def draw(*, width: int, **how: Any) -> Any:
                 drawn.append((figure.name, width))
@@ -61,9 +61,9 @@ def test_a_figure_is_drawn_once_for_each_width(
 
             return replace(figure, draw=draw)
 
-        return [of(figure) for figure in figures(results)]
+        return Gallery([of(figure) for figure in figures(results)])
 
-    monkeypatch.setattr(page, "figures", counted)
+    monkeypatch.setattr(page, "gallery", counted)
     write_report(tmp_path, **study.inputs())
     names = [one.name for one in figures(study.results())]
     assert sorted(drawn) == sorted((name, width) for name in names for width in (344, 720))

@@ -238,6 +238,7 @@ def pooled_pss(cell: Cell, *, level: Level | None = None, missing: Missing) -> I
     section="stability",
     unit="coefficient",
     better="higher",
+    bar=0.8,
     source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
     missing=("drop", "category"),
     raters=("model",),

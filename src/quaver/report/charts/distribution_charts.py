@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import Figure, cell_name, names
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import Figure, cell_name, cut, names
 from quaver.report.charts.forest import Forest, Mark, draw
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import number, printed
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["distribution_figures", "quantiles_table", "spread_out"]
+__all__ = ["quantiles_table", "sensitivity_distributions", "spread_out"]
 
 _MOST_ROWS = 90
 _KINDS = {
-    "sensitivity": ("sensitivity_distribution", "How sensitivity is spread over the items", "an item"),
-    "consistency": ("consistency_distribution", "How consistency is spread over pairs of items", "a pair"),
+    "sensitivity": ("sensitivity_distribution", "How sensitivity is spread over the items", "single items"),
+    "consistency": (
+        "consistency_distribution",
+        "How consistency is spread over pairs of items",
+        "single pairs",
+    ),
 }
 
 
@@ -34,43 +40,50 @@ def spread_out(results: Results, measure: str) -> list[Estimate]:
     ]
 
 
-def distribution_figures(results: Results) -> list[Figure]:
+@chart(
+    title="The distributions of sensitivity and consistency",
+    section="sensitivity",
+    kinds=("sensitivity",),
+    measures=("sensitivity_distribution", "consistency_distribution"),
+    place=30,
+)
+def sensitivity_distributions(results: Results) -> Iterator[Figure]:
     """A figure for sensitivity and one for consistency, where there are distributions of these."""
-    made = [_figure(kind, results) for kind in _KINDS]
-    return [figure for figure in made if figure is not None]
+    for kind in _KINDS:
+        yield from _figure(kind, results)
 
 
-def _figure(kind: str, results: Results) -> Figure | None:
+def _figure(kind: str, results: Results) -> Iterator[Figure]:
     measure, title, of = _KINDS[kind]
     every = spread_out(results, measure)
     # One item has no distribution.
     some = [one for one in every if int(one.details.get("values", 0)) > 1]
     if not some:
-        return None
+        return
     shown = some if len(some) <= _MOST_ROWS else [one for one in some if "class" not in one.cell][:_MOST_ROWS]
     shown = shown or some[:_MOST_ROWS]
-    cut = f" {len(shown)} of {len(some)} distributions are drawn." if len(shown) < len(some) else ""
     columns = [name for name in varying(some) if name not in ("class", "model", "evaluator")]
     several = len({one.cell.get("model") for one in some}) > 1
     marks = [_mark(one, columns, results, several) for one in shown]
     forest = Forest(marks, kind, domain=(0.0, 1.0))
     title += ", by class" if any("class" in one.cell for one in shown) else ""
     middle = sorted(some, key=lambda one: one.value or 0.0)
-    told = [
+    medians = [
         f"{printed(one.value or 0.0)} ({cell_name(one, [*columns, 'model', 'class'], results)})"
         for one in (middle[0], middle[-1])
     ]
-    return Figure(
-        f"{kind}-distribution",
-        measure,
-        "sensitivity",
-        title,
-        f"The dot is the median, the thick line the middle half, the thin one from the 5th to the 95th of "
-        f"a hundred: what it is for {of} of the data, not an interval of an estimate.{cut}",
-        lambda **how: draw(forest, **how),
-        some,
-        f"{title}: medians from {told[0]} to {told[1]}.",
+    yield Figure(
+        draw=partial(draw, forest),
+        estimates=some,
+        name=f"{kind}-distribution",
+        measure=measure,
+        title=title,
+        subtitle="The dot is the median, the thick line the middle half, the thin line runs from the 5th to "
+        f"the 95th percentile. These are values of {of}, not intervals of an estimate."
+        + cut(len(shown), len(some), "distributions"),
+        alternative=f"Medians from {medians[0]} to {medians[1]}.",
         table=quantiles_table(some, results),
+        covers=(measure,),
     )
 
 
@@ -89,26 +102,18 @@ def _mark(one: Estimate, columns: Sequence[str], results: Results, several: bool
     )
 
 
-def quantiles_table(some: Sequence[Estimate], results: Results, most: int = 400) -> Table:
+def quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
     """The distributions in numbers.
 
     Args:
         some: With ``quantiles`` in their details.
         results: The study.
-        most: Rows; the CSV has all.
     """
     columns = varying(some)
     rows = []
-    for one in some[:most]:
+    for one in some:
         cells: list[str | Markup] = [" ".join(names(one, [column], results)) or "all" for column in columns]
         cells += [number(float(value)) for value in one.details["quantiles"].values()]
         rows.append((*cells, f"{one.details.get('values', 0):,}"))
-    shares = list(some[0].details["quantiles"])
-    heads = (*columns, *(f"{100 * float(share):g} %" for share in shares), "values")
-    left = len(some) - most
-    return Table(
-        heads,
-        tuple(rows),
-        frozenset(range(len(columns), len(heads))),
-        f"{left} more rows are in estimates.csv." if left > 0 else "",
-    )
+    heads = (*columns, *(f"{100 * float(share):g}%" for share in some[0].details["quantiles"]), "values")
+    return shortened_table(heads, rows, range(len(columns), len(heads)))

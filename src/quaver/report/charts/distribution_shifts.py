@@ -1,39 +1,39 @@
-"""Label distributions side by side, with gold: where the labels go when the question is put otherwise."""
+"""The distributions of the labels under each condition, beside the gold labels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from markupsafe import Markup
-
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import Figure, cell_name, names, spoken
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import Figure, cell_name, cut, largest, names, spoken
 from quaver.report.charts.stacks import Bar, draw
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_numbers import number, printed
-from quaver.report.table_rows import Table
+from quaver.report.page_numbers import cell, ends, number, printed
+from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["gold_bar", "shift_figure"]
+__all__ = ["distribution_shift", "gold_bar"]
 
 _MOST = 40
 
 
-def shift_figure(results: Results) -> Figure | None:
-    """The distribution in each condition; None where no shift was measured."""
-    every = [
-        one
-        for one in results.in_order(results.main("distribution_shift_tv"))
-        if one.value is not None and one.details.get("shares")
-    ]
+@chart(
+    title="The distribution of the labels under each condition",
+    section="factors",
+    kinds=("sensitivity", "mcq"),
+    measures=("distribution_shift_tv", "distribution_shift_js"),
+    place=50,
+)
+def distribution_shift(results: Results) -> Iterator[Figure]:
+    """The distribution under each condition, beside the gold labels."""
+    every = [one for one in results.known("distribution_shift_tv") if one.details.get("shares")]
     if not every:
-        return None
+        return
     columns = varying(every)
-    some = every
-    if len(every) > _MOST:
-        kept = {id(one) for one in sorted(every, key=lambda one: -(one.value or 0.0))[:_MOST]}
-        some = [one for one in every if id(one) in kept]
-    labels = [*results.label_names, *(name for one in every for name in one.details["shares"])]
-    order = list(dict.fromkeys(labels))
+    kept = {id(one) for one in largest(every, _MOST)}
+    some = [one for one in every if id(one) in kept]
+    order = list(dict.fromkeys((*results.label_names, *(n for one in every for n in one.details["shares"]))))
     bars = [gold_bar(results, order)] if results.gold_shares else []
     bars += [
         Bar(
@@ -43,56 +43,43 @@ def shift_figure(results: Results) -> Figure | None:
         )
         for one in some
     ]
-    title = "How the labels are distributed under each condition"
-    beside = ", beside the gold labels" if results.gold_shares else ""
-    cut = f" The {_MOST} largest shifts of {len(every)} are drawn." if len(every) > _MOST else ""
-    return Figure(
-        "distribution-shift",
-        "distribution_shift_tv",
-        "factors",
-        title + beside,
-        "Shares of the answers with a label; at the end, the total variation distance to what each is "
-        f"compared with (0: the same, 1: nothing in common).{cut}",
-        partial(
-            draw,
-            bars,
-            "share of labels",
-            names=results.label_names,
-            at_end="distance",
-        ),
-        every,
-        f"{title}. Distances: {spoken(every, results)}",
-        also=("distribution_shift_js",),
+    yield Figure(
+        draw=partial(draw, bars, "share of labels", names=results.label_names, at_end="distance"),
+        estimates=every,
+        title="The distribution of the labels under each condition"
+        + (", beside the gold labels" if results.gold_shares else ""),
+        subtitle="Shares of the answers with a label. At the end: the total variation distance to what each "
+        "condition is compared with (0: the same, 1: nothing in common)."
+        + cut(len(some), len(every), "shifts", "largest"),
+        alternative=f"Distances: {spoken(every, results)}",
         table=_table(every, order, results),
     )
 
 
 def _name(one: Estimate, columns: list[str], results: Results) -> str:
-    """Its cell, each level with its factor where not all cells are of the same factors."""
+    """Its cell; each level with its factor if the cells are of different factors."""
     if all(column in one.cell for column in columns):
         return cell_name(one, columns, results)
-    told = [f"{c}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
-    return " · ".join(told) or "all answers"
+    parts = [f"{c}: {' '.join(names(one, [c], results))}" for c in columns if c in one.cell]
+    return " · ".join(parts) or "all answers"
 
 
 def gold_bar(results: Results, order: list[str]) -> Bar:
-    """How the gold labels are distributed."""
+    """The distribution of the gold labels."""
     return Bar("gold labels", {name: results.gold_shares.get(name, 0.0) for name in order}, bold=True)
 
 
 def _table(some: list[Estimate], order: list[str], results: Results) -> Table:
     columns = varying(some)
-    rows: list[tuple[str | Markup, ...]] = []
-    for one in some[:400]:
-        told: list[str | Markup] = [_name(one, columns, results)]
-        told += [number(float(one.details["shares"].get(name, 0.0)), percent=True) for name in order]
-        told += [number(one.value or 0.0)]
-        told += ["" if end is None else number(end) for end in (one.low, one.high)]
-        told += [
-            number(v) if isinstance(v := one.details.get(k), float) else "" for k in ("floor_high", "p_holm")
-        ]
-        rows.append(tuple(told))
+    rows = [
+        (
+            _name(one, columns, results),
+            *(number(float(one.details["shares"].get(name, 0.0)), percent=True) for name in order),
+            cell(one.value),
+            *ends(one),
+            *(cell(one.details.get(key)) for key in ("floor_high", "p_holm")),
+        )
+        for one in some
+    ]
     heads = ("of", *map(results.label_name, order), "distance", "from", "to", "95% of noise", "p (Holm)")
-    left = len(some) - 400
-    note = f"{left} more rows are in estimates.csv." if left > 0 else ""
-    return Table(heads, tuple(rows), frozenset(range(1, len(heads))), note)
+    return shortened_table(heads, rows, range(1, len(heads)))

@@ -1,7 +1,8 @@
-"""A study's charts as Altair objects, for notebooks and for figures of one's own."""
+"""A study's charts as Altair objects, for notebooks and for figures of your own."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
-from quaver.report.charts.figures import figures
+from quaver.report.charts.figures import gallery, in_words
 from quaver.report.estimate_index import Results
 
 __all__ = ["charts"]
@@ -36,13 +37,19 @@ def charts(
         ``altair`` charts, each with its title; they can be changed, saved and combined.
 
     Raises:
-        QuaverError: It is no width.
+        QuaverError: The width is below 1.
     """
     if width < 1:
         raise QuaverError(
             "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
         )
-    results = Results(lock, annotations, estimates, audit=further)
-    return {
-        one.name: one.draw(width=width, title=one.title, subtitle=one.subtitle) for one in figures(results)
-    }
+    shown = gallery(Results(lock, annotations, estimates, audit=further))
+    made = {}
+    for one in shown.figures:
+        try:
+            made[one.name] = one.draw(width=width, title=one.title, subtitle=one.subtitle)
+        except Exception as error:  # whatever another package's chart raises
+            shown.broken[one.name] = in_words(error)
+    for name, reason in shown.broken.items():
+        warnings.warn(f"the chart {name!r} is not drawn: {reason}", stacklevel=2)
+    return made

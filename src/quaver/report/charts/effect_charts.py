@@ -2,64 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import BARS, Figure, cell_name, spoken
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, Figure, cell_name, cut
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.estimate_index import Results, varying
 
-__all__ = ["effect_figures"]
+__all__ = ["factor_effects"]
 
-_OUTCOMES = {"compliance": "valid", "accuracy": "right", "f1": "F1"}
+_OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
 _PREFIX = "factor_effects_"
 _MOST_ROWS = 60
 _MOST_SERIES = 4
 
 
-def effect_figures(results: Results) -> list[Figure]:
+@chart(
+    title="What each level of a factor changes",
+    section="factors",
+    kinds=("factorial",),
+    measures=("factor_effects_*",),
+    place=40,
+)
+def factor_effects(results: Results) -> Iterator[Figure]:
     """The differences between levels; their interactions; and what the levels cost in tokens."""
     outcomes = "in compliance, accuracy and F1"
-    made = [
-        _figure(
-            results,
-            "_difference",
-            list(_OUTCOMES),
-            "What each level of a factor changes",
-            f"Difference {outcomes} (valid: answers that do as they were asked), all else averaged, to the "
-            "level that it is compared with (the others’ mean, unless the study names one).",
-        ),
-        _figure(
-            results,
-            "_interaction",
-            list(_OUTCOMES),
-            "What two factors’ levels do together, beyond what each does",
-            f"Interactions {outcomes}: 0 where the effects add up.",
-            closer=True,
-        ),
-        _figure(
-            results,
-            "_difference",
-            ["length"],
-            "What each level costs in tokens of the prompt",
-            "Difference in the mean length of a prompt.",
-            closer=True,
-        ),
-    ]
-    return [figure for figure in made if figure is not None]
+    yield from _figure(
+        results,
+        "effects",
+        list(_OUTCOMES),
+        "What each level of a factor changes",
+        f"Difference {outcomes} (valid: answers that follow the instructions), averaged over everything "
+        "else, from the level that it is compared with (the others’ mean, unless the study names one).",
+    )
+    yield from _figure(
+        results,
+        "interactions",
+        list(_OUTCOMES),
+        "What the levels of two factors do together, beyond what each does",
+        f"Interactions {outcomes}: 0 where the effects add up.",
+        closer=True,
+    )
+    yield from _figure(
+        results,
+        "token-effects",
+        ["length"],
+        "What each level costs in tokens of the prompt",
+        "Difference in the mean length of a prompt.",
+        closer=True,
+    )
 
 
 def _figure(
-    results: Results, kind: str, outcomes: list[str], title: str, told: str, *, closer: bool = False
-) -> Figure | None:
-    measures = {f"{_PREFIX}{outcome}{kind}": outcome for outcome in outcomes}
-    every = [
-        one for name in measures for one in results.in_order(results.main(name)) if one.value is not None
-    ]
+    results: Results, name: str, outcomes: list[str], title: str, about: str, *, closer: bool = False
+) -> Iterator[Figure]:
+    kind = "interaction" if name == "interactions" else "difference"
+    measures = {f"{_PREFIX}{outcome}_{kind}": outcome for outcome in outcomes}
+    every = [one for measure in measures for one in results.known(measure)]
     some = _largest(every)
     if not some:
-        return None
-    columns = [name for name in varying(every) if name not in ("factor", "level")]
+        return
+    columns = [column for column in varying(every) if column not in ("factor", "level")]
     series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))[:_MOST_SERIES]
     marks = [
         Mark(
@@ -74,29 +79,22 @@ def _figure(
         for one in some
         if cell_name(one, columns, results, "") in series
     ]
-    percent = outcomes != ["length"]
-    name = {"_difference": "effects", "_interaction": "interactions"}[kind] if percent else "token-effects"
-    cut = f" {len(marks)} of {len(every)} are drawn." if len(marks) < len(every) else ""
-    axis = "difference" if percent else "difference in tokens"
-    forest = Forest(marks, axis, percent=percent, references=[Reference(0.0, "")])
-    ends = ("", "_difference", *(() if percent else ("_interaction",)))
-    covered = (f"{_PREFIX}{outcome}{end}" for outcome in outcomes for end in ends)
-    return Figure(
-        f"factor-{name}",
-        f"{_PREFIX}{outcomes[0]}{kind}",
-        "factors",
-        title,
-        f"{told} Dashed: no difference. {BARS}{cut}",
-        partial(draw, forest),
-        every,
-        f"{title}. {spoken(every, results)}",
-        also=(*measures, *covered),
+    tokens = outcomes == ["length"]
+    axis = "difference in tokens" if tokens else "difference"
+    yield Figure(
+        draw=partial(draw, Forest(marks, axis, percent=not tokens, references=[Reference(0.0, "")])),
+        estimates=every,
+        name=f"factor-{name}",
+        measure=f"{_PREFIX}{outcomes[0]}_{kind}",
+        title=title,
+        subtitle=f"{about} Dashed: no difference. {BARS}{cut(len(marks), len(every), 'effects', 'largest')}",
         closer=closer,
+        covers=tuple(f"{_PREFIX}{outcome}*" for outcome in outcomes),
     )
 
 
 def _largest(every: list[Estimate]) -> list[Estimate]:
-    """Those of the rows that move most, where there are too many rows; in their order."""
+    """The estimates of the rows with the largest effects, where there are too many rows; in their order."""
     rows: dict[tuple[str, str], float] = {}
     for one in every:
         key = (one.cell.get("factor", ""), one.cell.get("level", ""))

@@ -1,4 +1,4 @@
-"""A figure: a chart, its words, and the estimates behind it."""
+"""One figure of the report: a chart, its words, and the estimates behind it."""
 
 from __future__ import annotations
 
@@ -10,69 +10,76 @@ from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import percent_measure, printed
+from quaver.report.sections import Section
 from quaver.report.table_rows import Table
 
-__all__ = ["BARS", "MOST_SERIES", "Figure", "cell_name", "names", "spoken"]
+__all__ = ["BARS", "MOST_SERIES", "Figure", "capital", "cell_name", "cut", "largest", "names", "spoken"]
 
 BARS = "Lines are 95% intervals."
 MOST_SERIES = 7
 """As many as there are colours."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure.
+    """What the function of a chart yields (`quaver.report.charts.chart`).
+
+    Only ``draw`` and ``estimates`` are required. What you leave out comes from the chart's declaration.
 
     Attributes:
-        name: Its file's name, without an ending.
-        measure: The measure that it shows; this one's plain chart is not drawn beside it.
-        section: Where in the report it stands.
-        title: What it shows.
-        subtitle: What the marks mean.
-        draw: Makes the chart, given ``width``, ``title`` and ``subtitle``.
+        draw: Makes the picture, given ``width``, ``title`` and ``subtitle``: an Altair chart.
         estimates: The data behind it.
-        alternative: What it shows, for those who do not see it.
-        also: Other measures whose plain charts it stands for.
-        table: The data behind it, where these are in the estimates' details.
-        closer: Whether it is for a closer look: it stands folded in.
+        subtitle: What the marks mean.
+        title: What it shows.
+        name: The name of its files, without an ending.
+        section: The part of the report that it belongs to.
+        measure: The measure that it shows.
+        alternative: What it shows in words, for readers who cannot see it; the lowest and the highest value
+            by default.
+        table: The numbers behind it, where these are in the estimates' details.
+        closer: Whether it is folded in, for a closer look.
+        covers: The measures whose plain charts it replaces.
     """
 
-    name: str
-    measure: str
-    section: str
-    title: str
-    subtitle: str
     draw: Callable[..., Any]
     estimates: Sequence[Estimate]
-    alternative: str
-    also: tuple[str, ...] = ()
+    subtitle: str = ""
+    title: str = ""
+    name: str = ""
+    section: Section | None = None
+    measure: str | None = None
+    alternative: str = ""
     table: Table | None = None
     closer: bool = False
+    covers: tuple[str, ...] | None = None
 
 
 def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     """The lowest and highest value in words."""
     known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
+    if not known:
+        return "No estimate has a value."
     percent = percent_measure(known[0].measure)
     columns = varying(known)
 
-    def told(one: Estimate) -> str:
+    def said(one: Estimate) -> str:
         cell = (one.cell.get(column, ALL.get(column, "all")) for column in columns)
         names = [results.variant_name(v) if c == "variant" else v for c, v in zip(columns, cell, strict=True)]
         return printed(one.value or 0.0, percent) + (f" ({', '.join(names)})" if names else "")
 
     if len(known) == 1:
-        return f"The value is {told(known[0])}."
-    return f"{len(known)} values, from {told(known[0])} to {told(known[-1])}. The table has them all."
+        return f"The value is {said(known[0])}."
+    return f"{len(known)} values, from {said(known[0])} to {said(known[-1])}. The table has them all."
 
 
-def names(one: Estimate, columns: Sequence[str], results: Results) -> list[str]:
-    """What an estimate's cell holds in some columns, as it is printed; nothing for those that it lacks.
+def names(one: Estimate, columns: Sequence[str], results: Results, without: str | None = None) -> list[str]:
+    """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out.
 
     Args:
         one: The estimate.
         columns: The columns.
         results: The study.
+        without: A factor that a variant's name leaves out.
     """
     found = []
     for column in columns:
@@ -80,7 +87,7 @@ def names(one: Estimate, columns: Sequence[str], results: Results) -> list[str]:
         if value is None:
             continue
         if column == "variant":
-            value = results.variant_name(value)
+            value = results.variant_name(value, without)
         elif column in ("label", "class"):
             value = results.label_name(value)
         found.append(value)
@@ -90,3 +97,24 @@ def names(one: Estimate, columns: Sequence[str], results: Results) -> list[str]:
 def cell_name(one: Estimate, columns: Sequence[str], results: Results, default: str = "all answers") -> str:
     """The same as one name."""
     return " · ".join(names(one, columns, results)) or default
+
+
+def capital(text: str) -> str:
+    """The text with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def largest(estimates: Sequence[Estimate], most: int) -> list[Estimate]:
+    """All estimates in their order; of too many, only the largest, the largest first."""
+    if len(estimates) <= most:
+        return list(estimates)
+    return sorted(estimates, key=lambda one: -(one.value or 0.0))[:most]
+
+
+def cut(shown: int, total: int, noun: str, which: str = "first") -> str:
+    """What a chart leaves out, as a sentence with a space before it; nothing where it draws all.
+
+    >>> cut(40, 65, "cells", "largest"), cut(3, 3, "cells")
+    (' The largest 40 of 65 cells are drawn.', '')
+    """
+    return f" The {which} {shown} of {total} {noun} are drawn." if shown < total else ""

@@ -16,7 +16,7 @@ from quaver.report.charts.theme import (
     PAPER,
     SHAPES,
     SOFT,
-    Chart,
+    Layer,
     finished,
     fitted,
     fixed,
@@ -185,7 +185,7 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
     ]
     texts += [{"y": at, "x": 0, "text": fitted(g, 1.6 * left), "bold": 1} for g, at in lines.headings.items()]
     base = (
-        Chart(inline(texts))
+        Layer(inline(texts))
         .encode(
             y=alt.Y("y:Q", scale=_scale(lines), axis=None),
             x=alt.X("x:Q", scale=options(domain=[0, left], nice=False), axis=None),
@@ -244,13 +244,13 @@ def _panel(
     )
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
     rows = _rows(forest, lines, panel, at, series, step)
-    base = Chart(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
+    base = Layer(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
     layers: list[Any] = []
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
         # Kept within the panel, or it would push the heading up.
         inside = {"y": fixed("Y", 1), "y2": fixed("Y2", lines.count * step - 1)}
-        lined = Chart(inline([{"value": r.value} for r in known]))
+        lined = Layer(inline([{"value": r.value} for r in known]))
         layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
     if any("first" in row for row in rows):
         far = base.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7)

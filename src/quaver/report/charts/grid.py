@@ -13,7 +13,7 @@ from quaver.report.charts.theme import (
     INK,
     PAPER,
     SOFT,
-    Chart,
+    Layer,
     finished,
     fitted,
     fixed,
@@ -114,7 +114,7 @@ def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
         {"x": at, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6, 10)}
         for at, column in enumerate(columns)
     ]
-    texts = Chart(inline(above)).mark_text(fontSize=10, color=SOFT)
+    texts = Layer(inline(above)).mark_text(fontSize=10, color=SOFT)
     return texts.encode(x=x, y=y, text=alt.Text("text:N"))
 
 
@@ -137,7 +137,7 @@ def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
 
 
 def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, written: bool) -> list[Any]:
-    base = Chart(inline(list(squares)))
+    base = Layer(inline(list(squares)))
     across, down = scales
     corners = {
         "x": alt.X("left:Q", scale=across, axis=None),
@@ -165,7 +165,7 @@ def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, writ
 
 def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
     return (
-        Chart(inline(rows))
+        Layer(inline(rows))
         .mark_text(align="left", fontSize=11, color=INK)
         .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
     )

@@ -13,7 +13,7 @@ from quaver.report.charts.theme import (
     PAPER,
     SHAPES,
     SOFT,
-    Chart,
+    Layer,
     fitted,
     inline,
     options,
@@ -57,7 +57,7 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
         rows.append({"x": x, "y": y, "text": text, **shown})
         x += wide
     base = (
-        Chart(inline(rows))
+        Layer(inline(rows))
         .encode(
             x=alt.X("x:Q", scale=options(domain=[0, width], nice=False), axis=None),
             y=alt.Y("y:Q", scale=options(domain=[y + 0.5, -0.5], nice=False), axis=None),

@@ -13,7 +13,7 @@ from quaver.report.charts.theme import (
     INK,
     PAPER,
     SOFT,
-    Chart,
+    Layer,
     finished,
     fitted,
     fixed,
@@ -62,8 +62,8 @@ def level_chart(
     )
     y = alt.Y("y:Q", scale=options(domain=[len(spans) - 0.4, -0.6], nice=False), axis=None)
     size = {"width": width - left - 40, "height": _STEP * len(spans)}
-    line = Chart(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"), y=y)
-    base = Chart(inline(rows)).encode(x=x, y=y)
+    line = Layer(inline(spans)).mark_rule(color=SOFT, strokeWidth=1.6).encode(x=x, x2=alt.X2("high:Q"), y=y)
+    base = Layer(inline(rows)).encode(x=x, y=y)
     bands = (
         base.transform_filter("isValid(datum.least) && isValid(datum.most)")
         .mark_rule(strokeWidth=9, opacity=0.18, color=DATA[0])
@@ -80,7 +80,7 @@ def level_chart(
     ]
     left_texts = [{"y": at, "text": fitted(name, left, 12)} for at, name in enumerate(names)]
     headings = (
-        Chart(inline(left_texts))
+        Layer(inline(left_texts))
         .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
         .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
         .properties(width=left, height=size["height"])

@@ -1,54 +1,59 @@
-"""The terms of a mixed logistic model, with what its items and interactions come to."""
+"""The terms of a mixed logistic model, with the spread of its items and the test of its interactions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from quaver.core.records import Estimate
+from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure, cell_name, spoken
 from quaver.report.charts.scores import score_chart
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import presentation_of
 from quaver.report.page_numbers import printed
 
-__all__ = ["mixed_figure"]
+__all__ = ["mixed_effects"]
 
 _MEASURE = "mixed_effects"
 _SD, _TOGETHER = f"{_MEASURE}_sd", f"{_MEASURE}_interactions"
 
 
-def mixed_figure(results: Results) -> Figure | None:
-    """A row a term, a panel a model; None where no model could be fitted."""
-    some = [one for one in results.of(_MEASURE) if one.value is not None]
+@chart(
+    title="What each term does to the odds of a correct answer: mixed logistic model",
+    section="accuracy",
+    kinds=("mcq",),
+    measures=(_MEASURE, _SD, _TOGETHER),
+    place=70,
+    trends=False,
+)
+def mixed_effects(results: Results) -> Iterator[Figure]:
+    """A row for each term, a panel for each model, where a model could be fitted."""
+    some, items, together = (
+        [one for one in results.of(measure) if one.value is not None]
+        for measure in (_MEASURE, _SD, _TOGETHER)
+    )
     if not some:
-        return None
-    items = [one for one in results.of(_SD) if one.value is not None]
-    together = [one for one in results.of(_TOGETHER) if one.value is not None]
-    title = presentation_of(_MEASURE).title
-    told = [f"{_named(one, items, results)}{printed(one.value or 0.0)}" for one in items]
-    said = f" Standard deviation over items, in log odds: {'; '.join(told)}." if told else ""
-    told = [f"{_named(one, together, results)}{_test(one)}" for one in together]
-    said += f" Test of the interactions together: {'; '.join(told)}." if told else ""
-    return Figure(
-        "mixed-effects",
-        _MEASURE,
-        "accuracy",
-        title,
-        f"Log odds against the first level of each factor; right of the dashed line, right more often. {BARS}"
-        f"{said}",
-        partial(score_chart, some, results),
-        [*some, *items, *together],
-        f"{title}.{said} {spoken(some, results)}",
-        also=(_SD, _TOGETHER),
+        return
+    deviations = "; ".join(_of(one, items, results) + printed(one.value or 0.0) for one in items)
+    tests = "; ".join(_of(one, together, results) + _test(one) for one in together)
+    beside = f" Standard deviation over items, in log odds: {deviations}." if items else ""
+    beside += f" Test of all interactions: {tests}." if together else ""
+    yield Figure(
+        draw=partial(score_chart, some, results),
+        estimates=[*some, *items, *together],
+        subtitle="Log odds against the first level of each factor; to the right of the dashed line, answers "
+        f"are more often correct. {BARS}{beside}",
+        alternative=f"{beside} {spoken(some, results)}".strip(),
     )
 
 
-def _named(one: Estimate, some: list[Estimate], results: Results) -> str:
+def _of(one: Estimate, some: list[Estimate], results: Results) -> str:
+    """The name of an estimate among several."""
     name = cell_name(one, varying(some), results, "")
     return f"{name} " if name else ""
 
 
 def _test(one: Estimate) -> str:
     p = one.details.get("p")
-    told = f"χ² = {printed(one.value or 0.0)} with {one.details.get('df', '?')} df"
-    return told + (f", p = {printed(p)}" if isinstance(p, float) else "")
+    found = f"χ² = {printed(one.value or 0.0)} with {one.details.get('df', '?')} df"
+    return found + (f", p = {printed(p)}" if isinstance(p, float) else "")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import BARS, MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, MOST_SERIES, Figure, cell_name
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
+from quaver.report.plain_text import slug
 
-__all__ = ["distance_figures"]
+__all__ = ["paraphrase_distances"]
 
 _KINDS = {
     "paraphrase_stability": ("Stability of each paraphrase", "α over the paraphrase’s repeats"),
@@ -24,13 +27,19 @@ _DOUBTED = "meaning in doubt"
 _MOST = 1500
 
 
-def distance_figures(results: Results) -> list[Figure]:
+@chart(
+    title="Each paraphrase against its distance from the original",
+    section="stability",
+    kinds=("stability",),
+    measures=("paraphrase_stability", "original_agreement"),
+    place=40,
+)
+def paraphrase_distances(results: Results) -> Iterator[Figure]:
     """A figure for each measure of single paraphrases, where their distances are known."""
-    known = _distances(results)
-    if len(set(known.values())) < 2:
-        return []
-    made = [_figure(measure, results, known) for measure in _KINDS]
-    return [figure for figure in made if figure is not None]
+    distances = _distances(results)
+    if len(set(distances.values())) > 1:
+        for measure in _KINDS:
+            yield from _figure(measure, results, distances)
 
 
 def _distances(results: Results) -> dict[str, float]:
@@ -46,12 +55,11 @@ def _distances(results: Results) -> dict[str, float]:
     return {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
 
 
-def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure | None:
-    some = [
-        one for one in results.main(measure) if one.value is not None and one.cell.get("variant") in known
-    ][:_MOST]
+def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator[Figure]:
+    every = (one for one in results.main(measure) if one.value is not None)
+    some = [one for one in every if one.cell.get("variant") in known][:_MOST]
     if len({known[one.cell["variant"]] for one in some}) < 2:
-        return None
+        return
     columns = [name for name in varying(some) if name != "variant"]
     flagged = {str(one["id"]) for one in results.variants if one.get("covariates", {}).get("flagged")}
 
@@ -77,15 +85,14 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Figure |
         order=named,
     )
     title = f"{name} against its distance from the original"
-    return Figure(
-        f"{measure.replace('_', '-')}-by-distance",
-        measure,
-        "stability",
-        title,
-        f"A dot for each paraphrase. {BARS} Distance: 1 less the similarity ({_measured(results)}).",
-        partial(draw, plane),
-        some,
-        f"{title}. {spoken(some, results)}",
+    yield Figure(
+        draw=partial(draw, plane),
+        estimates=some,
+        name=f"{slug(measure)}-by-distance",
+        measure=measure,
+        title=title,
+        subtitle=f"A dot for each paraphrase. {BARS} Distance: 1 minus similarity ({_measured(results)}).",
+        covers=(measure,),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from quaver.report.charts.legend import legend, look
-from quaver.report.charts.theme import SOFT, Chart, finished, fitted, inline, options, panel_heading
+from quaver.report.charts.theme import SOFT, Layer, finished, fitted, inline, options, panel_heading
 
 __all__ = ["Guide", "Plane", "Spot", "draw"]
 
@@ -109,7 +109,7 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     x = alt.X("x:Q", scale=_scale(x_ends), axis=_axis(plane.across, "x" in plane.percent, width))
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
     own = [_row(spot, series) for spot in plane.spots if spot.panel == panel]
-    base = Chart(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
+    base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
     layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(base, plane, x_ends, y_ends)]
     if plane.joined:
         layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
@@ -181,6 +181,6 @@ def _guides(guides: Sequence[Guide], x: Any, x_ends: Sequence[float], y_ends: Se
         if guide.value is not None:
             ends = [(end, guide.value) for end in x_ends]
         rows = [{"x": across, "y": up} for across, up in ends]
-        line = Chart(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
+        line = Layer(inline(rows)).mark_line(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2)
         found.append(line.encode(x=x, y=alt.Y("y:Q", scale=_scale((y_ends[0], y_ends[1])))))
     return found

@@ -9,13 +9,14 @@ from typing import Any
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import BARS, Figure
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, Figure, cut
 from quaver.report.charts.plane import Plane, Spot, draw
 from quaver.report.estimate_index import Results
 from quaver.report.page_numbers import number, printed
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["predictor_figure"]
+__all__ = ["sensitivity_consistency"]
 
 _MOST = 900
 _SERIES = {
@@ -27,12 +28,19 @@ _SERIES = {
 _Point = tuple[str, Mapping[str, str], str, float, float]
 
 
-def predictor_figure(results: Results) -> Figure | None:
-    """Each class of each cell as a point; None where no class has both numbers."""
+@chart(
+    title="Sensitivity against consistency, a point for each class",
+    section="sensitivity",
+    kinds=("sensitivity",),
+    measures=("sensitivity_with_consistency",),
+    place=40,
+)
+def sensitivity_consistency(results: Results) -> Iterator[Figure]:
+    """Each class of each cell as a point, where it has both numbers."""
     found = results.anywhere("sensitivity_with_consistency")
     own = list(_own(found[0])) if found else []
     if not own:
-        return None
+        return
     points = [*own, *_baselines(results)]
     between = _intervals(results)
     spots = [_spot(point, between) for point in points[:_MOST]]
@@ -44,19 +52,14 @@ def predictor_figure(results: Results) -> Figure | None:
         y_ends=(0.0, 1.0),
         order=[name for name in _SERIES.values() if any(spot.series == name for spot in spots)],
     )
-    title = "Sensitivity against consistency, a point a class"
-    told = _correlation(found[0])
-    cut = f" {_MOST} of {len(points)} points are drawn." if len(points) > _MOST else ""
-    return Figure(
-        "sensitivity-consistency",
-        "sensitivity_with_consistency",
-        "sensitivity",
-        title,
-        f"{told} A good prompt is at the upper left: its labels do not move, and items of a class get the "
-        f"same.{' ' + BARS if any(spot.low is not None for spot in spots) else ''}{cut}",
-        partial(draw, plane),
-        found,
-        f"{title}. {told}",
+    correlation = _correlation(found[0])
+    bars = f" {BARS}" if any(spot.low is not None for spot in spots) else ""
+    yield Figure(
+        draw=partial(draw, plane),
+        estimates=found,
+        subtitle=f"{correlation} A good prompt is at the upper left: its labels do not move, and the items "
+        f"of a class get the same.{bars}{cut(len(spots), len(points), 'points')}",
+        alternative=correlation,
         table=_table(points, results),
     )
 
@@ -128,17 +131,11 @@ def _table(points: list[_Point], results: Results) -> Table:
         if len({cell.get(column) for _, cell, *_ in points}) > 1
     ]
     rows: list[tuple[str | Markup, ...]] = []
-    for kind, cell, name, x, y in points[:400]:
-        told: list[Any] = [
+    for kind, cell, name, x, y in points:
+        cells: list[Any] = [
             results.variant_name(cell[c]) if c == "variant" and c in cell else cell.get(c, "all")
             for c in columns
         ]
-        rows.append((*told, results.label_name(name), _SERIES[kind], number(x), number(y)))
+        rows.append((*cells, results.label_name(name), _SERIES[kind], number(x), number(y)))
     at = len(columns)
-    left = len(points) - 400
-    return Table(
-        (*columns, "class", "whose", "sensitivity", "consistency"),
-        tuple(rows),
-        frozenset({at + 2, at + 3}),
-        f"{left} more rows are in estimates.csv." if left > 0 else "",
-    )
+    return shortened_table((*columns, "class", "whose", "sensitivity", "consistency"), rows, {at + 2, at + 3})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
+from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import Figure, cell_name
 from quaver.report.charts.grid import Grid, Square, draw
 from quaver.report.estimate_index import Results, varying
@@ -14,7 +16,7 @@ from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import interval, number, percent_measure, printed
 from quaver.report.table_rows import Table
 
-__all__ = ["readiness_figure", "readiness_table"]
+__all__ = ["readiness", "readiness_table"]
 
 _PREFIX = "readiness_"
 _SHADES = {"met": 0.9, "undecided": 0.4}
@@ -23,18 +25,25 @@ _NAMES = {
     "accuracy": "accuracy",
     "compliance": "valid answers",
     "spread": "spread of accuracy over prompts",
-    "flips": "read differently by another rule",
+    "flips": "read differently by another evaluator",
     "ece": "calibration error, tokens",
-    "parse_rate": "stated confidence read",
+    "parse_rate": "stated confidence found",
     "stated_ece": "calibration error, stated",
 }
 
 
-def readiness_figure(results: Results) -> Figure | None:
-    """A square a criterion and model; None where no readiness was measured."""
+@chart(
+    title="The profile against the thresholds of the study",
+    section="readiness",
+    kinds=("audit",),
+    measures=("readiness*",),
+    place=10,
+)
+def readiness(results: Results) -> Iterator[Figure]:
+    """A square for each criterion and model."""
     every = _judged(results)
     if not every:
-        return None
+        return
     columns = varying(every)
     squares = [
         Square(
@@ -46,20 +55,15 @@ def readiness_figure(results: Results) -> Figure | None:
         )
         for one in every
     ]
-    title = "What was profiled, against the thresholds that the study states"
-    counted = {kind: sum(_verdict(one) == kind for one in every) for kind in ("met", "not met", "undecided")}
-    told = ", ".join(f"{count} {kind}" for kind, count in counted.items())
-    return Figure(
-        "readiness",
-        "readiness",
-        "readiness",
-        title,
-        "Dark: met, the whole interval is on the right side of the threshold. Framed: not met, all of it is "
-        "on the other side. Light: open, undecided.",
-        partial(draw, Grid(squares)),
-        [*every, *results.of("readiness")],
-        f"{title}. Of {len(every)} criteria: {told}. The table has them all.",
-        also=tuple({one.measure for one in every}),
+    verdicts = [_verdict(one) for one in every]
+    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("met", "not met", "undecided"))
+    yield Figure(
+        draw=partial(draw, Grid(squares)),
+        estimates=[*every, *results.of("readiness")],
+        measure="readiness",
+        subtitle="Dark: met, the whole interval is on the right side of the threshold. Framed: not met, all "
+        "of it is on the other side. Light: open, undecided.",
+        alternative=f"Of {len(every)} criteria: {counts}. The table has them all.",
         table=readiness_table(results),
     )
 
@@ -72,8 +76,8 @@ def readiness_table(results: Results) -> Table:
     for one in every:
         value = "—" if one.value is None else number(one.value, percent_measure(one.measure))
         why = "" if one.reason is None else f" ({one.reason})"
-        told = (cell_name(one, [column], results) for column in columns)
-        rows.append((*told, _criterion(one), value, interval(one), _limit(one), _verdict(one) + why))
+        cells = (cell_name(one, [column], results) for column in columns)
+        rows.append((*cells, _criterion(one), value, interval(one), _limit(one), _verdict(one) + why))
     heads = (*columns, "criterion", "value", "95% interval", "threshold", "verdict")
     return Table(heads, tuple(rows), frozenset({len(columns) + 1, len(columns) + 2}))
 

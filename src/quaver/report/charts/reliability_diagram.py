@@ -1,35 +1,43 @@
-"""Reliability diagrams: how often answers of each confidence are right."""
+"""Reliability diagrams: how often answers of each confidence are correct."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import BARS, Figure, cell_name, spoken
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, Figure, cell_name, cut, spoken
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_numbers import number, printed
-from quaver.report.table_rows import Table
+from quaver.report.page_numbers import cell, number, printed
+from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["reliability_figure"]
+__all__ = ["reliability"]
 
 _MOST = 9
 _ENDS = ("right_low", "right_high")
 
 
-def reliability_figure(results: Results) -> Figure | None:
-    """A panel a cell of the calibration error; None where no bins are known."""
+@chart(
+    title="How often answers are correct, by their confidence",
+    section="accuracy",
+    kinds=("audit",),
+    measures=("ece",),
+    covers=(),
+    place=30,
+)
+def reliability(results: Results) -> Iterator[Figure]:
+    """A panel for each cell of the calibration error whose bins are known."""
     every = _curves(results, results.of("ece"))
-    if len(every) > _MOST:  # each model and evaluator over all else
+    if len(every) > _MOST:  # each model and evaluator over everything else
         every = _curves(results, (one for one in results.audit if one.measure == "ece")) or every
     if not every:
-        return None
+        return
     columns = varying(every)
     some = every[:_MOST]
-    panels = {str(at): _heading(one, columns, results) for at, one in enumerate(some)}
     spots = [
         Spot(
             bin_["confidence"],
@@ -45,25 +53,21 @@ def reliability_figure(results: Results) -> Figure | None:
     plane = Plane(
         spots,
         "confidence",
-        "share right",
+        "share correct",
         x_ends=(0.0, 1.0),
         y_ends=(0.0, 1.0),
         percent="xy",
         guides=[Guide("dashed: perfect calibration")],
-        names=panels,
+        names={str(at): _heading(one, columns, results) for at, one in enumerate(some)},
     )
-    title = "How often answers are right, by the confidence that they were given with"
-    cut = f" The first {_MOST} of {len(every)} cells are drawn." if len(every) > _MOST else ""
-    return Figure(
-        "reliability",
-        "reliability",
-        "accuracy",
-        title,
-        f"A point a bin of confidence, the larger the more answers are in it. {BARS} Below the dashed line "
-        f"answers are surer than they are right. ECE: the expected calibration error.{cut}",
-        partial(draw, plane),
-        every,
-        f"{title}. Expected calibration error: {spoken(every, results)}",
+    yield Figure(
+        draw=partial(draw, plane),
+        estimates=every,
+        measure="reliability",
+        subtitle=f"A point for each bin of confidence, the larger the more answers it holds. {BARS} Below "
+        "the dashed line the model is overconfident. ECE: the expected calibration error."
+        + cut(len(some), len(every), "cells"),
+        alternative=f"Expected calibration error: {spoken(every, results)}",
         table=_table(every, results),
     )
 
@@ -85,7 +89,7 @@ def _size(n: float, one: Estimate) -> float:
 def _table(some: list[Estimate], results: Results) -> Table:
     columns = varying(some)
     rows: list[tuple[str | Markup, ...]] = []
-    for one in some[:60]:
+    for one in some:
         for bin_ in one.details["curve"]:
             rows.append(
                 (
@@ -93,11 +97,9 @@ def _table(some: list[Estimate], results: Results) -> Table:
                     f"{printed(bin_['low'])} to {printed(bin_['high'])}",
                     number(bin_["confidence"]),
                     number(bin_["right"], percent=True),
-                    *(number(bin_[end], percent=True) if end in bin_ else "" for end in _ENDS),
+                    *(cell(bin_.get(end), percent=True) for end in _ENDS),
                     f"{int(bin_['n']):,}",
                 )
             )
-    left = len(some) - 60
-    note = f"{left} more cells are in estimates.csv." if left > 0 else ""
-    heads = ("of", "bin", "mean confidence", "right", "from", "to", "answers")
-    return Table(heads, tuple(rows), frozenset(range(2, 7)), note)
+    heads = ("of", "bin", "mean confidence", "correct", "from", "to", "answers")
+    return shortened_table(heads, rows, range(2, 7), most=600)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, cut
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 
-__all__ = ["repeats_figure"]
+__all__ = ["intra_pss_repeats"]
 
 _KINDS = {
     "intra_pss_cumulative": "the first k repeats",
@@ -15,13 +19,20 @@ _KINDS = {
 }
 
 
-def repeats_figure(results: Results) -> Figure | None:
-    """The curves of both kinds side by side; None where neither has two points."""
-    some = [one for kind in _KINDS for one in results.in_order(results.main(kind)) if one.value is not None]
+@chart(
+    title="Stability of the same prompt as repeats add up, and from one repeat to the next",
+    section="stability",
+    kinds=("stability",),
+    measures=("intra_pss_cumulative", "intra_pss_adjacent"),
+    place=30,
+)
+def intra_pss_repeats(results: Results) -> Iterator[Figure]:
+    """The curves of both kinds side by side, where one of them has two points."""
+    some = [one for kind in _KINDS for one in results.known(kind) if "repeats" in one.cell]
     columns = [name for name in varying(some) if name != "repeats"]
     places = {kind: _places([one for one in some if one.measure == kind]) for kind in _KINDS}
     if max((len(of) for of in places.values()), default=0) < 2:
-        return None
+        return
     series = list(dict.fromkeys(cell_name(one, columns, results, "") for one in some))
     shown = series[:MOST_SERIES]
     spots = []
@@ -41,24 +52,16 @@ def repeats_figure(results: Results) -> Figure | None:
         order=shown,
         names=_KINDS,
     )
-    title = "Stability of the same prompt as repeats add up, and from one repeat to the next"
-    cut = f" The first {len(shown)} of {len(series)} lines are drawn." if len(series) > len(shown) else ""
-    return Figure(
-        "intra-pss-repeats",
-        "intra_pss_cumulative",
-        "stability",
-        title,
-        "Left, a curve that has settled says that more repeats change nothing; right, a trend says that the "
-        f"model drifts. Bands are 95% intervals.{cut}",
-        lambda **how: draw(plane, **how),
-        some,
-        f"{title}. {spoken(some, results)}",
-        also=("intra_pss_adjacent",),
+    yield Figure(
+        draw=partial(draw, plane),
+        estimates=some,
+        subtitle="Left: where the curve is flat, more repeats change nothing. Right: a trend shows that the "
+        f"model drifts. Bands are 95% intervals.{cut(len(shown), len(series), 'lines')}",
     )
 
 
 def _places(some: list[Estimate]) -> dict[str, int]:
-    """Where each set of repeats stands: at its number, or, where it is none, at its turn."""
+    """The place of each set of repeats: its number, or its turn where it has none."""
     names = list(dict.fromkeys(one.cell["repeats"] for one in some))
     first = [name.split(" and ")[0] for name in names]
     if all(one.isdecimal() for one in first) and len(set(first)) == len(first):

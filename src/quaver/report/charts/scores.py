@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from math import inf
 from statistics import median
 from typing import Any
 
+from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
+from quaver.report.charts.figure import BARS, Figure, capital, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.charts.trend import trend_figure
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL, presentation_of
+from quaver.report.measure_words import ALL, presentation_of, section_of
 from quaver.report.page_numbers import printed
+from quaver.report.plain_text import slug
 
-__all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "stability_chart"]
+__all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "score_figures"]
 
 MOST_ROWS = 120
 """Of more cells than these, the lowest and highest are drawn; the table and the CSV hold all."""
@@ -55,27 +61,37 @@ def score_chart(
     if panel is None and "model" in columns:
         panel = "model"
     shown = presentation_of(known[0].measure)
-    domain = domain or shown.ends
-    if not references and shown.null is not None:
-        references = [Reference(shown.null, "")]
-    told = [c for c in columns if c not in (series, panel)]
-    apart = _apart(known)
-    marks = [
-        _mark(results, one, told, factor, series, panel, apart) for one in _drawn(known, results, factor)
-    ]
+    domain = domain or _ends(shown, known)
+    rows = _Rows(
+        results, [c for c in columns if c not in (series, panel)], factor, series, panel, _kinds(known)
+    )
+    marks = [rows.mark(one) for one in _drawn(known, results, factor)]
     forest = Forest(
         marks,
         shown.axis,
         percent=shown.in_percent,
         domain=domain,
-        references=references,
+        references=references or _references(shown),
         order=results.order(panel) if panel else (),
     )
     return draw(forest, width=width, title=title, subtitle=subtitle)
 
 
-def _apart(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
-    """Headings for estimates whose cells have unlike columns: what each kind holds fixed."""
+def _ends(shown: Presentation, known: Sequence[Estimate]) -> tuple[float, float] | None:
+    """The ends of the axis. A score with a bar is shown down to its lowest value."""
+    if shown.ends or shown.bar is None:
+        return shown.ends
+    return min(0.0, *(one.value or 0.0 for one in known)), 1.0
+
+
+def _references(shown: Presentation) -> list[Reference]:
+    """The lines that a measure declares: what is good enough, and what says that there is nothing."""
+    bar = [] if shown.bar is None else [Reference(shown.bar, f"dashed: {shown.bar:g}")]
+    return bar + ([] if shown.null is None else [Reference(shown.null, "")])
+
+
+def _kinds(known: Sequence[Estimate]) -> dict[frozenset[str], str]:
+    """Headings for estimates whose cells have different columns: what each kind holds fixed."""
     kinds = list(dict.fromkeys(frozenset(one.cell) - set(ALL) for one in known))
     if len(kinds) < 2:
         return {}
@@ -119,55 +135,32 @@ def _amount(level: str) -> float:
         return inf
 
 
-def _mark(
-    results: Results,
-    one: Estimate,
-    told: Sequence[str],
-    factor: str | None,
-    series: str | None,
-    panel: str | None,
-    apart: Mapping[frozenset[str], str],
-) -> Mark:
-    variant = one.cell.get("variant")
-    level = results.factor_levels.get(variant or "", {}).get(factor or "")
-    grouped = level is not None and len(results.factors) > 1
-    names = []
-    for column in told:
-        value = one.cell.get(column)
-        if value is None:  # this estimate is about all of them
-            value = ALL.get(column)
-            if value is None:
-                continue
-        if column == "variant":
-            value = results.variant_name(value, without=factor if grouped else None)
-        elif column in ("label", "class"):
-            value = results.label_name(value)
-        names.append(value)
-    group = f"{factor}: {level}" if grouped else apart.get(frozenset(one.cell) - set(ALL), "")
-    return Mark(
-        one.value or 0.0,
-        one.low,
-        one.high,
-        row=" · ".join(names) or "all answers",
-        group=group,
-        panel=one.cell.get(panel, "") if panel else "",
-        series=one.cell.get(series, "") if series else "",
-    )
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How estimates become rows: which columns name them, group them and stand side by side."""
 
+    results: Results
+    columns: Sequence[str]
+    factor: str | None
+    series: str | None
+    panel: str | None
+    kinds: Mapping[frozenset[str], str]
 
-def stability_chart(
-    estimates: Sequence[Estimate], results: Results, *, bar: float = 0.8, **options: Any
-) -> Any:
-    """Stability scores beside the customary bar. Options are those of `score_chart`."""
-    known = [one.value for one in estimates if one.value is not None]
-    low = min([0.0, *known])
-    return score_chart(
-        estimates,
-        results,
-        references=[Reference(bar, f"dashed: {bar}")],
-        domain=(min(0.0, low), 1.0),
-        **options,
-    )
+    def mark(self, one: Estimate) -> Mark:
+        """An estimate as a mark in its row."""
+        level = self.results.factor_levels.get(one.cell.get("variant", ""), {}).get(self.factor or "")
+        grouped = level is not None and len(self.results.factors) > 1
+        found = names(one, self.columns, self.results, without=self.factor if grouped else None)
+        kind = self.kinds.get(frozenset(one.cell) - set(ALL), "")
+        return Mark(
+            one.value or 0.0,
+            one.low,
+            one.high,
+            row=" · ".join(found) or "all answers",
+            group=f"{self.factor}: {level}" if grouped else kind,
+            panel=one.cell.get(self.panel, "") if self.panel else "",
+            series=one.cell.get(self.series, "") if self.series else "",
+        )
 
 
 def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: Any) -> Any:
@@ -179,3 +172,36 @@ def accuracy_chart(estimates: Sequence[Estimate], results: Results, **options: A
             middle = median(found)
             references.append(Reference(middle, f"{text} {printed(middle, percent=True)}"))
     return score_chart(estimates, results, references=references, domain=(0.0, 1.0), **options)
+
+
+def score_figures(measure: str, results: Results, draw: Callable[..., Any] = score_chart) -> Iterator[Figure]:
+    """A measure's plain chart, by its own title, axis and unit; without what is charted over numbers.
+
+    Args:
+        measure: The measure.
+        results: The study.
+        draw: Draws it, as `score_chart` does.
+    """
+    trend = trend_figure(measure, results)
+    along = {id(one) for one in trend.estimates} if trend else set()
+    some = [one for one in results.main(measure) if id(one) not in along]
+    known = sum(one.value is not None for one in some)
+    if not known:
+        return
+    shown = presentation_of(measure)
+    zero = "" if shown.null is None else f" Dashed: {shown.null:g}."
+    ends = (
+        f" The {MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest are drawn." if known > MOST_ROWS else ""
+    )
+    factor = results.grouping_factor if any("variant" in one.cell for one in some) else None
+    yield Figure(
+        draw=partial(draw, some, results, factor=factor),
+        estimates=some,
+        name=slug(measure),
+        measure=measure,
+        section=section_of(measure),
+        title=shown.title,
+        subtitle=f"{capital(shown.axis)}. {BARS}{zero}{ends}",
+        closer=shown.drawn == "closer",
+        covers=(measure,),
+    )

@@ -1,25 +1,62 @@
-"""The specification curve: a conclusion under every prompt variant, in order, and what each was made with."""
+"""The specification curve: a conclusion under every prompt variant, and what each estimate was made with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import altair as alt
 
 from quaver.core.records import Estimate
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import BARS, Figure
 from quaver.report.charts.theme import DATA, SOFT, finished, fitted, inline
 from quaver.report.estimate_index import Results
+from quaver.report.plain_text import slug
 
-__all__ = ["specification_chart"]
+__all__ = ["conclusions", "specification_chart"]
 
 _HEIGHT = 240
 _ROW = 15
 _NAMES = 150
 _VERDICTS = ("holds", "not distinguishable", "reverses")
+_COUNTED = ("holds", "reverses", "not distinguishable")
 _COLOURS = (DATA[0], DATA[6], DATA[1])
 _SHAPES = ("circle", "square", "diamond")
 _TOGETHER = {"conclusion_majority": "the majority", "conclusion_dawid_skene": "Dawid–Skene"}
+
+
+@chart(
+    title="What each conclusion rests on",
+    section="conclusions",
+    kinds=("stability", "mcq", "factorial"),
+    measures=("conclusion*",),
+    place=10,
+)
+def conclusions(results: Results) -> Iterator[Figure]:
+    """A specification curve for each conclusion."""
+    every = [one for one in results.estimates if one.measure.startswith("conclusion")]
+    for name in dict.fromkeys(one.cell.get("conclusion", "") for one in every):
+        some = [one for one in every if one.cell.get("conclusion", "") == name]
+        single = [one for one in some if one.measure == "conclusion" and "verdict" in one.details]
+        if not any(one.value is not None for one in single):
+            continue
+        verdicts = [one.details["verdict"] for one in single]
+        counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
+        found = f"Of {len(single)} specifications: {counts}. {BARS}"
+        gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
+        title = f"{name}: {single[0].details['effect']}, under every prompt variant"
+        yield Figure(
+            draw=partial(specification_chart, some, results),
+            estimates=some,
+            name=f"conclusion-{slug(name)}",
+            measure="conclusion",
+            title=title,
+            subtitle=f"{found} Circle: holds; diamond: reverses; square: not distinguishable.{gold} Below: "
+            "the choices behind each estimate.",
+            alternative=found,
+        )
 
 
 def specification_chart(

@@ -14,7 +14,7 @@ from quaver.report.charts.theme import (
     INK,
     PAPER,
     SOFT,
-    Chart,
+    Layer,
     finished,
     fitted,
     fixed,
@@ -101,10 +101,10 @@ def draw(
     )
     boxes, texts = _boxes(bars, parts, wide)
     top = alt.Y("top:Q", scale=scale, axis=None)
-    base = Chart(inline(boxes)).encode(y=top, y2=alt.Y2("bottom:Q"), x=x, x2=alt.X2("end:Q"))
+    base = Layer(inline(boxes)).encode(y=top, y2=alt.Y2("bottom:Q"), x=x, x2=alt.X2("end:Q"))
     areas = base.mark_rect(stroke=PAPER, strokeWidth=1, opacity=1).encode(fill=alt.Fill("ink:N", scale=None))
     inside = (
-        Chart(inline(texts))
+        Layer(inline(texts))
         .mark_text(fontSize=10, fontWeight="bold")
         .encode(y=y, x=x, text=alt.Text("text:N"), color=alt.Color("ink:N", scale=None))
     )
@@ -118,7 +118,7 @@ def draw(
     )
     blocks = [legend(told, width, solid=True)]
     if at_end:
-        text = Chart(inline([{"text": fitted(at_end, width - 20, 10.5)}]))
+        text = Layer(inline([{"text": fitted(at_end, width - 20, 10.5)}]))
         end = text.mark_text(align="right", fontSize=10.5, color=SOFT)
         end = end.encode(x=fixed("X", width - 20), text=alt.Text("text:N"))
         blocks.append(end.properties(width=width - 20, height=12))
@@ -148,7 +148,7 @@ def _boxes(
 
 def _column(texts: Sequence[tuple[str, bool]], y: Any, width: float, height: float, ink: str) -> Any:
     rows = [{"y": at, "text": fitted(text, width), "bold": bold} for at, (text, bold) in enumerate(texts)]
-    base = Chart(inline(rows)).encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
+    base = Layer(inline(rows)).encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
     plain = base.transform_filter("!datum.bold").mark_text(align="left", fontSize=11, color=ink)
     bold = base.transform_filter("datum.bold").mark_text(
         align="left", fontSize=11, color=ink, fontWeight="bold"

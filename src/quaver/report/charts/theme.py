@@ -24,7 +24,7 @@ __all__ = [
     "SOFT",
     "SUBTITLE",
     "TITLE",
-    "Chart",
+    "Layer",
     "finished",
     "fitted",
     "fixed",
@@ -53,14 +53,14 @@ BARE: Final = 4
 FONT: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 
 
-class Chart(alt.Chart):
-    """Altair's chart, whose copies share what is in it.
+class Layer(alt.Chart):
+    """A layer of marks: Altair's chart, whose copies share what is in it.
 
     Layers and panels are copied through and through each time that they are put together, which would take
     longer than all else; nothing here changes a chart once it is made.
     """
 
-    def __deepcopy__(self, memo: object = None) -> Chart:
+    def __deepcopy__(self, memo: object = None) -> Layer:
         return self.copy(deep=False)
 
 

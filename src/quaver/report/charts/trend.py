@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, spoken
+from quaver.report.charts.figure import MOST_SERIES, Figure, capital, cell_name, cut
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL, in_words, presentation_of
+from quaver.report.measure_words import ALL, in_words, presentation_of, section_of
 from quaver.report.plain_text import slug
 
-__all__ = ["numeric_column", "trend_figures"]
+__all__ = ["numeric_column", "trend_figure"]
 
 _COLUMNS = {"share": "share of the items"}
 """Columns whose names say too little."""
-_ELSEWHERE = frozenset({"label_shares", "spread", "mixed_effects", "mixed_effects_sd"})
-"""What other charts show better."""
 _NEVER = frozenset({"variant", "item", "repeat", "repeats", "label", "class", "level", "model", "evaluator"})
 _LEAST = 3
 
@@ -66,14 +65,14 @@ def _temperature(decoding: str, results: Results) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def trend_figures(results: Results) -> list[Figure]:
-    """A figure for each measure that was taken at several numbers of something."""
-    made = [_figure(measure, results) for measure in results.measures if measure not in _ELSEWHERE]
-    return [figure for figure in made if figure is not None]
+def trend_figure(measure: str, results: Results) -> Figure | None:
+    """A measure over the numbers of a column, should it have been taken at several.
 
-
-def _figure(measure: str, results: Results) -> Figure | None:
-    some = results.in_order(one for one in results.main(measure) if one.value is not None)
+    Args:
+        measure: The measure.
+        results: The study.
+    """
+    some = results.known(measure)
     column, at = numeric_column(some, results)
     if not column:
         return None
@@ -111,21 +110,14 @@ def _figure(measure: str, results: Results) -> Figure | None:
         guides=[] if shown.bar is None else [Guide(f"dashed: {shown.bar:g}", shown.bar)],
         order=[name for name in series if name in drawn],
     )
-    title = _title(measure, column)
-    cut = f" The first {MOST_SERIES} of {len(series)} lines are drawn." if len(series) > MOST_SERIES else ""
-    return Figure(
-        slug(f"{measure}-by-{column}"),
-        measure,
-        shown.section,
-        title,
-        f"{shown.axis[:1].upper()}{shown.axis[1:]}. Bands are 95% intervals.{cut}",
-        lambda **how: draw(plane, **how),
-        some,
-        f"{title}. {spoken(some, results)}",
-    )
-
-
-def _title(measure: str, column: str) -> str:
-    shown = presentation_of(measure)
     # A chart of subsamples says so itself.
-    return shown.title if column == "share" else f"{shown.short} by {in_words(column)}"
+    title = shown.title if column == "share" else f"{shown.short} by {in_words(column)}"
+    return Figure(
+        draw=partial(draw, plane),
+        estimates=some,
+        name=slug(f"{measure}-by-{column}"),
+        measure=measure,
+        section=section_of(measure),
+        title=title,
+        subtitle=f"{capital(shown.axis)}. Bands are 95% intervals." + cut(len(drawn), len(series), "lines"),
+    )

@@ -17,8 +17,8 @@ import polars as pl
 from quaver.core.deviation_tables import Deviations
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimate
-from quaver.report.estimate_index import NO_LABEL, Results
-from quaver.report.findings.finding import STABLE, strongest_factor
+from quaver.report.estimate_index import NO_LABEL, Results, strongest_factor
+from quaver.report.findings.finding import STABLE
 from quaver.report.page_numbers import printed
 from quaver.report.table_rows import Table
 

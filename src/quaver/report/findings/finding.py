@@ -9,7 +9,6 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent
 from quaver.core.number_format import points as in_points
-from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import carrying, named, readiness_headline, readiness_sentences
 from quaver.report.findings.quality_gate import quality_lines
@@ -17,7 +16,7 @@ from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.findings.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
 from quaver.report.page_numbers import number, points, value_and_interval
 
-__all__ = ["STABLE", "Finding", "finding", "strongest_factor"]
+__all__ = ["STABLE", "Finding", "finding"]
 
 _LISTED = 6
 """Levels that are named one by one."""
@@ -73,18 +72,6 @@ def finding(results: Results) -> Finding:
     if ready := readiness_headline(results):
         headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
     return Finding(headline, (*sentences, *carrying(results)), gate, tuple(found))
-
-
-def strongest_factor(moved: Sequence[Estimate]) -> str | None:
-    """The factor of the prompt that the labels' variation goes with most.
-
-    By the part of the variation, which allows for the number of levels: of two factors that do nothing, the
-    one with more levels has the larger range.
-    """
-    ranges = {one.cell["factor"]: one.value for one in moved if one.measure == "label_range"}
-    parts = {one.cell["factor"]: one.value for one in moved if one.measure == "variation"}
-    known = [factor for factor, value in ranges.items() if value is not None and factor != "gold"]
-    return max(known, key=lambda factor: (parts.get(factor) or 0.0, ranges[factor] or 0.0), default=None)
 
 
 def _headline(results: Results, found: Sequence[Verdict]) -> Markup:

@@ -19,7 +19,7 @@ from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
-from quaver.report.charts.figures import figures
+from quaver.report.charts.figures import Gallery, figures, gallery, in_words
 from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
@@ -29,6 +29,7 @@ from quaver.report.page.method import measured, method_paragraph, noise_in_words
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible
+from quaver.report.sections import SECTIONS
 from quaver.report.table_rows import Table, estimates_table, remarks
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
@@ -76,23 +77,23 @@ def write_report(
         StoreError: The files cannot be written.
     """
     results = Results(lock, annotations, estimates, noise, audit)
-    drawn = figures(results)
-    told = causes(results, unlike)
-    tables = page_tables(results, unlike, told, behind)
+    shown = gallery(results)
+    pictures = _drawn(shown)
+    found = causes(results, unlike)
+    tables = page_tables(results, unlike, found, behind)
     every = [*results.estimates, *_further(results)]
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_estimates(every, folder / "estimates.csv")
-        behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in drawn}
+        behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in shown.figures}
         frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
         write_tables({**behind_figures, **tables}, frames, folder / "tables")
-        pictures = {figure.name: _pictures(figure) for figure in drawn}
-        for figure in drawn:
+        for figure in shown.figures:
             _write_figure(figure, pictures[figure.name].wide, folder / "figures")
         path = folder / "report.html"
         part = path.with_name("report.html.part")
         part.write_text(
-            _page(results, drawn, pictures, told, tables), encoding="utf-8", errors="backslashreplace"
+            _page(results, shown, pictures, found, tables), encoding="utf-8", errors="backslashreplace"
         )
         part.replace(path)
     except OSError as error:
@@ -146,6 +147,18 @@ class _Pictures(NamedTuple):
     narrow: str
 
 
+def _drawn(shown: Gallery) -> dict[str, _Pictures]:
+    """The figures as pictures; those that cannot be drawn go to the gallery's broken ones."""
+    pictures: dict[str, _Pictures] = {}
+    for figure in shown.figures:
+        try:
+            pictures[figure.name] = _pictures(figure)
+        except Exception as error:  # whatever another package's chart raises
+            shown.broken[figure.name] = in_words(error)
+    shown.figures = [figure for figure in shown.figures if figure.name in pictures]
+    return pictures
+
+
 def _pictures(figure: Figure) -> _Pictures:
     with unchecked():
         return _Pictures(*(svg_text(figure.draw(width=width)) for width in (_WIDE, _NARROW)))
@@ -160,9 +173,9 @@ def _write_figure(figure: Figure, picture: str, folder: Path) -> None:
 
 def _page(
     results: Results,
-    drawn: Sequence[Figure],
+    shown: Gallery,
     pictures: Mapping[str, _Pictures],
-    told: Sequence[Cause],
+    found: Sequence[Cause],
     tables: Mapping[str, Table],
 ) -> str:
     environment = jinja2.Environment(
@@ -178,9 +191,10 @@ def _page(
         results=results,
         lock=results.lock,
         finding=finding(results),
-        figures=_by_section(drawn, pictures),
+        figures=_by_section(shown.figures, pictures),
+        broken=shown.broken,
         tables=tables,
-        causes=told,
+        causes=found,
         flips_warnings=remarks([one for one in results.audit if one.measure == "evaluator_flips"]),
         noise_in_words=noise_in_words(results),
         method=method_paragraph(results, tables["cost"]),
@@ -206,24 +220,9 @@ def _further(results: Results) -> list[Estimate]:
 def _by_section(
     drawn: Sequence[Figure], pictures: Mapping[str, _Pictures]
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    sections: dict[str, dict[str, dict[str, Any]]] = {
-        name: {}
-        for name in (
-            *(
-                "finding",
-                "readiness",
-                "factors",
-                "conclusions",
-                "stability",
-                "sensitivity",
-                "accuracy",
-                "answers",
-                "more",
-            ),
-        )
-    }
+    sections: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
     for figure in drawn:
-        sections[figure.section][figure.name] = _shown(figure, pictures[figure.name])
+        sections[figure.section or "more"][figure.name] = _shown(figure, pictures[figure.name])
     return sections
 
 
