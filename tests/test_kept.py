@@ -121,10 +121,10 @@ def test_odd_rows_of_it_are_read_without_what_is_odd(tmp_path: Path) -> None:
 
 
 def test_a_bundle_of_the_time_before_a_column_opens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    wider = {**ANNOTATION_COLUMNS, "answer_tokens": pl.Int32}
+    wider = {**ANNOTATION_COLUMNS, "a_later_column": pl.Int32}
     monkeypatch.setattr(bundle_schema, "ANNOTATION_COLUMNS", wider)
     with pytest.raises(StoreError):
         Study.open(BUNDLES[0], folder=tmp_path / "a").annotations()
-    monkeypatch.setattr(bundle_schema, "ADDED_COLUMNS", frozenset({"answer_tokens"}))
+    monkeypatch.setattr(bundle_schema, "ADDED_COLUMNS", frozenset({"a_later_column"}))
     frame = Study.open(BUNDLES[0], folder=tmp_path / "b").annotations()
-    assert frame["answer_tokens"].null_count() == frame.height > 0
+    assert frame["a_later_column"].null_count() == frame.height > 0
