@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, cast
 
 import polars as pl
 from pydantic import Field
@@ -37,12 +37,14 @@ from quaver.study.collection.study_status import StudyStatus, answered_calls, st
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.forecasts.sizing import Sizing
-from quaver.study.sources.answers_source import Answers
 from quaver.study.sources.opening import open_small, open_source
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
+
+if TYPE_CHECKING:
+    from quaver.study.sources.answers_source import Answers
 
 __all__ = ["Study"]
 

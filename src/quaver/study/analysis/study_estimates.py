@@ -9,7 +9,6 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.study.analysis.annotation_frame import annotations_of
-from quaver.study.analysis.chart_estimates import answered, moved, pictured
 from quaver.study.analysis.study_measures import (
     audit,
     measurement,
@@ -108,6 +107,8 @@ def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -
         study: The study.
         frame: The annotations, where they are at hand.
     """
+    from quaver.study.analysis.chart_estimates import moved, pictured  # loads the measures behind them
+
     frame = measurable(study) if frame is None else frame
     seed = study.spec.seed
     found = pictured(measurements(study, None, frame), frame, seed)
@@ -116,4 +117,6 @@ def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -
 
 def estimates_of_quality(study: StudySource) -> list[Estimate]:
     """The quality of the answers alone: the gate before every number."""
+    from quaver.study.analysis.chart_estimates import answered  # as above
+
     return answered(study.experiment, evaluators_of(study), measurable(study), study.spec.seed)

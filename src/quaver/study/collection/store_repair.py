@@ -7,14 +7,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_tables import written_prompt
 from quaver.collect.store.salvage import Rebuilt, Salvage, is_whole, salvaged
 from quaver.collect.store.sole_writer import sole_writer, writing
 from quaver.errors import StoreError
-from quaver.study.sources.answers_source import Answers
-from quaver.study.sources.study_file_source import StudyFile
+
+if TYPE_CHECKING:
+    from quaver.study.sources.answers_source import Answers
+    from quaver.study.sources.study_file_source import StudyFile
 
 __all__ = ["Repaired", "repair"]
 

@@ -10,10 +10,7 @@ from quaver.design.calls.small_study import write_small
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Source as Positions
 from quaver.design.spec.study_file import read_study
-from quaver.study.sources.answers_source import Answers
 from quaver.study.sources.archive import is_archive
-from quaver.study.sources.bundle_source import open_bundle
-from quaver.study.sources.labels_source import Labels
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
@@ -43,6 +40,8 @@ def open_source(
         return _source(spec, positions, Path(folder or spec.name), functions)
     path = Path(study)
     if path.suffix == ".zip" or (path.is_file() and is_archive(path)):
+        from quaver.study.sources.bundle_source import open_bundle  # here and below: most studies are files
+
         return open_bundle(path, Path(folder) if folder else None)
     if path.is_dir():
         path = _file_of(path)
@@ -71,7 +70,12 @@ def _file_of(folder: Path) -> Path:
 def _source(
     spec: StudySpec, positions: Positions, folder: Path, functions: Mapping[str, Annotate] | None
 ) -> StudySource:
-    kind: type[StudyFile | Labels | Answers] = StudyFile
-    if spec.annotations is not None:
-        kind = Labels if spec.has_labels_only else Answers
-    return kind(spec, positions, folder, functions)
+    if spec.annotations is None:
+        return StudyFile(spec, positions, folder, functions)
+    if spec.has_labels_only:
+        from quaver.study.sources.labels_source import Labels
+
+        return Labels(spec, positions, folder, functions)
+    from quaver.study.sources.answers_source import Answers
+
+    return Answers(spec, positions, folder, functions)
