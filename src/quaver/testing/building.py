@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quaver.core import registry
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
 from quaver.testing.recipes import Options, Recipe, recipe_of
 
@@ -31,7 +31,7 @@ def built(kind: registry.Kind, name: str, options: Options, *, checked: bool = T
     plugin = registry.load(kind, name)
     given = dict(options() if callable(options) else options)
     try:
-        return plugin(**(bind(plugin, given, Source(None, {}), (kind, name)) if checked else given))
+        return plugin(**(bind(plugin, given, Positions(None, {}), (kind, name)) if checked else given))
     except (TypeError, QuaverError) as error:
         fix = "see quaver.testing for how to say which options it is tested with"
         pytest.fail(f"{name} cannot be built with {given}: {error}; {fix}", pytrace=False)

@@ -15,7 +15,7 @@ from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase
 from quaver.design.paraphrase.paraphraser import Paraphraser
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.templates import check
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
 from quaver.testing.building import built, plugins
 from quaver.testing.recipes import ParaphraserRecipe, recipe_of
@@ -127,4 +127,4 @@ def test_an_unknown_option_is_one_error(name: str) -> None:
     options = recipe(name).options
     given = {**(options() if callable(options) else options), "kk": 1}
     with pytest.raises(QuaverError, match="unknown key 'kk'"):
-        bind(registry.load("paraphrasers", name), given, Source(None, {}), ())
+        bind(registry.load("paraphrasers", name), given, Positions(None, {}), ())

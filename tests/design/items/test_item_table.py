@@ -15,7 +15,7 @@ from quaver.core.records import Item
 from quaver.design.items.item_table import load_items
 from quaver.design.items.table_files import read_rows
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError
 
 ROWS = [
@@ -137,7 +137,7 @@ def sample(size: int, seed: int, own_seed: int | None = None) -> list[Item]:
             "models": [{"name": "m", "use": "function"}],
         }
     )
-    return load_items(spec, Source(None, {}))[0]
+    return load_items(spec, Positions(None, {}))[0]
 
 
 def test_a_sample_follows_from_the_seed_alone() -> None:

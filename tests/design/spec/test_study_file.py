@@ -14,7 +14,7 @@ from tests.studies import STUDY, resolved, written
 from quaver.design.spec import StudySpec
 from quaver.design.spec.example_file import example_file
 from quaver.design.spec.json_schema import json_schema
-from quaver.design.spec.study_file import Source, bind, read_study
+from quaver.design.spec.study_file import Positions, bind, read_study
 from quaver.errors import SpecError
 
 CODES = """\
@@ -141,7 +141,7 @@ class Shop:
 
 
 def options(given: dict[str, Any], plugin: Any = Shop) -> dict[str, Any]:
-    return bind(plugin, given, Source(None, {}), ("models", 0))
+    return bind(plugin, given, Positions(None, {}), ("models", 0))
 
 
 def test_options_are_converted_to_their_types() -> None:

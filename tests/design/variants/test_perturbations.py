@@ -11,7 +11,7 @@ from quaver.core.records import Item, Label, LabelSet, Message, Response, Varian
 from quaver.design.factors.factor_level import cross
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.perturbations import Perturbations
 from quaver.errors import QuaverError, SpecError
 from quaver.score.annotation import read
@@ -42,7 +42,7 @@ NAMES = ["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
 
 
 def made(prompt: Variant = PROMPT, labels: LabelSet = LABELS, **options: Any) -> dict[str, Variant]:
-    family = Perturbations(**bind(Perturbations, options, Source(None, {}), ("variants", 0)))
+    family = Perturbations(**bind(Perturbations, options, Positions(None, {}), ("variants", 0)))
     context = PromptContext(prompt, labels, 1, SPARE, sample=SAMPLE)
     return {v.factors["perturbation"]: v for v in cross(prompt, {family.factor: family.levels(context)})}
 

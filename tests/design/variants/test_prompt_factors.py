@@ -14,7 +14,7 @@ from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.factors.factor_level import cross
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_factors import Factors
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.study.session import Study
@@ -40,7 +40,7 @@ TWO = {"definition": ["no", "yes"], "output": ["label", "score"]}
 
 
 def made(labels: LabelSet = LABELS, prompt: Variant = PROMPT, **options: Any) -> list[Variant]:
-    family = Factors(**bind(Factors, options, Source(None, {}), ("variants", 0)))
+    family = Factors(**bind(Factors, options, Positions(None, {}), ("variants", 0)))
     return cross(prompt, {family.factor: family.levels(PromptContext(prompt, labels, 1))})
 
 
@@ -99,7 +99,7 @@ def test_the_half_is_eight_prompts_and_says_what_it_confounds() -> None:
         for v in variants
     }
     assert chosen == {"0000", "1001", "0101", "1100", "0011", "1010", "0110", "1111"}
-    family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Source(None, {}), ()))
+    family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Positions(None, {}), ()))
     _, relation, aliased = family.notes(PromptContext(PROMPT, LABELS, 1))
     assert relation == "Defining relation: I = definition × output × explanation × length."
     assert aliased.startswith("Aliased: definition = output × explanation × length; ")
@@ -144,7 +144,7 @@ def test_parts_come_in_the_order_that_is_asked_for() -> None:
 
 
 def test_task_and_label_follow_what_other_families_make_of_them() -> None:
-    family = Factors(**bind(Factors, {"factors": TWO}, Source(None, {}), ()))
+    family = Factors(**bind(Factors, {"factors": TWO}, Positions(None, {}), ()))
     levels = family.levels(PromptContext(PROMPT, LABELS, 1))
     other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
     assert levels[0].edit(other).instruction == "Good or bad?"

@@ -10,7 +10,7 @@ from quaver.core.records import Item, Label, LabelSet, Response, Variant
 from quaver.design.factors.factor_level import cross
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.treatments import TREATMENTS, Treatments
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.score.annotation import read
@@ -31,7 +31,7 @@ ITEM = Item("1", {"text": "I would buy it again.", "options": ["It is good.", "I
 
 
 def made(**options: Any) -> list[Variant]:
-    family = Treatments(**bind(Treatments, options, Source(None, {}), ("variants", 0)))
+    family = Treatments(**bind(Treatments, options, Positions(None, {}), ("variants", 0)))
     return cross(PROMPT, {family.factor: family.levels(PromptContext(PROMPT, LABELS, 1))})
 
 

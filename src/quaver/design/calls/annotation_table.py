@@ -17,7 +17,7 @@ from quaver.design.factors.factor_level import ORIGINAL
 from quaver.design.items.table_files import Row, read_rows
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
 __all__ = ["Imported", "read_imported"]
@@ -44,7 +44,7 @@ class Imported:
     answers: Sequence[Response] = ()
 
 
-def read_imported(spec: StudySpec, source: Source) -> Imported:
+def read_imported(spec: StudySpec, source: Positions) -> Imported:
     """Read the table that a study's ``annotations`` name.
 
     A cell that is empty or holds one of ``unlabelled`` is an answer without a label. Where each coder has a
@@ -96,7 +96,7 @@ def read_imported(spec: StudySpec, source: Source) -> Imported:
     return Imported(experiment, frame, _answers(asked, rows) if asked.raw is not None else ())
 
 
-def _check_columns(asked: AnnotationsSpec, first: Row, source: Source) -> None:
+def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> None:
     columns: list[tuple[str, str | None]] = [
         *((role, getattr(asked, role)) for role in _SINGLE),
         *(("coders", name) for name in asked.coders),

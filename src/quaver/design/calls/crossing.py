@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from quaver.core.records import Condition, Variant
 from quaver.core.seeds import derive
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["Only", "check_constraints", "conditions_of", "nested", "sampled"]
@@ -67,7 +67,7 @@ def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant]
     return [variant for index, variant in enumerate(variants) if index in chosen], [note]
 
 
-def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Source) -> list[Condition]:
+def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Positions) -> list[Condition]:
     """Model × variant × decoding, models outermost, less what a model's or decoding's ``only`` leaves out.
 
     Raises:
@@ -101,7 +101,7 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Source) 
 
 
 def check_constraints(
-    spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Source
+    spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Positions
 ) -> None:
     """Find a prompt whose answers its decoding cannot give.
 

@@ -21,7 +21,7 @@ from quaver.design.items.item_table import load_items
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import SpecError, UnknownName
 
 __all__ = ["Experiment", "follow_ups_of", "resolve"]
@@ -81,7 +81,7 @@ class Experiment:
         return {variant.id: variant for variant in self.variants}
 
 
-def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> Experiment:
+def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -> Experiment:
     """Load the items, make the variants, and cross them with decodings and models.
 
     Args:
@@ -125,7 +125,7 @@ def resolve(spec: StudySpec, source: Source, keeper: Keeper = NOTHING_KEPT) -> E
     return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, editable, prompt)
 
 
-def follow_ups_of(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
+def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:
     """A study's follow-ups, by their names in it."""
     found: dict[str, FollowUp] = {}
     for index, asked in enumerate(spec.follow_ups):
@@ -141,7 +141,7 @@ def follow_ups_of(spec: StudySpec, source: Source) -> dict[str, FollowUp]:
     return found
 
 
-def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> None:
+def _check_options(labels: LabelSet, items: Sequence[Item], source: Positions) -> None:
     for column in labels.options:
         if column not in items[0].fields:
             raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))
@@ -150,7 +150,7 @@ def _check_options(labels: LabelSet, items: Sequence[Item], source: Source) -> N
 
 
 def _check_grid_columns(
-    spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Source
+    spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Positions
 ) -> None:
     taken = {name for variant in variants for name in (*variant.factors, *variant.covariates)}
     taken |= set(spec.items.groups)

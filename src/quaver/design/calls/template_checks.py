@@ -9,13 +9,13 @@ from quaver.design.prompts.postfix import check_postfix
 from quaver.design.prompts.rendering import PROMPT_NAMES
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
 __all__ = ["check_answers", "check_postfixes", "check_spec_syntax", "check_templates"]
 
 
-def check_spec_syntax(spec: StudySpec, source: Source) -> None:
+def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
     """Check that the study file's own templates are templates: the variants are made of them.
 
     Raises:
@@ -28,7 +28,7 @@ def check_spec_syntax(spec: StudySpec, source: Source) -> None:
 
 
 def check_templates(
-    spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Source
+    spec: StudySpec, variants: Sequence[Variant], items: Sequence[Item], source: Positions
 ) -> None:
     """Check the templates of the items' text and of every variant.
 
@@ -67,7 +67,7 @@ def check_templates(
             )
 
 
-def _check_descriptions(variants: Sequence[Variant], source: Source) -> None:
+def _check_descriptions(variants: Sequence[Variant], source: Positions) -> None:
     parts = ("instruction", "postfix", "system", "layout", "schema")
     described = [variant for variant in variants if variant.definitions]
     if described and not any(
@@ -82,7 +82,7 @@ def _check_descriptions(variants: Sequence[Variant], source: Source) -> None:
         )
 
 
-def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Source) -> None:
+def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Positions) -> None:
     """Check that no postfix contradicts its variant's answers.
 
     Raises:
@@ -96,7 +96,7 @@ def check_postfixes(variants: Sequence[Variant], labels: LabelSet, source: Sourc
             check_postfix(variant, labels, where=_of_variant(variant, source, "postfix"))
 
 
-def check_answers(variant: Variant, source: Source) -> None:
+def check_answers(variant: Variant, source: Positions) -> None:
     """Check that each label of a variant has an answer of its own.
 
     Raises:
@@ -121,14 +121,14 @@ def check_answers(variant: Variant, source: Source) -> None:
             )
 
 
-def _texts(spec: StudySpec, source: Source) -> Iterator[tuple[str, str]]:
+def _texts(spec: StudySpec, source: Positions) -> Iterator[tuple[str, str]]:
     """The templates of the items' text, and where each stands in the study file."""
     several = len(spec.items.text) > 1
     for name, template in spec.items.text.items():
         yield template, source.where("items", "text", *([name] if several else []))
 
 
-def _of_variant(variant: Variant, source: Source, part: str) -> str:
+def _of_variant(variant: Variant, source: Positions, part: str) -> str:
     """Where a variant's part stands: in the prompt, or wherever the variants come from."""
     if not variant.factors:
         return source.where("prompt", part)

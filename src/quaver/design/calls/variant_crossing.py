@@ -19,7 +19,7 @@ from quaver.design.paraphrase.paraphrase_keeper import Keeper
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
 from quaver.design.spec.former_names import former_factor
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.variant_family import VariantFamily
 from quaver.errors import SpecError
 
@@ -51,7 +51,7 @@ def prompt_of(spec: StudySpec, labels: LabelSet) -> Variant:
     )
 
 
-def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Source) -> StudyVariants:
+def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source: Positions) -> StudyVariants:
     """Every variant of a study.
 
     Args:
@@ -93,7 +93,7 @@ def variants_of(spec: StudySpec, context: PromptContext, keeper: Keeper, source:
     return StudyVariants(variants, [*notes, *left_out, *drawn], editable(context.prompt, factors))
 
 
-def _texts(spec: StudySpec, source: Source) -> dict[str, Sequence[LevelOfFactor]]:
+def _texts(spec: StudySpec, source: Positions) -> dict[str, Sequence[LevelOfFactor]]:
     """The factor of the items' text, where the study gives several templates of it."""
     if len(spec.items.text) == 1:
         return {}
@@ -111,7 +111,7 @@ def _text_level(name: str, template: str) -> LevelOfFactor:
     return LevelOfFactor(name, lambda variant: replace(variant, text=template), {"family": "texts"})
 
 
-def _family(asked: FamilySpec, index: int, source: Source) -> VariantFamily:
+def _family(asked: FamilySpec, index: int, source: Positions) -> VariantFamily:
     loc = ("variants", index)
     plugin = registry.load("variants", asked.use, where=source.where(*loc))
     options = bind(plugin, asked.options, source, loc, beside=("use", "factor", "only"))

@@ -15,7 +15,7 @@ from quaver.core.table_text import text_of
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.spec import GoldSpec, StudySpec
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
 
 __all__ = ["ItemSource", "load_items"]
@@ -29,7 +29,7 @@ class ItemSource(Protocol):
         ...
 
 
-def load_items(spec: StudySpec, source: Source) -> tuple[list[Item], list[Item]]:
+def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Item]]:
     """Load, check and sample a study's items.
 
     Args:
@@ -66,7 +66,7 @@ def load_items(spec: StudySpec, source: Source) -> tuple[list[Item], list[Item]]
     return sampled, [item for index, item in enumerate(items) if index not in chosen]
 
 
-def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
+def _rows(spec: StudySpec, source: Positions) -> Sequence[dict[str, Any]]:
     name, options = spec.items.source, spec.items.options
     where = source.where("items", "source")
     if name.startswith("hf:"):
@@ -92,7 +92,7 @@ def _rows(spec: StudySpec, source: Source) -> Sequence[dict[str, Any]]:
 
 
 def _identified(
-    rows: Sequence[Mapping[str, Any]], id_column: str | None, groups: Sequence[str], source: Source
+    rows: Sequence[Mapping[str, Any]], id_column: str | None, groups: Sequence[str], source: Positions
 ) -> list[Item]:
     items: list[Item] = []
     first_at: dict[str, str] = {}
@@ -120,12 +120,12 @@ def _identified(
     return items
 
 
-def _place(row: Mapping[str, Any], number: int, source: Source) -> str:
+def _place(row: Mapping[str, Any], number: int, source: Positions) -> str:
     return row.where if isinstance(row, Row) else f"{source.where('items', 'source')}: row {number}"
 
 
 def _with_gold(
-    items: Sequence[Item], gold: GoldSpec, spec: StudySpec, columns: set[str], source: Source
+    items: Sequence[Item], gold: GoldSpec, spec: StudySpec, columns: set[str], source: Positions
 ) -> list[Item]:
     if gold.column not in columns:
         raise UnknownName("column", gold.column, columns, where=source.where("items", "gold", "column"))

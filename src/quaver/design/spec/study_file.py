@@ -18,12 +18,12 @@ from quaver.design.spec.label_spelling import with_labels_alike
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
-__all__ = ["Source", "bind", "read_part", "read_study"]
+__all__ = ["Positions", "bind", "read_part", "read_study"]
 
 PartT = TypeVar("PartT", bound=BaseModel)
 
 
-class Source:
+class Positions:
     """Where a study file's parts stand, for errors.
 
     Args:
@@ -83,7 +83,7 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return text
 
 
-def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source]:
+def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positions]:
     """Read a study file, or take a study given as a mapping.
 
     Args:
@@ -96,10 +96,10 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
         SpecError: The file is missing, is not UTF-8 or not YAML, or holds what it may not.
     """
     if isinstance(study, Mapping):
-        source = Source(None, with_labels_alike(study))
+        source = Positions(None, with_labels_alike(study))
     else:
         path = Path(study)
-        source = Source(path, with_labels_alike(read_yaml(path)))
+        source = Positions(path, with_labels_alike(read_yaml(path)))
     if not isinstance(source._document, Mapping):
         raise SpecError(
             "this is not a study",
@@ -115,7 +115,7 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source
         raise _translated(error, StudySpec, source, source._document) from None
 
 
-def _refuse_keys(document: Mapping[str, Any], source: Source) -> None:
+def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
     """Find a key before anything else is said of the study: it would stand in prompts, lock and report.
 
     Raises:
@@ -139,7 +139,9 @@ def _refuse_keys(document: Mapping[str, Any], source: Source) -> None:
         )
 
 
-def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: Sequence[str | int]) -> PartT:
+def read_part(
+    kind: type[PartT], given: Mapping[str, Any], source: Positions, loc: Sequence[str | int]
+) -> PartT:
     """Check a part that stands where the study file's shape does not look: among a plug-in's options.
 
     Args:
@@ -160,7 +162,7 @@ def read_part(kind: type[PartT], given: Mapping[str, Any], source: Source, loc: 
 def bind(
     plugin: Callable[..., Any],
     options: Mapping[str, Any],
-    source: Source,
+    source: Positions,
     loc: Sequence[str | int],
     beside: Sequence[str] = ("use",),
 ) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def bind(
 def _translated(
     error: ValidationError,
     model: type[BaseModel],
-    source: Source,
+    source: Positions,
     given: Any,
     prefix: Sequence[str | int] = (),
     beside: Sequence[str] = (),

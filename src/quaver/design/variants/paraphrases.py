@@ -13,7 +13,7 @@ from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, NotMade, NoWork
 from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
 from quaver.design.paraphrase.prompt_context import PromptContext
-from quaver.design.spec.study_file import Source, bind
+from quaver.design.spec.study_file import Positions, bind
 
 __all__ = ["Paraphrases"]
 
@@ -29,7 +29,7 @@ class Paraphrases:
     def __init__(self, *, engine: str, **options: Any) -> None:
         plugin = registry.load("paraphrasers", engine)
         self._name = engine
-        bound = bind(plugin, options, Source(None, {}), (), beside=("use", "engine", "factor", "only"))
+        bound = bind(plugin, options, Positions(None, {}), (), beside=("use", "engine", "factor", "only"))
         self._engine: Paraphraser = plugin(**bound)
         self.factor = self._engine.factor
         self.rewords = self._engine.part == "instruction"

@@ -13,7 +13,7 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.spec.former_names import former_measure
-from quaver.design.spec.study_file import Source, read_part
+from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
 from quaver.estimation.measure_protocol import OUTPUT, Measure, compared_by, reads_outputs
 from quaver.study.analysis.audit_measures import audited
@@ -105,7 +105,7 @@ def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[
     """
     own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
     merged = [{**one, **options, "use": name} for one in own]
-    found = [read_part(MeasureSpec, one, Source(None, {}), ("measure",)) for one in merged]
+    found = [read_part(MeasureSpec, one, Positions(None, {}), ("measure",)) for one in merged]
     return [one for at, one in enumerate(found) if one not in found[:at]]
 
 

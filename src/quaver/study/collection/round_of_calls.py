@@ -21,13 +21,13 @@ from quaver.core.model import Model, Probed
 from quaver.core.records import Request, Response
 from quaver.design.calls.call_plan import Plan
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
 
 __all__ = ["Collecting", "reused_folders"]
 
 
-def reused_folders(spec: StudySpec, source: Source) -> dict[str, Path]:
+def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
     """The folders of the studies whose answers are taken over, by the names that the study file gives them.
 
     Raises:
@@ -68,7 +68,7 @@ class Collecting:
         models: Mapping[str, Model],
         store: Store,
         spec: StudySpec,
-        source: Source,
+        source: Positions,
         prices: Mapping[str, Price | None],
         *,
         journal: Journal,

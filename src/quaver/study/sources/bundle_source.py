@@ -18,8 +18,7 @@ from quaver.collect.store.store_validation import check_cells, check_places, mak
 from quaver.core.model import Model
 from quaver.design.calls.experiment import Experiment, follow_ups_of
 from quaver.design.spec import NOT_ASKED, StudySpec
-from quaver.design.spec.study_file import Source as Positions
-from quaver.design.spec.study_file import read_study
+from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
 from quaver.study.sources.bundle_schema import Lock, fitting_together, frame_in, items_in, lock_in, places_in

@@ -11,7 +11,7 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import MeasureError
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.study.sources.study_plugins import Measurement
@@ -50,7 +50,7 @@ class Conclusions:
         experiment: Its items and labels.
     """
 
-    def __init__(self, spec: StudySpec, source: Source, experiment: Experiment) -> None:
+    def __init__(self, spec: StudySpec, source: Positions, experiment: Experiment) -> None:
         self._spec, self._source, self._experiment = spec, source, experiment
 
     def check(self) -> None:

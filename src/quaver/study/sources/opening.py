@@ -8,8 +8,7 @@ from typing import Any
 
 from quaver.design.calls.small_study import write_small
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source as Positions
-from quaver.design.spec.study_file import read_study
+from quaver.design.spec.study_file import Positions, read_study
 from quaver.study.sources.archive import is_archive
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate

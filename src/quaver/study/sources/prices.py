@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from quaver.collect.run.budget import Price
 from quaver.core.model import Model
 from quaver.design.spec import ModelSpec, PriceSpec, StudySpec
-from quaver.design.spec.study_file import Source
+from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, SpecError, UnknownName
 from quaver.study.sources.study_plugins import Plugins
 
@@ -41,7 +41,7 @@ _AT_ONCE = 1000
 """Tokens of a usual call: some prices rise with the length of a prompt."""
 
 
-def prices(spec: StudySpec, models: Mapping[str, Model], source: Source) -> dict[str, Price | None]:
+def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> dict[str, Price | None]:
     """The price of each of a study's models by name; None where nobody knows it.
 
     Raises:
@@ -96,7 +96,7 @@ def prices_of(names: Sequence[str]) -> dict[str, Price]:
     return {name: _like(name, "--compare") for name in names}
 
 
-def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Source) -> None:
+def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Positions) -> None:
     """A budget of money needs every model's price.
 
     Raises:

@@ -14,7 +14,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
-from quaver.design.spec.study_file import Source, bind, read_part
+from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
 from quaver.estimation.measure_protocol import Measure
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
@@ -106,7 +106,7 @@ class Plugins:
         UnknownName: A function is given for a model that the study does not have.
     """
 
-    def __init__(self, spec: StudySpec, source: Source, functions: Mapping[str, Annotate]) -> None:
+    def __init__(self, spec: StudySpec, source: Positions, functions: Mapping[str, Annotate]) -> None:
         self._spec, self._source, self.functions = spec, source, dict(functions)
         self._beside: dict[str, Model] = {}
         self.beside: dict[str, tuple[ModelSpec, Model]] = {}
@@ -149,9 +149,9 @@ class Plugins:
         if key not in self._beside:
             if "use" not in asked:
                 raise SpecError("this is no model", where="model", expected="use: and its options", found=key)
-            spec = read_part(ModelSpec, {**asked, "name": name}, Source(None, {}), ("model",))
+            spec = read_part(ModelSpec, {**asked, "name": name}, Positions(None, {}), ("model",))
             plugin = registry.load("models", spec.use, where="model")
-            self._beside[key] = plugin(**bind(plugin, spec.options, Source(None, {}), ("model",)))
+            self._beside[key] = plugin(**bind(plugin, spec.options, Positions(None, {}), ("model",)))
             self.beside[name] = (spec, self._beside[key])
         return name, self._beside[key]
 

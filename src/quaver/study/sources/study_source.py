@@ -18,7 +18,7 @@ from quaver.core.records import Request
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Source as Positions
+from quaver.design.spec.study_file import Positions
 from quaver.errors import StoreError
 from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_folder import StudyFolder
