@@ -18,7 +18,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "baseline": {"kind": "random"},
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
-    "distributions": {"of": "sensitivity"},
     "label_movement": {"factors": {"paraphrase": ["original", "short"]}},
     "mixed_logit": {"formula": "original ~ model"},
     "view": {"kind": "filtered"},

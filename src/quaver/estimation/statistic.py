@@ -39,7 +39,8 @@ class Statistic:
         warnings: What a reader must know.
         details: Further numbers.
         source: Where the number is defined; the measure's source if left out.
-        values: Each item's own value, for charts of their distribution; NaN where an item has none.
+        values: Each item's own value, for charts of their distribution; NaN where an item has none. Or what
+            makes them, should they be asked for.
     """
 
     method: str
@@ -56,7 +57,7 @@ class Statistic:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     source: str | None = None
-    values: Floats | None = None
+    values: Floats | Callable[[], Floats] | None = None
 
 
 class Sampler:
@@ -126,5 +127,6 @@ class Sampler:
             kept = Kept(draws.values[:, of], draws.jackknife[:, of], self.units, moves)
             made = replace(made, draws=kept)
         if "distribution" in self._keep and statistic.values is not None:
-            made = replace(made, distribution=statistic.values)
+            values = statistic.values
+            made = replace(made, distribution=values() if callable(values) else values)
         return made

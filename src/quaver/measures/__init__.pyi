@@ -92,6 +92,24 @@ def compliance(
     interval: Literal["bca", "percentile"] = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
+def consistency(
+    annotations: Frame,
+    *,
+    convention: Literal["recommended", "paper"] = "recommended",
+    missing: Literal["drop", "category"] | None = None,
+    self_pairs: bool | None = None,
+    pooled: bool | None = None,
+    classes: bool = False,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
 def differences(
     annotations: Frame,
     *,

@@ -11,7 +11,6 @@ from quaver.report.sections import Section, section_named
 __all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
 _TITLES: Mapping[str, str] = {
-    "consistency": "How alike items of one class are answered: consistency",
     "f1_macro": "Right labels, all classes alike: macro F1",
     "f1_micro": "Right labels, all answers alike: micro F1",
     "f1_label": "Right labels, class by class: F1 of each label",
@@ -22,7 +21,6 @@ _TITLES: Mapping[str, str] = {
 }
 
 _AXES: Mapping[str, str] = {
-    "consistency": "consistency (1: alike within a class)",
     "f1_macro": "macro F1",
     "f1_micro": "micro F1",
     "f1_label": "F1",
@@ -67,14 +65,11 @@ _SHARES = frozenset(
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
 _CLOSER = frozenset({"f1_micro", "f1_label"})
-_ENDS = {"consistency": (0.0, 1.0), "spread_size_correlation": (-1.0, 1.0)}
+_ENDS = {"spread_size_correlation": (-1.0, 1.0)}
 
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
-_SECTIONS = {
-    **dict.fromkeys(("consistency",), "sensitivity"),
-}
 _FAMILIES = {
     **dict.fromkeys(("factor_effects", "distribution_shift"), "factors"),
     **dict.fromkeys(("f1", "mixed_effects", "spread"), "accuracy"),
@@ -97,9 +92,7 @@ def presentation_of(measure: str) -> Presentation:
     >>> presentation_of("my_measure").title
     'My measure, with intervals'
     """
-    section = _SECTIONS.get(measure) or next(
-        (place for family, place in _FAMILIES.items() if measure.startswith(family)), "more"
-    )
+    section = next((place for family, place in _FAMILIES.items() if measure.startswith(family)), "more")
     return presented(measure) or Presentation(
         title=_TITLES.get(measure) or f"{in_words(measure).capitalize()}, with intervals",
         axis=_AXES.get(measure) or in_words(measure),

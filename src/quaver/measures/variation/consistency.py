@@ -1,7 +1,7 @@
-"""Consistency: how alike a prompt's rewordings treat the items of one class.
+"""Consistency: how alike a prompt's paraphrases treat the items of one class.
 
 Two items of the same true class have the consistency 1 − TVD of their label distributions over the
-rewordings; `quaver.measures.variation.item_pairs` sums them without going through the pairs.
+paraphrases; `quaver.measures.variation.item_pairs` sums them without going through the pairs.
 
 Source: Errica, Siracusano, Sanvito & Bifulco (2025), What Did I Do Wrong? Quantifying LLMs' Sensitivity
 and Consistency to Prompt Engineering, NAACL 2025, section 3.
@@ -9,23 +9,27 @@ and Consistency to Prompt Engineering, NAACL 2025, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, Interval, estimate, undefined
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_protocol import Frame, compares, guarded
-from quaver.measures.variation.item_pairs import Pairs
+from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
+from quaver.measures.variation.item_pairs import Pairs, alike
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
     STRATA,
@@ -38,24 +42,29 @@ from quaver.measures.variation.item_sensitivity import (
 
 __all__ = ["Similarity", "consistency", "consistency_matrix"]
 
+_PAIRED = 300
+"""Of more items in a class than these, the pairs among this many, evenly spread, are kept."""
 
-@compares("variant")
+
+@measure(
+    title="How alike items of one class are answered: consistency",
+    axis="consistency (1: alike within a class)",
+    section="sensitivity",
+    better="higher",
+    ends=(0.0, 1.0),
+    source=PAPER,
+    missing=("drop", "category"),
+    compares=("variant",),
+    treatments=("convention",),
+)
 def consistency(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     convention: Convention = "recommended",
     missing: Missing | None = None,
     self_pairs: bool | None = None,
     pooled: bool | None = None,
     classes: bool = False,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
 ) -> list[Estimate]:
     """Consistency: the mean over pairs of items of one class of 1 − TVD of their label distributions.
 
@@ -66,30 +75,18 @@ def consistency(
     Undefined without gold labels, or where no class has two items. The interval resamples items and
     leaves out pairs of copies of one item.
 
-    Source: Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3.
-
     Args:
-        annotations: A row an annotation, with a ``gold`` column; see `Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         convention: ``"paper"`` is ``missing="category", self_pairs=True, pooled=True``.
         missing: ``"drop"`` (the default) or ``"category"``.
         self_pairs: Whether an item is paired with itself; by default as the convention says.
         pooled: Whether all pairs weigh the same, or all classes; by default as the convention says.
         classes: Whether each class gets an estimate of its own after the overall one, with its label under
             ``"class"`` in the cell.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
-        An estimate for each cell, the classes' own in ``details["by_class"]``.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
+        An estimate for each cell, the classes' own in ``details["by_class"]``. What ``keep=["distribution"]``
+        keeps of a class is the consistency of each pair of its items (of 300 of them at most, evenly
+        spread), items × items in the order of their modal labels; of a cell, each item's mean.
 
     Two items of one class, labelled a a and a b: 1 − ½ (½ + ½):
 
@@ -105,58 +102,69 @@ def consistency(
         "self_pairs": paper if self_pairs is None else self_pairs,
         "pooled": paper if pooled is None else pooled,
     }
-    resampling = Resampling(confidence, resamples, seed, interval)
-    found = cells(
-        annotations,
-        raters=("variant",),
-        within=STRATA,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-        gold=True,
+    return unequal(
+        [
+            cell.estimated(statistic)
+            for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing)
+            for statistic in _consistency(cell, missing, pairing, classes)
+        ]
     )
-    return unequal([e for cell in found for e in _consistency(cell, resampling, missing, pairing, classes)])
 
 
 def _consistency(
-    cell: Cell, resampling: Resampling, missing: Missing, pairing: dict[str, bool], classes: bool
-) -> list[Estimate]:
-    units = cell.units
+    cell: Cell, missing: Missing, pairing: Mapping[str, bool], classes: bool
+) -> Iterator[Statistic]:
+    """The statistic of all classes, and of each one where that is wanted."""
     counts = cell.counts()
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     pairs = [Pairs(counts[:, s], gold, **pairing) for s in range(counts.shape[1])]
-    claim = _claim(cell, gold, missing, pairing)
+    said = _said(cell, gold, missing, pairing)
     codes = sorted({code for part in pairs for code, items in part.classes.items() if items.size > 1})
     if not codes:
         why = "no gold labels" if not (gold >= 0).any() else "no class with two items"
-        return [undefined(claim, units, resampling, why if cell.items else "no annotations")]
+        yield replace(said, reason=why if cell.items else "no annotations")
+        return
     item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
     q = counts.sum(2)[gold >= 0]
     q = q[q > 0]
     base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
 
+    def one(of: Weighted, items: Floats, **details: Any) -> Statistic:
+        known = items[np.isfinite(items)]
+        sd = float(known.std(ddof=1)) if known.size > 1 else None
+        return replace(
+            said,
+            under=over_strata(of),
+            n=cell.units.touched(np.isfinite(items)),
+            spread=_spread,
+            details={"sd": sd, **base, **details},
+            values=items,
+        )
+
     def overall(weights: Floats) -> Floats:
         return np.concatenate([part.overall(weights) for part in pairs], 1)
 
-    def one(claim: Claim, statistic: Weighted, items: Floats, **details: Any) -> Estimate:
-        draws = bootstrap(over_strata(statistic), units, resampling)
-        value = float(draws.point[0])
-        known = items[np.isfinite(items)]
-        claim = replace(
-            claim,
-            n=units.touched(np.isfinite(items)),
-            spread=lambda share: _spread(value, share),
-            details={"sd": float(known.std(ddof=1)) if known.size > 1 else None, **base, **details},
-        )
-        return estimate(claim, draws, units, resampling)
-
-    found = [one(claim, overall, item, by_class=_by_class(pairs, cell.labels))]
+    yield one(overall, item, by_class=_by_class(pairs, cell.labels))
     for code in codes if classes else ():
-        own = replace(claim, cell={**cell.where, "class": cell.labels[code]})
-        found.append(one(own, _of_class(pairs, code), np.where(gold == code, item, np.nan)))
-    return found
+        own = one(_of_class(pairs, code), np.where(gold == code, item, np.nan))
+        members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
+        matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)])
+        yield replace(own, where={"class": cell.labels[code]}, values=matrix)
+
+
+def spread_evenly(members: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """As many of them as there may be, evenly spread."""
+    if members.size <= most:
+        return members
+    return members[np.linspace(0, members.size - 1, most).round().astype(np.int64)]
+
+
+def _in_order(counts: Floats) -> Floats:
+    """The consistency of each pair of these items, in the order of their modal labels."""
+    totals = counts.sum(1)
+    shares = totals / np.maximum(totals.sum(1, keepdims=True), 1)
+    order = np.lexsort((-shares.max(1), shares.argmax(1)))
+    return np.clip(alike(counts[order]), 0, 1)  # sums of shares may pass 1 by a rounding
 
 
 def _of_class(pairs: list[Pairs], code: int) -> Weighted:
@@ -174,7 +182,9 @@ def _by_class(pairs: list[Pairs], labels: Sequence[str]) -> dict[str, float]:
     return {labels[code]: float(np.mean(values)) for code, values in sorted(found.items())}
 
 
-def _claim(cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: dict[str, bool]) -> Claim:
+def _said(
+    cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing: Mapping[str, bool]
+) -> Statistic:
     excluded = dict(cell.counted) if missing == "drop" else {}
     if lost := int((gold < 0).sum()):
         excluded["item without gold"] = lost
@@ -182,11 +192,8 @@ def _claim(cell: Cell, gold: NDArray[np.integer[Any]], missing: Missing, pairing
     mean = "mean over all pairs" if pairing["pooled"] else "mean of the class means"
     treated = unlabelled(missing)
     method = f"1 − total variation distance of items of one class, {mean}, self-pairs {own} ({treated})"
-    return Claim(
-        "consistency",
-        method,
-        PAPER,
-        cell=cell.where,
+    return Statistic(
+        method=method,
         excluded=excluded,
         n=cell.units.touched(gold >= 0),
         warnings=never_labelled(cell) if missing == "category" else (),
@@ -265,9 +272,7 @@ def consistency_matrix(
     members = np.flatnonzero((cell.gold == code) & (counts.sum(2) > 0).all(1))
     if not members.size:
         raise MeasureError("no items of this class", where="of", expected="a gold label with items", found=of)
-    gold = np.zeros(members.size, np.int64)
-    layers = [Pairs(counts[members, s], gold).matrix(0) for s in range(counts.shape[1])]
-    matrix = np.mean(layers, 0)
+    matrix = alike(counts[members])
     # Sums of shares may pass 1 by a rounding.
     values = np.clip(matrix[np.triu_indices(members.size, 1)], 0, 1)
     heights, edges = np.histogram(values, bins=bins, range=(0.0, 1.0))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.means import over_strata
 
-__all__ = ["Pairs"]
+__all__ = ["Pairs", "alike"]
 
 
 class Pairs:
@@ -111,3 +111,14 @@ class Pairs:
         for column in p.T:
             distance += np.abs(column[:, None] - column)
         return np.asarray(1 - distance / 2)
+
+
+def alike(counts: Floats) -> Floats:
+    """The consistency of each pair of items of one class, mean over the strata, shape (items, items).
+
+    Args:
+        counts: Label counts, shape (items, strata, labels).
+    """
+    one_class = np.zeros(len(counts), np.int64)
+    layers = [Pairs(counts[:, stratum], one_class).matrix(0) for stratum in range(counts.shape[1])]
+    return np.asarray(np.mean(layers, 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal
 
 import polars as pl
 
@@ -13,7 +13,6 @@ from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
-from quaver.estimation.measure_protocol import Measure
 from quaver.measures.correctness.baselines import baseline
 from quaver.measures.stability.flips import label_flips
 from quaver.measures.validity.answer_quality import answer_quality
@@ -26,7 +25,6 @@ from quaver.study.sources.study_plugins import Measurement
 __all__ = ["answered", "moved", "pictured", "unlike"]
 
 _OF = ("sensitivity", "consistency")
-_PASSED = ("by", "labels", "convention", "missing", "columns")
 _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_ROWS = 200_000
 """Of more answers, the baselines are made from as many whole items as that."""
@@ -147,8 +145,11 @@ def pictured(measurements: Sequence[Measurement], frame: pl.DataFrame, seed: int
     plain: dict[str, list[Estimate]] = {name: [] for name in _OF}
     for one in asked:
         with suppress(QuaverError):
-            found += [*_classes(one, frame), *_spread(one, frame), *_predictors(one, few)]
-            plain[one.measure] += _plain(one, frame)
+            known = one.of(frame, classes=True, keep=["distribution"])
+            if not one.options.get("classes"):  # else the file's own estimates have them
+                found += [replace(own, distribution=None) for own in known if "class" in own.cell]
+            found += [*distributions(known, matrix=_MATRIX), *_predictors(one, few)]
+            plain[one.measure] += known
     if all(plain.values()):
         found.append(sensitivity_with_consistency(*plain.values()))
     return found
@@ -161,30 +162,13 @@ def _coarser(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
     return one.of(frame, by=kept) if kept and kept != by else []
 
 
-def _plain(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
-    return one.of(frame, resamples=0)
-
-
-def _classes(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
-    """Each class's own estimate, with its interval, where the study's file does not ask for these."""
-    if one.options.get("classes"):
-        return []
-    return [found for found in one.of(frame, classes=True) if "class" in found.cell]
-
-
-def _spread(one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
-    kept = {name: value for name, value in one.options.items() if name in _PASSED}
-    kept |= {"of": one.measure} | ({"matrix": _MATRIX} if one.measure == "consistency" else {})
-    return one._replace(plugin=cast(Measure, distributions), options=kept).of(frame)
-
-
 def _predictors(one: Measurement, frame: pl.DataFrame) -> Iterator[Estimate]:
     labels = one.options.get("labels")
     if labels is None or len(labels.codes) < 2:
         return
     for kind in _KINDS:
         made = baseline(frame, kind, labels=labels, seed=int(one.options.get("seed", 0)))
-        for found in _plain(one, made):
+        for found in one.of(made, resamples=0):
             yield replace(found, measure=f"{found.measure}_baseline", cell={**found.cell, "predictor": kind})
 
 
