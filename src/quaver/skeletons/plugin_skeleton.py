@@ -42,6 +42,7 @@ KINDS = {
     "model": _Kind("models", "models", is_class=True),
     "evaluator": _Kind("evaluators", "score/evaluators", is_class=True),
     "variant": _Kind("variants", "design/variants", is_class=True),
+    "chart": _Kind("charts", "report/charts", is_class=False),
 }
 
 

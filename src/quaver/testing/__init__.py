@@ -14,5 +14,6 @@ names in its entry points::
     my_package = "my_package.recipes:RECIPES"
 
 Your own tests can use what the suites give plug-ins to work on: ``requests`` (requests to models), ``tasks``
-(label sets with a variant), ``prompts`` (a prompt to be varied) and ``frames`` (annotations).
+(label sets with a variant), ``prompts`` (a prompt to be varied), ``frames`` (annotations), ``report_input``
+(what charts are drawn from) and ``json_server`` (a server that answers as a test says).
 """

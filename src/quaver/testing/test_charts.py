@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import polars as pl
 import pytest
 
 from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import KINDS, Chart
 from quaver.report.charts.svg import svg_text, unchecked
-from quaver.report.estimate_index import Results
 from quaver.report.plain_text import slug
 from quaver.report.sections import SECTIONS
 from quaver.testing.building import plugins
 from quaver.testing.recipes import Recipe
+from quaver.testing.report_input import results_of
 
 _WIDTHS = (344, 720)
-_LOCK: dict[str, Any] = {
-    "study": {"name": "Votes", "seed": 1},
-    "labels": {"labels": [{"code": "a", "name": "Alpha"}, {"code": "b", "name": "Beta"}], "level": "nominal"},
-    "items": {"n": 2, "gold": {"a": 1, "b": 1}},
-    "variants": [
-        {"id": f"tone={tone}", "factors": {"tone": tone}, "covariates": {}} for tone in ("plain", "polite")
-    ],
-    "models": {"tiny": {}, "large": {}},
-    "evaluators": {"exact": "The rule."},
-}
 
 
 @pytest.fixture(params=plugins("charts", Recipe()))
@@ -51,10 +37,6 @@ def estimates(chart: Chart, value: float | None, **cell: str) -> list[Estimate]:
     ]
 
 
-def study(some: Sequence[Estimate]) -> Results:
-    return Results(_LOCK, pl.DataFrame(), some)
-
-
 def test_its_declaration_can_be_shown(chart: Chart) -> None:
     assert chart.section in SECTIONS
     assert chart.kinds
@@ -65,13 +47,13 @@ def test_its_declaration_can_be_shown(chart: Chart) -> None:
 
 
 def test_a_study_without_its_estimates_has_no_figure_of_it(chart: Chart) -> None:
-    assert list(chart.figures(study([]))) == []
-    assert list(chart.figures(study([Estimate("another", 0.5, 0.4, 0.6, cell={"model": "tiny"})]))) == []
+    assert list(chart.figures(results_of([]))) == []
+    assert list(chart.figures(results_of([Estimate("another", 0.5, 0.4, 0.6, cell={"model": "tiny"})]))) == []
 
 
 @pytest.mark.parametrize("cell", [{}, {"variant": "tone=plain"}, {"variant": "<b>\x00\u202e</b> " * 20}])
 def test_what_it_makes_of_estimates_can_be_drawn(chart: Chart, cell: dict[str, str]) -> None:
-    for one in chart.figures(study(estimates(chart, 0.4, **cell))):
+    for one in chart.figures(results_of(estimates(chart, 0.4, **cell))):
         assert one.section in SECTIONS
         assert one.name == slug(one.name)
         assert one.title.strip()
@@ -83,7 +65,7 @@ def test_what_it_makes_of_estimates_can_be_drawn(chart: Chart, cell: dict[str, s
 
 
 def test_estimates_without_a_value_break_nothing(chart: Chart) -> None:
-    for one in chart.figures(study(estimates(chart, None))):
+    for one in chart.figures(results_of(estimates(chart, None))):
         with unchecked():
             assert svg_text(one.draw(width=_WIDTHS[0]))
 
@@ -91,5 +73,5 @@ def test_estimates_without_a_value_break_nothing(chart: Chart) -> None:
 def test_it_changes_no_estimate(chart: Chart) -> None:
     some = estimates(chart, 0.4)
     before = repr(some)
-    list(chart.figures(study(some)))
+    list(chart.figures(results_of(some)))
     assert repr(some) == before
