@@ -83,5 +83,5 @@ def test_what_fits_is_handed_on_as_it_came() -> None:
     counted = quaver.measures.unlike_answers(FRAME.with_columns(variant=pl.lit("v")))
     assert counted is not None
     assert quaver.measures.unlike_shares(counted, resamples=3)[0].cell == {"of": "item"}
-    with pytest.raises(MeasureError, match="found: this argument does not fit"):
+    with pytest.raises(MeasureError, match="found"):
         quaver.measures.unlike_shares(FRAME)  # type: ignore[arg-type]

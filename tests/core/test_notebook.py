@@ -29,11 +29,9 @@ def test_estimates_plans_and_comparisons_are_tables(tmp_path: Path) -> None:
     compared = compare(one, other)._repr_html_()
     assert "<th>&lt;b&gt;before&lt;/b&gt;</th><th>after</th>" in compared
     assert "<td>+0.000</td>" in compared
-    assert "inter_pss is undefined: fewer than two raters." in compared
-    assert (
-        "accuracy &lt; 0: holds, by 1 interval" in compare(one, other, fail_if=["accuracy < 0"])._repr_html_()
-    )
-    assert repr(other).startswith("<Study 'after' in ")
+    assert "inter_pss is undefined" in compared
+    assert "accuracy &lt; 0: holds" in compare(one, other, fail_if=["accuracy < 0"])._repr_html_()
+    assert repr(other).startswith("<Study 'after'")
 
 
 def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:
@@ -41,7 +39,7 @@ def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:
     assert "<script>" not in shown
     assert "<i>" not in shown
     assert shown.count("undefined") == 200
-    assert "1 more are not shown." in shown
+    assert "1 more" in shown
     alone = Estimate("m", 0.5, cell={"<i>": "&"})._repr_html_()
     assert alone == "<p>m (&lt;i&gt; &amp;): 0.500, 0 items</p>"
 

@@ -120,14 +120,14 @@ def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Pa
     path = written(tmp_path / "study", STUDY.replace("marks: 3", "marcs: 3"))
     with pytest.raises(QuaverError) as caught:
         Study.open(path).plan()
-    assert str(caught.value).startswith("study.yaml:5: variants[0].marcs: unknown key 'marcs'")
-    assert "did you mean 'marks'?" in str(caught.value)
+    assert (caught.value.where, caught.value.found) == ("study.yaml:5: variants[0].marcs", "marcs")
+    assert "'marks'" in str(caught.value.fix)
 
 
 def test_two_packages_of_one_name_are_named(install: Install) -> None:
     install("one-package", "[quaver.evaluators]\nshouting = shouting:Shouting\n")
     install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
-    with pytest.raises(QuaverError, match="two packages register 'shouting' among the evaluators") as caught:
+    with pytest.raises(QuaverError, match="'shouting' among the evaluators") as caught:
         registry.load("evaluators", "shouting")
     assert set(str(caught.value.found).split(" and ")) == {"one-package", "other-package"}
     assert registry.names("models"), "the other kinds are not touched"
@@ -135,7 +135,7 @@ def test_two_packages_of_one_name_are_named(install: Install) -> None:
 
 def test_nobody_takes_the_name_of_quavers_own(install: Install) -> None:
     install("impostor", "[quaver.models]\nllamacpp = shouting:Echo\n")
-    with pytest.raises(QuaverError, match="two packages register 'llamacpp'") as caught:
+    with pytest.raises(QuaverError, match="register 'llamacpp'") as caught:
         registry.load("models", "llamacpp")
     assert "impostor" in str(caught.value.found)
 
@@ -159,7 +159,7 @@ def test_a_plug_in_that_cannot_be_imported(install: Install, tmp_path: Path, tar
     (tmp_path / "site-packages" / "broken.py").write_text("raise RuntimeError('not today')\n")
     (tmp_path / "site-packages" / "unwritten.py").write_text("def (\n")
     install("half-done", f"[quaver.measures]\nhalf = {target}\n")
-    with pytest.raises(QuaverError, match="the measure 'half' of half-done cannot be loaded") as caught:
+    with pytest.raises(QuaverError, match="'half' of half-done") as caught:
         registry.load("measures", "half", where="study.yaml:3: measures[0]")
     assert found in str(caught.value.found)
     assert str(caught.value).startswith("study.yaml:3: measures[0]: ")
@@ -168,8 +168,8 @@ def test_a_plug_in_that_cannot_be_imported(install: Install, tmp_path: Path, tar
 def test_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName) as caught:
         registry.load("models", "llamacp", where="study.yaml:9: models[0]")
-    assert str(caught.value).startswith("study.yaml:9: models[0]: unknown model 'llamacp'")
-    assert "did you mean 'llamacpp'?" in str(caught.value)
+    assert (caught.value.where, caught.value.found) == ("study.yaml:9: models[0]", "llamacp")
+    assert "'llamacpp'" in str(caught.value.fix)
 
 
 def test_everything_that_quaver_registers_can_be_loaded() -> None:

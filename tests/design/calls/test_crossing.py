@@ -123,7 +123,8 @@ def test_a_nested_family_varies_where_it_may(tmp_path: Path) -> None:
         "paraphrase=curt,format=digits",
         "paraphrase=long,format=digits",
     ]
-    assert made.notes == ["paraphrase varies only where format is digits: 4 of 6 combinations are asked."]
+    (note,) = made.notes
+    assert all(said in note for said in ("paraphrase", "format is digits", "4 of 6"))
 
 
 def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Path) -> None:
@@ -182,7 +183,8 @@ def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path: Path) -> Non
     drawn = {tuple(ids(study(tmp_path, sample={"variants": 4, "seed": seed}))) for seed in range(20)}
     assert len(drawn) > 5
     (note,) = made.notes
-    assert note.startswith("4 of 6 variants are asked: the first and 3 others drawn")
+    assert "4 of 6 variants" in note
+    assert "3 others" in note
 
 
 def test_a_sample_of_all_is_all(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_a_sample_of_all_is_all(tmp_path: Path) -> None:
 def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path: Path) -> None:
     factors = [{"use": "factors", "factors": {"output": ["label", "score"]}}]
     decoding: dict[str, Any] = {"free": {}, "held": {"constraint": "labels"}}
-    with pytest.raises(SpecError, match="a score is asked for where nothing but a label can be written"):
+    with pytest.raises(SpecError, match="score"):
         study(tmp_path, variants=factors, decoding=decoding)
     decoding["held"]["only"] = {"output": "label"}
     assert len(study(tmp_path, variants=factors, decoding=decoding).conditions) == 3

@@ -91,9 +91,9 @@ def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> Non
 def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: LlamaCpp) -> None:
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
-    with pytest.raises(ModelError, match=r"[0-5] of 6 paraphrases came at temperature 0.01") as raised:
+    with pytest.raises(ModelError, match=r"[0-5] of 6 .*0\.01") as raised:
         engine.reword(context(draft.original), draft, Work(smollm2))
-    assert "6 answers, of which" in str(raised.value)
+    assert "6 answers" in str(raised.value.found)
     assert len(draft.paraphrases) < 6  # and they are kept
 
 

@@ -147,12 +147,12 @@ class TestOnRandomWeights:
         (one,) = engine.reword(context(long, home), Draft(long), NoCalls())
         assert one.origin["sentences"] == 2  # 11 × 10 tokens, 59 and an end at a time
         endless = " ".join(["good"] * 80)
-        with pytest.raises(SpecError, match="too long for the model, which reads 60 tokens"):
+        with pytest.raises(SpecError, match="60 tokens"):
             engine.reword(context(endless, home), Draft(endless), NoCalls())
 
     def test_too_few_is_one_error_that_says_how_many(self, home: Path) -> None:
         engine = Pegasus(model="tiny", temperatures=[0.01], k=5, beams=1, tries=1)
-        with pytest.raises(ModelError, match=r"[0-4] of 5 paraphrases came at temperature 0.01"):
+        with pytest.raises(ModelError, match=r"[0-4] of 5 .*0\.01"):
             engine.reword(context(TWO, home), Draft(TWO), NoCalls())
 
     def test_a_model_that_is_not_there_is_one_error(

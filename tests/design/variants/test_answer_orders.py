@@ -101,9 +101,7 @@ def test_orders_follow_the_names_in_either_order_of_factors() -> None:
 
 
 def test_a_label_cannot_be_called_by_the_name_of_another() -> None:
-    with pytest.raises(
-        SpecError, match="'positive' is a label's name and cannot stand for another"
-    ) as caught:
+    with pytest.raises(SpecError, match="'positive'") as caught:
         variants_of({"use": "option_order"})
     assert "letters" in str(caught.value.fix)
 

@@ -88,7 +88,7 @@ def test_an_example_without_the_text_of_a_field() -> None:
 
 
 def test_two_fields_of_the_same_name() -> None:
-    with pytest.raises(SpecError, match="two fields are named 'label'"):
+    with pytest.raises(SpecError, match="'label'"):
         variants_of({"use": "json_answers", "forms": {"x": {"before": {"label": "?"}}}})
 
 

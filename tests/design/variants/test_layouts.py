@@ -41,14 +41,14 @@ def test_what_is_left_without_the_question() -> None:
 )
 @pytest.mark.parametrize("family", ["position", "role"])
 def test_a_layout_that_mixes_question_and_text(family: str, layout: str) -> None:
-    with pytest.raises(SpecError, match="cannot be told apart in the layout") as caught:
+    with pytest.raises(SpecError, match="layout") as caught:
         variants_of({"use": family}, layout=layout)
     assert caught.value.found == layout
 
 
 @pytest.mark.parametrize("family", ["position", "role"])
 def test_a_layout_without_a_question(family: str) -> None:
-    with pytest.raises(SpecError, match="the layout has no question"):
+    with pytest.raises(SpecError, match="no question"):
         variants_of({"use": family}, layout="{{ text }}")
 
 

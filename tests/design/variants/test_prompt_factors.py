@@ -101,12 +101,15 @@ def test_the_half_is_eight_prompts_and_says_what_it_confounds() -> None:
     assert chosen == {"0000", "1001", "0101", "1100", "0011", "1010", "0110", "1111"}
     family = Factors(**bind(Factors, {"parts": SHORT, "fraction": "1/2"}, Positions(None, {}), ()))
     _, relation, aliased = family.notes(PromptContext(PROMPT, LABELS, 1))
-    assert relation == "Defining relation: I = definition × output × explanation × length."
-    assert aliased.startswith("Aliased: definition = output × explanation × length; ")
-    assert aliased.endswith(
-        "definition × output = explanation × length; definition × explanation = "
-        "output × length; definition × length = output × explanation."
-    )
+    a, b, c, d = "definition", "output", "explanation", "length"
+    assert relation.endswith(f"I = {a} × {b} × {c} × {d}.")
+    first, *_, two, three, last = aliased.removeprefix("Aliased: ").removesuffix(".").split("; ")
+    assert first == f"{a} = {b} × {c} × {d}"
+    assert [two, three, last] == [
+        f"{a} × {b} = {c} × {d}",
+        f"{a} × {c} = {b} × {d}",
+        f"{a} × {d} = {b} × {c}",
+    ]
     assert variants[0].origin["factors"]["fraction"] == family.notes(PromptContext(PROMPT, LABELS, 1))
 
 
@@ -155,10 +158,9 @@ def test_a_generated_text_counts_once_it_is_approved() -> None:
     def short(**more: Any) -> dict[str, Any]:
         return {"task": {"concise": {"text": "Positive or negative?", "by": "smollm2", **more}}}
 
-    with pytest.raises(
-        SpecError, match="nobody has approved the concise text that smollm2 wrote for the part 'task'"
-    ):
+    with pytest.raises(SpecError, match="nobody has approved") as caught:
         made(parts=short())
+    assert all(name in caught.value.problem for name in ("smollm2", "'task'"))
     with pytest.raises(SpecError, match="nobody has approved"):
         made(parts=short(approved=False))
     variants = made(parts=short(approved=True))
@@ -190,14 +192,15 @@ def test_a_text_that_a_model_is_to_write_is_made_once_and_shown_for_approval(tmp
             folder=tmp_path / "study",
             functions={"mine": annotate},
         )
-        with pytest.raises(SpecError, match="nobody has approved the concise text that mine wrote") as caught:
+        with pytest.raises(SpecError, match="nobody has approved") as caught:
             opened.run()
+        assert "mine" in caught.value.problem
         assert caught.value.found == "Positive or negative?"
     assert len(asked) == 1
 
 
 def test_an_incomplete_text_counts_where_a_person_says_so() -> None:
-    with pytest.raises(SpecError, match="the concise text of the part 'task' lacks the label 'negative'"):
+    with pytest.raises(SpecError, match=r"'task' lacks .*'negative'"):
         made(parts={"task": {"concise": "Positive?"}})
     assert len(made(parts={"task": {"concise": {"text": "Positive?", "approved": True}}})) == 16
 
@@ -316,13 +319,13 @@ def test_a_score_part_says_whose_score_it_asks_for() -> None:
         assert {v.score_of for v in made(factors=TWO, parts={"score": score})} == {""}
     three = LabelSet((*LABELS.labels, Label("neu", "neutral", definition="The writer does neither.")))
     prompt = replace(PROMPT, answers={label.code: label.name for label in three.labels})
-    with pytest.raises(SpecError, match="more than two labels"):
+    with pytest.raises(SpecError, match="two labels"):
         made(three, prompt, factors=TWO, parts={"score": asks})
 
 
 def test_labels_without_definitions_cannot_be_defined() -> None:
     bare = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
-    with pytest.raises(SpecError, match="no label has a definition"):
+    with pytest.raises(SpecError, match="has a definition"):
         made(bare, factors=TWO)
     written_out = {"definitions": "Positive is praise, negative is blame."}
     assert len(made(bare, factors=TWO, parts=written_out)) == 4

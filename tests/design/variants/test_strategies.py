@@ -48,11 +48,11 @@ def test_a_label_without_a_definition() -> None:
     prompt = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {"a": "a", "b": "b"})
     detailed = Strategies(strategies={"d": Strategy(definitions=True)})
     (level,) = detailed.levels(PromptContext(prompt, labels, 1))
-    with pytest.raises(SpecError, match="the label 'b' has no definition for the strategy 'd'"):
+    with pytest.raises(SpecError, match="'b' has no definition"):
         level.edit(prompt)
 
 
 def test_too_few_examples() -> None:
-    with pytest.raises(SpecError, match="fewer examples than asked for") as caught:
+    with pytest.raises(SpecError, match="fewer examples") as caught:
         variants_of({"use": "strategies", "strategies": {"many": {"examples": 10}}})
     assert caught.value.where == "variants[0]"

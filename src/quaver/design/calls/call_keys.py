@@ -1,8 +1,7 @@
-"""How the key of a call is made: the recipe has a number, which stands in the lock and in the store.
+"""How the key of a call is made. The recipe has a number, which the lock and the store record.
 
-Stored answers are found by their keys. A change of what goes into one, or in which order, is therefore a new
-recipe with the next number: the old one stays here, so that ``design.rekeying`` can tell which new key the
-answer under an old one has.
+Stored answers are found by their keys. Whoever changes what goes into a key, or in which order, adds a recipe
+with the next number; the old one stays here, so that ``rekeying`` can find the new key of an old answer.
 """
 
 from __future__ import annotations
@@ -19,36 +18,36 @@ __all__ = ["RECIPE", "RECIPES", "Recipe", "State"]
 
 
 class State(Protocol):
-    """A hash that goes on."""
+    """A hash that can be continued."""
 
     def copy(self) -> State:
-        """As it is now."""
+        """A copy of its present state."""
         ...
 
     def update(self, data: bytes, /) -> None:
-        """Take something in."""
+        """Add data."""
         ...
 
     def digest(self) -> bytes:
-        """What it comes to."""
+        """The hash."""
         ...
 
 
 class Recipe:
     """The first recipe: BLAKE2b, 16 bytes.
 
-    Of the served model's identity, the terms (decoding, allowed answers or JSON schema), the messages, which
-    occurrence of all these in the design it is, and the repeat's number. The key of a follow-up that quotes
-    an answer takes in the key of the call that it follows instead of occurrence and repeat.
+    It covers the served model's identity, the terms (decoding, allowed answers or JSON schema), the messages,
+    the occurrence of all these in the design, and the number of the repeat. The key of a follow-up that
+    quotes an answer covers the key of the quoted call instead of occurrence and repeat.
     """
 
     def condition(self, identity: str, terms: str, twins_before: int = 0) -> State:
-        """What the calls of a condition have in common.
+        """The part that a condition's calls share.
 
         Args:
-            identity: Of the served model.
-            terms: Of its calls.
-            twins_before: How many conditions before it have the same variant, identity and terms.
+            identity: The served model's identity.
+            terms: The terms of its calls.
+            twins_before: The number of earlier conditions with the same variant, identity and terms.
         """
         state = blake2b(_asked(identity, terms), digest_size=16)
         if twins_before:
@@ -56,12 +55,12 @@ class Recipe:
         return state
 
     def request(self, condition: State, messages: Iterable[Message], occurrence: int) -> State:
-        """What the calls of a request have in common.
+        """The part that a request's calls share.
 
         Args:
-            condition: Of the request.
-            messages: Of its prompt.
-            occurrence: How often these messages have occurred in the design before.
+            condition: The part that its condition's calls share.
+            messages: The messages of its prompt.
+            occurrence: How often these messages occur earlier in the design.
         """
         state = condition.copy()
         _take_in(state, messages)
@@ -78,9 +77,9 @@ class Recipe:
         """The key of a follow-up that quotes an answer.
 
         Args:
-            condition: Of the follow-up.
-            added: The messages behind the prompt, with the answer in them.
-            followed: The key of the call that is followed.
+            condition: The part that its condition's calls share.
+            added: The messages after the prompt, including the answer.
+            followed: The key of the call whose answer it quotes.
         """
         state = condition.copy()
         _take_in(state, added)
@@ -89,7 +88,7 @@ class Recipe:
 
 
 def _asked(identity: str, terms: str) -> bytes:
-    """A JSON list: the identity and, behind it, the terms' own parts."""
+    """A JSON list: the identity, then the parts of the terms."""
     return f"[{json.dumps(identity)}, {terms[1:]}".encode()
 
 
@@ -99,7 +98,7 @@ def _take_in(state: State, messages: Iterable[Message]) -> None:
 
 
 RECIPES: Mapping[int, Recipe] = {1: Recipe()}
-"""Every recipe that answers were ever stored under, by its number."""
+"""Every recipe under which answers were ever stored, by its number."""
 
 RECIPE = 1
-"""The number of today's."""
+"""The number of the current recipe."""

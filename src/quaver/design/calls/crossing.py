@@ -1,4 +1,4 @@
-"""Variants × decodings × models: which of all combinations a study asks, and what it leaves out."""
+"""Variants × decodings × models: which of all combinations a study asks, and which it leaves out."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from quaver.errors import SpecError, UnknownName
 __all__ = ["Only", "check_constraints", "conditions_of", "nested", "sampled"]
 
 Only = Mapping[str, tuple[str, ...]]
-"""Levels by factor: what stands under it is asked where each of these factors has one of its levels."""
+"""Levels by factor: a condition, which holds where each of these factors has one of its levels."""
 
 
 def nested(
     variants: Sequence[Variant], families: Sequence[tuple[Mapping[str, str], Only, str]]
 ) -> tuple[list[Variant], list[str]]:
-    """Leave out the combinations in which a family varies although its ``only`` does not allow it.
+    """Leave out the combinations in which a family varies outside its ``only``.
 
     Args:
         variants: All combinations.
-        families: For each family that varies in part of the design alone: its first level's columns,
-            where it may vary, and where it stands in the study file.
+        families: For each family with an ``only``: the columns of its first level, the ``only``, and its
+            place in the study file.
 
     Returns:
-        The variants that are left, and what is to be said of it.
+        The variants that are left, and notes on what was left out.
 
     Raises:
         UnknownName: ``only`` names a factor or a level that no variant has.
-        SpecError: The family varies nowhere, for no variant has the levels that ``only`` names.
+        SpecError: The family varies nowhere, because no variant has the levels that ``only`` names.
     """
     notes = []
     for first, only, where in families:
@@ -43,10 +43,10 @@ def nested(
                 "these levels would never occur",
                 where=where,
                 expected="a combination of the other factors' levels that the study has",
-                found=_told(only),
+                found=_in_words(only),
             )
         notes.append(
-            f"{', '.join(first)} varies only where {_told(only)}: {len(left):,} of {len(variants):,} "
+            f"{', '.join(first)} varies only where {_in_words(only)}: {len(left):,} of {len(variants):,} "
             "combinations are asked."
         )
         variants = left
@@ -54,7 +54,7 @@ def nested(
 
 
 def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant], list[str]]:
-    """The variants that the study's ``sample`` draws: the first and others at random, in their order."""
+    """The variants that the study's ``sample`` draws: the first one and others at random, in order."""
     size = spec.sample.variants
     if size is None or size >= len(variants):
         return list(variants), []
@@ -68,11 +68,11 @@ def sampled(variants: Sequence[Variant], spec: StudySpec) -> tuple[list[Variant]
 
 
 def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Positions) -> list[Condition]:
-    """Model × variant × decoding, models outermost, less what a model's or decoding's ``only`` leaves out.
+    """Model × variant × decoding, models outermost, without what a model's or decoding's ``only`` leaves out.
 
     Raises:
         UnknownName: ``only`` names a factor or a level that no variant has.
-        SpecError: Nothing is asked of a model, or with a decoding.
+        SpecError: A model or a decoding is never used.
     """
     asked: dict[tuple[str, str], set[str]] = {}
     askers: list[tuple[str, str, Only, tuple[str | int, ...]]] = [
@@ -88,7 +88,7 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
                 f"the {kind} {name!r} would never be used",
                 where=where,
                 expected="a combination of levels that the study has",
-                found=_told(only),
+                found=_in_words(only),
             )
     return [
         Condition(model.name, variant.id, name, given.repeats or spec.repeats)
@@ -103,11 +103,11 @@ def conditions_of(spec: StudySpec, variants: Sequence[Variant], source: Position
 def check_constraints(
     spec: StudySpec, variants: Sequence[Variant], conditions: Sequence[Condition], source: Positions
 ) -> None:
-    """Find a prompt whose answers its decoding cannot give.
+    """Check that each prompt's answers can be given with its decoding.
 
     Raises:
-        SpecError: Scores are asked for where labels alone may be written, or an answer that is asked for
-            holds what ends every answer.
+        SpecError: A prompt asks for scores where only labels can be written, or for an answer that contains
+            a stop sequence.
     """
     known = {variant.id: variant for variant in variants}
     scores = {variant.id for variant in variants if variant.output == "score"}
@@ -116,19 +116,19 @@ def check_constraints(
         for at, stop in enumerate(spec.decoding[one.decoding].stop):
             if cut := next((answer for answer in answers if stop in answer), None):
                 raise SpecError(
-                    "an answer that is asked for could never be given whole",
+                    "an answer could never be given in full",
                     where=source.where("decoding", one.decoding, "stop", at),
-                    expected="no `stop` that stands inside an answer",
+                    expected="no `stop` inside an answer",
                     found=f"stop: {stop!r}, answer: {cut!r}",
                     fix="leave it out, or give the label another answer (prompt.answers)",
                 )
         if one.variant in scores and spec.decoding[one.decoding].constraint == "labels":
             raise SpecError(
-                "a score is asked for where nothing but a label can be written",
+                "the prompt asks for a score, but the decoding allows labels only",
                 where=source.where("decoding", one.decoding, "constraint"),
                 expected="constraint: none for prompts that ask for scores",
                 found=one.variant,
-                fix="use this decoding for the other prompts alone, for instance only: {output: label}",
+                fix="use this decoding for the other prompts only, for example only: {output: label}",
             )
 
 
@@ -151,5 +151,5 @@ def _has(variant: Variant, columns: Mapping[str, str]) -> bool:
     return all(variant.factors.get(column) == level for column, level in columns.items())
 
 
-def _told(only: Only) -> str:
+def _in_words(only: Only) -> str:
     return " and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items())

@@ -1,6 +1,6 @@
-"""``study.lock.json``: what a study file resolved to, so that a reviewer can see and repeat it.
+"""``study.lock.json``: what a study file resolved to, so that a reviewer can check and repeat it.
 
-It holds no time and no machine path: the same study with the same model gives the same file.
+It contains no time and no machine path: the same study with the same model gives the same file.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def lock_document(
     """What a study resolved to.
 
     Args:
-        spec: The study with its defaults.
+        spec: The study, with defaults.
         experiment: Its items, variants, decodings and conditions.
-        models: Provenance of each model, with its ``identity``.
-        rules: The evaluators' rules in words.
+        models: The provenance of each model, with its ``identity``.
+        rules: The evaluators' rules, in words.
 
     Returns:
         A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
-        the first item), ``variants`` (each with its prompt for the first item), ``notes`` (on how the
-        variants were chosen), ``decodings``, ``follow_ups`` (what each says after an answer),
+        the first item), ``variants`` (each with its prompt for the first item), ``notes`` (how the variants
+        were chosen), ``decodings``, ``follow_ups`` (the messages of each after an answer),
         ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators`` and ``versions``.
     """
     first = experiment.items[0]
@@ -65,7 +65,7 @@ def lock_document(
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
-        "follow_ups": {name: _asked(one) for name, one in experiment.follow_ups.items()},
+        "follow_ups": {name: _messages(one) for name, one in experiment.follow_ups.items()},
         "conditions": [asdict(condition) for condition in experiment.conditions],
         "calls": experiment.calls,
         "keys": {"recipe": call_keys.RECIPE},
@@ -75,13 +75,13 @@ def lock_document(
     }
 
 
-def _asked(follow_up: FollowUp) -> list[list[str]]:
-    """What a follow-up says after the prompt, with … in the answer's place."""
+def _messages(follow_up: FollowUp) -> list[list[str]]:
+    """The messages of a follow-up after the prompt, with … for the answer."""
     return [list(message) for message in follow_up.messages((), "…")]
 
 
 def original_messages(experiment: Experiment) -> tuple[Message, ...]:
-    """The study file's own prompt for the first item; empty where only its variants make a prompt."""
+    """The study file's own prompt for the first item; empty if only its variants make a prompt."""
     if experiment.prompt is None:
         return ()
     try:
@@ -91,7 +91,7 @@ def original_messages(experiment: Experiment) -> tuple[Message, ...]:
 
 
 def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
-    """A hash of everything that decides which calls a study has and what their keys are."""
+    """A hash of everything that decides a study's calls and their keys."""
     parts = [
         asdict(experiment.labels),
         [_ordered(variant) for variant in experiment.variants],
@@ -102,7 +102,7 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
             for condition in experiment.conditions
             if condition.follow_up
         ],
-        {name: _asked(one) for name, one in experiment.follow_ups.items()},
+        {name: _messages(one) for name, one in experiment.follow_ups.items()},
         dict(identities),
         experiment.items_hash,
     ]
@@ -111,17 +111,16 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
 
 
 def _parts(variant: Variant) -> dict[str, Any]:
-    """A variant's parts; of its examples, which they are (the prompt shows them)."""
+    """A variant's parts; of its examples only id and gold label, since the prompt shows them."""
     shown = [{"id": one.id, "gold": one.gold} for one in variant.examples]
     return asdict(replace(variant, examples=())) | {"examples": shown}
 
 
 def _ordered(variant: Variant) -> dict[str, Any]:
-    """A variant's parts for a hash that sorts keys: the order of its answers counts, too.
+    """A variant's parts for a hash that sorts keys; the order of its answers counts.
 
-    What is said about it (where it came from, how far it is from the original, whose score it asks for)
-    changes no call.
+    Descriptions of it (its origin, its distance from the original, whose score it asks for) change no call.
     """
     shown = [[one.id, one.gold, dict(one.fields)] for one in variant.examples]
-    told = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
-    return {name: value for name, value in told.items() if name not in ("origin", "covariates", "score_of")}
+    parts = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
+    return {name: value for name, value in parts.items() if name not in ("origin", "covariates", "score_of")}

@@ -1,7 +1,7 @@
-"""A study's small version: the same study file with fewer items, repeats and tokens, for a first look.
+"""A study's small version: the same study with fewer items, repeats and tokens, for a first look.
 
-The key ``small`` of a study file holds what differs, under the file's own keys. The small version is
-written beside the file as a study file of its own, ``NAME.small.yaml``.
+The key ``small`` of a study file holds what differs, under the file's own keys. The small version is written
+beside it as a separate study file, ``NAME.small.yaml``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def write_small(source: Positions) -> Path:
         The path of the small version.
 
     Raises:
-        SpecError: The study is not a file, or says nothing of a small version.
+        SpecError: The study is not a file, or has no key ``small``.
     """
     path = source.path
     if path is None:
@@ -50,7 +50,7 @@ def write_small(source: Positions) -> Path:
         raise SpecError(
             "this study has no small version",
             where=path.name,
-            expected="a key `small` with what differs, under the file's own keys",
+            expected="a key `small` that holds what differs, under the file's own keys",
             fix="small: {items: {sample: 20}, repeats: 2}",
         )
     _merge(document, document.pop("small"))
@@ -72,7 +72,7 @@ def write_small(source: Positions) -> Path:
 
 
 def _merge(document: Any, changes: Mapping[str, Any]) -> None:
-    """Put changes into a document: mappings into mappings; anything else in the place of what was there."""
+    """Merge changes into a document: mappings recursively; anything else replaces what was there."""
     for key, value in changes.items():
         if isinstance(value, Mapping) and isinstance(document.get(key), Mapping):
             _merge(document[key], value)

@@ -1,1 +1,1 @@
-"""Factor levels: how they edit a prompt, how they are crossed, and edits made by hand."""
+"""Factor levels: how they edit a prompt, how they are crossed, and edits by hand."""

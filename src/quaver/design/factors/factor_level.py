@@ -1,4 +1,4 @@
-"""Levels of a factor: how each edits the prompt, and how the levels of several factors are crossed."""
+"""Levels of a factor: how each edits the prompt, and how several factors are crossed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class LevelOfFactor:
     Attributes:
         name: Its name, unique within the factor.
         edit: What it does to the prompt; pure.
-        origin: Where it came from, for the lock file and the report.
-        columns: What else the annotations say of it, by column; each is a factor too.
-        turn: When it is applied, whatever the order of the factors: those of turn -1 first (paraphrases,
-            which others build on), then those of turn 0 (layouts, answers), of turn 1 (orders, moves), of
-            turn 2 (additions), and of turn 3, which draw on all else (JSON schemas).
-        covariates: Numbers, marks and texts that the annotations say of it and that are no levels: a
-            temperature, a distance.
+        origin: Its origin, for the lock file and the report.
+        columns: Further columns of the annotations, by name; each is a factor too.
+        turn: When it is applied, whatever the order of the factors: turn -1 first (paraphrases, on which
+            others build), then turn 0 (layouts, answers), turn 1 (orders, moves), turn 2 (additions), and
+            turn 3 for what depends on all others (JSON schemas).
+        covariates: Numbers, flags and texts for the annotations that are not levels: a temperature, a
+            distance.
     """
 
     name: str
@@ -41,19 +41,19 @@ class LevelOfFactor:
 
 
 def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
-    """Every combination of the factors' levels, applied to the prompt by turns, from left to right.
+    """Every combination of the factors' levels, applied to the prompt turn by turn, from left to right.
 
     Args:
         prompt: The study file's own prompt.
         factors: Levels by factor.
 
     Returns:
-        The variants; the id says the levels (``paraphrase=plain,format=digits``), or ``original``
-        where nothing is varied. The levels' columns are factors too.
+        The variants. An id consists of the levels (``paraphrase=plain,format=digits``); it is ``original``
+        if nothing varies. The levels' columns are factors too.
 
     Raises:
-        SpecError: A factor has no level, or two of the same name; or two combinations do; or two
-            families have a column in common.
+        SpecError: A factor has no level; two levels or two combinations have the same name; or two families
+            share a column.
     """
     for factor, levels in factors.items():
         names = [level.name for level in levels]
@@ -98,7 +98,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
 
 
 def columns_of(factor: str, levels: Sequence[LevelOfFactor]) -> list[str]:
-    """The columns that a factor's levels fill: its own, where it has one, and theirs."""
+    """The columns that a factor's levels fill: the factor's own, if it has one, and theirs."""
     own = [factor] if factor else []
     theirs = (column for level in levels for column in (*level.columns, *level.covariates))
     return list(dict.fromkeys([*own, *theirs]))
@@ -110,9 +110,9 @@ def _check_columns(factors: Mapping[str, Sequence[LevelOfFactor]]) -> None:
         for column in columns_of(factor, levels):
             if taken.setdefault(column, factor) != factor:
                 raise SpecError(
-                    f"two ways to vary the prompt fill the column {column!r}",
+                    f"two families fill the column {column!r}",
                     where=f"factor {factor or column}",
-                    found=f"{column}, of {taken[column] or 'another family'} too",
+                    found=f"{column}, which {taken[column] or 'another family'} fills too",
                     fix="give one of them another name with `factor:`",
                 )
 

@@ -1,4 +1,4 @@
-"""Fractions of two-level factorial designs: which combinations are asked, and which effects they confound.
+"""Fractions of two-level factorial designs: which combinations are asked, and which effects are confounded.
 
 Box & Hunter (1961), The 2^(k-p) fractional factorial designs, Technometrics 3, 311-351.
 """
@@ -19,24 +19,24 @@ __all__ = ["Fraction", "fraction_of"]
 _SIZE = re.compile(r"\s*1\s*/\s*(\d+)\s*")
 
 _MOST = 12
-"""Factors of a fraction: the groups of aliases double with each."""
+"""The most factors of a fraction: each one doubles the groups of aliases."""
 
 _LISTED = 6
-"""Factors up to which the aliases of two-factor interactions are told one by one."""
+"""The most factors for which the aliases of two-factor interactions are listed."""
 
 Word = tuple[frozenset[int], int]
-"""The product of some factors, and the sign that it has in every combination."""
+"""A product of factors, and its sign in every combination."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
     """A regular fraction of all combinations of two-level factors.
 
-    The first level of a factor is −1, the second +1. A combination is asked where every generator holds.
+    A factor's first level is −1, its second +1. A combination is asked if every generator holds.
 
     Attributes:
         factors: The factors' names, in order.
-        generators: Words whose product is their sign in every combination that is asked.
+        generators: Words whose product equals their sign in every combination that is asked.
     """
 
     factors: tuple[str, ...]
@@ -48,7 +48,7 @@ class Fraction:
 
     @property
     def size(self) -> int:
-        """Combinations that are asked."""
+        """The number of combinations that are asked."""
         return 1 << (len(self.factors) - len(self.generators))
 
     @property
@@ -69,14 +69,14 @@ class Fraction:
         return len(self.relation[0][0])
 
     def aliases(self, effect: frozenset[int]) -> tuple[Word, ...]:
-        """What an effect cannot be told from, shortest first, with the sign that it has in it."""
+        """The effects with which an effect is confounded, shortest first, with their signs."""
         words = ((effect ^ factors, sign) for factors, sign in self.relation)
         return tuple(sorted(words, key=lambda word: (len(word[0]), sorted(word[0]))))
 
-    def told(self) -> list[str]:
+    def description(self) -> list[str]:
         """The fraction and its aliasing in words.
 
-        >>> for line in fraction_of("1/2", ["D = ABC"], ["a", "b", "c", "d"]).told():
+        >>> for line in fraction_of("1/2", ["D = ABC"], ["a", "b", "c", "d"]).description():
         ...     print(line)
         1/2 of the 16 combinations of a, b, c, d is asked: 8, of resolution IV.
         Defining relation: I = a × b × c × d.
@@ -94,15 +94,15 @@ a × c = b × d; a × d = b × c.
         effects = [
             frozenset(one) for n in range(1, order + 1) for one in combinations(range(len(self.factors)), n)
         ]
-        told: list[str] = []
+        aliased: list[str] = []
         seen: set[frozenset[int]] = set()
         for effect in effects:
             if effect in seen:
                 continue
             aliases = [word for word in self.aliases(effect) if word[0]]
             seen.update(factors for factors, _ in aliases)
-            told.append(" = ".join([self._named((effect, 1)), *map(self._named, aliases)]))
-        return [*lines, f"Aliased: {'; '.join(told)}."]
+            aliased.append(" = ".join([self._named((effect, 1)), *map(self._named, aliases)]))
+        return [*lines, f"Aliased: {'; '.join(aliased)}."]
 
     def _named(self, word: Word) -> str:
         factors, sign = word
@@ -115,20 +115,19 @@ def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) ->
     Args:
         size: ``1/2``, ``1/4`` …
         generators: ``D = ABC``, with letters for the factors in their order, or
-            ``length = definition * output``, with their names; a minus sign in front of the right side
-            turns it. For a half, the last factor is the product of all others where none is given.
+            ``length = definition * output``, with their names; a minus sign before the right side reverses
+            it. For a half without generators, the last factor is the product of all others.
         factors: The names of the two-level factors.
 
     Raises:
-        SpecError: It is no such fraction, there are too many or too few generators, or they contradict
-            each other.
+        SpecError: The fraction is invalid, or the generators are too many, too few or contradictory.
         UnknownName: A generator names a factor that does not exist.
     """
     number = _SIZE.fullmatch(size)
     whole = 2 ** len(factors)
     if len(factors) > _MOST:
         raise SpecError(
-            "this is a fraction of too many factors",
+            "the fraction has too many factors",
             where="fraction",
             expected=f"{_MOST} at most",
             found=f"{len(factors)}",
@@ -136,7 +135,7 @@ def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) ->
     parts = int(number[1]) if number else 0
     if parts < 2 or parts & (parts - 1) or parts >= whole:
         raise SpecError(
-            "this fraction cannot be",
+            "this fraction is impossible",
             where="fraction",
             expected=f"1/2, 1/4 …, less than {whole} parts for {len(factors)} factors of two levels",
             found=size,
@@ -157,13 +156,13 @@ def fraction_of(size: str, generators: Sequence[str], factors: Sequence[str]) ->
         raise SpecError(
             "these generators repeat or contradict each other",
             where="generators",
-            expected="generators of which none follows from the others",
+            expected="generators that do not follow from each other",
             found=", ".join(generators),
         )
     if made.resolution < 2:
         alone = next(iter(made.relation[0][0]))
         raise SpecError(
-            f"these generators leave the factor {factors[alone]!r} one level",
+            f"these generators leave the factor {factors[alone]!r} only one level",
             where="generators",
             found=", ".join(generators),
         )
@@ -176,7 +175,7 @@ def _word(generator: str, factors: Sequence[str], where: str) -> Word:
     right = right.strip().lstrip("-−").strip()
     if not equals or not left.strip() or not right:
         raise SpecError(
-            "this is no generator",
+            "this is not a generator",
             where=where,
             expected="D = ABC, or length = definition * output",
             found=generator,

@@ -1,7 +1,7 @@
-"""Edits that a person made to the prompt's levels, with what stood there before.
+"""Edits by hand of the texts that factor levels put into the prompt, with the text before each edit.
 
-What can be edited is each part of the prompt that a level changes: the instruction of a paraphrase, the
-layout of a format. The edits of one part form a chain, from what the family made to what stands now.
+Each part of the prompt that a level changes can be edited: the instruction of a paraphrase, the layout of a
+format. The edits of a part form a chain, from what the family made to the present text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTS = ("system", "layout", "instruction", "postfix")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change by hand: of which level, which part, from what to what."""
+    """An edit by hand: the level, the part, the text before and after."""
 
     factor: str
     level: str
@@ -39,10 +39,10 @@ class Editable:
         id: ``paraphrase=t0.5-1``.
         factor: The factor.
         level: The level.
-        part: Of the prompt.
-        text: The template as it stands now.
-        original: The study file's own.
-        remarks: Why it is flagged, where it is.
+        part: The part of the prompt.
+        text: The present template.
+        original: The study file's own template.
+        remarks: Why it is flagged, if it is.
     """
 
     id: str
@@ -57,10 +57,10 @@ class Editable:
 def with_edits(
     factor: str, levels: Sequence[LevelOfFactor], prompt: Variant, edits: Sequence[Edit]
 ) -> list[LevelOfFactor]:
-    """A factor's levels with the edits made to them, which their origin tells of.
+    """A factor's levels with their edits, which their origin records.
 
     Raises:
-        SpecError: An edit was made to another text than the family makes now, or to no level of it.
+        SpecError: An edit belongs to a text that the family no longer makes, or to none of its levels.
     """
     mine: dict[str, list[Edit]] = {}
     for edit in edits:
@@ -84,22 +84,24 @@ def _with(level: LevelOfFactor, prompt: Variant, changes: Sequence[Edit]) -> Lev
         if now != change.before:
             raise _stale(change, now)
         texts[change.part] = change.after
-    told = [{key: value for key, value in asdict(change).items() if key != "factor"} for change in changes]
+    recorded = [
+        {key: value for key, value in asdict(change).items() if key != "factor"} for change in changes
+    ]
     return replace(
         level,
         edit=lambda variant: replace(level.edit(variant), **texts),
-        origin={**level.origin, "edits": told},
+        origin={**level.origin, "edits": recorded},
     )
 
 
 def _stale(edit: Edit, found: str) -> SpecError:
     return SpecError(
-        f"an edit of {edit.factor}={edit.level} was made to another text than stands there now",
+        f"an edit of {edit.factor}={edit.level} belongs to a text that has changed",
         where=f"paraphrases.json: edits: {edit.factor}={edit.level}: {edit.part}",
         expected=edit.before[:120],
         found=found[:120],
-        fix="undo what changed in the study file, or take the edit out of paraphrases.json "
-        "(`quaver variants STUDY --again` makes all paraphrases anew and forgets the edits)",
+        fix="undo the change in the study file, or remove the edit from paraphrases.json "
+        "(`quaver variants STUDY --again` makes all paraphrases again and discards the edits)",
     )
 
 
@@ -111,7 +113,7 @@ def editable(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) ->
 
 
 def _of(prompt: Variant, factor: str, level: LevelOfFactor) -> Iterator[Editable]:
-    if level.turn > 0:  # an order of what other levels made: there is nothing to write
+    if level.turn > 0:  # it only orders what other levels made: there is no text
         return
     made = level.edit(prompt)
     name = f"{factor}={level.name}" if factor else level.name

@@ -1,8 +1,8 @@
-"""The study file: what may stand in it, with every default, in one place.
+"""The study file: every key it may have, with its default.
 
-``StudySpec`` is the file's shape; ``quaver schema`` prints it as JSON Schema, ``quaver init``
-writes it out with its defaults. ``read_study`` reads a file and turns what is wrong in it into one
-``SpecError`` that names the line.
+``StudySpec`` is the model of the file; ``quaver schema`` prints it as JSON Schema, and ``quaver init`` writes
+it with its defaults. ``read_study`` reads a file and reports a mistake as one ``SpecError`` that names the
+line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Labels that exist already, instead of what a study asks for."""
+"""Labels or raw answers that already exist, instead of a study that asks models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
 __all__ = ["IMPORTED", "NOT_ASKED", "AnnotationsSpec"]
 
 IMPORTED = "imported"
-"""The evaluator, decoding and model of annotations that Quaver did not collect, where these say none."""
+"""Evaluator, decoding and model of annotations that Quaver did not collect, if the table names none."""
 
 
 NOT_ASKED = (
@@ -27,60 +27,64 @@ NOT_ASKED = (
     "reuse",
     "until",
 )
-"""What a study of imported labels cannot have: it asks nothing, and reads nothing.
+"""Keys that a study of imported labels cannot have: it asks nothing and parses nothing.
 
-One of raw answers can have evaluators."""
+A study of imported raw answers can have evaluators."""
 
 
 class AnnotationsSpec(Part):
-    """Labels that exist already, instead of items, prompt and models. Which column says what."""
+    """Labels or raw answers that already exist, instead of items, prompt and models."""
 
     source: Text = Field(
         description="A .csv, .tsv, .jsonl or .parquet file, beside the study file or absolute."
     )
-    encoding: str = Field("utf-8", description="Of a text file, as Python names it.")
+    encoding: str = Field("utf-8", description="The encoding of a text file, as Python names it.")
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+        None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
     )
-    item: Name | None = Field(None, description="Of the items; if left out, each row is an item.")
-    label: Name | None = Field(None, description="Of the labels, a row an annotation.")
+    item: Name | None = Field(
+        None, description="The column of the items' ids; if left out, each row is an item."
+    )
+    label: Name | None = Field(
+        None, description="The column of labels, in a table with a row for each annotation."
+    )
     coders: tuple[Name, ...] = Field(
-        (), description="Instead of `label`: a column a coder, each with that coder's labels."
+        (), description="Instead of `label`: one column for each coder, with that coder's labels."
     )
     raw: Name | None = Field(
-        None, description="Instead of `label`: of raw answers, which the study's evaluators read."
+        None, description="Instead of `label`: the column of raw answers, which the study's evaluators parse."
     )
     thinking: Name | None = Field(
-        None, description="Of what a model thought, where that stands apart from its raw answer."
+        None, description="The column of a model's thinking, where it is apart from the raw answer."
     )
-    coder: Name | None = Field(None, description="Of who labelled: a person, a model.")
-    variant: tuple[Name, ...] = Field((), description="Of the prompts; each column is a factor.")
-    prompt: Name | None = Field(None, description="Of the prompts' texts, one for each variant.")
+    coder: Name | None = Field(None, description="The column of who labelled: a person or a model.")
+    variant: tuple[Name, ...] = Field((), description="The columns of the prompt variants; each is a factor.")
+    prompt: Name | None = Field(None, description="The column of the prompts' texts, one for each variant.")
     original: Name | None = Field(
-        None, description="Of what marks the original among the prompts: true, yes or 1."
+        None, description="The column that marks the original prompt: true, yes or 1."
     )
-    decoding: Name | None = Field(None, description="Of how the answer was drawn.")
-    repeat: Name | None = Field(None, description="Of which asking it was.")
+    decoding: Name | None = Field(None, description="The column of the decoding.")
+    repeat: Name | None = Field(None, description="The column of the repeat.")
     repeats_in_order: bool = Field(
-        False, description="Rows that nothing else tells apart are repeats, in the file's order."
+        False, description="Rows that differ in nothing else are repeats, in the file's order."
     )
-    text: Name | None = Field(None, description="Of the items' texts.")
-    gold: GoldSpec | None = Field(None, description="Of the true labels, or column and map.")
-    groups: tuple[Name, ...] = Field((), description="That group the items (author, party).")
-    map: dict[str, str] = Field({}, description="From what the labels' columns hold to label codes.")
-    unlabelled: tuple[str, ...] = Field((), description="What stands where there is no label: N/A, none.")
+    text: Name | None = Field(None, description="The column of the items' texts.")
+    gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
+    groups: tuple[Name, ...] = Field((), description="Columns that group the items (author, party).")
+    map: dict[str, str] = Field({}, description="Texts in the columns of labels, each with its label's code.")
+    unlabelled: tuple[str, ...] = Field((), description="Texts that stand for a missing label: N/A, none.")
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:
         if sum((self.label is not None, bool(self.coders), self.raw is not None)) != 1:
             raise ValueError(
-                "give the column of labels with `label`, or a column a coder with `coders`, or the column "
-                "of raw answers with `raw`"
+                "name the column of labels (`label`), one column for each coder (`coders`), or the column of "
+                "raw answers (`raw`)"
             )
         if self.thinking is not None and self.raw is None:
-            raise PlacedError("`thinking` belongs to raw answers: `raw`", "thinking")
+            raise PlacedError("`thinking` needs raw answers: `raw`", "thinking")
         if not self.coders and self.item is None:
-            raise PlacedError("a table with a row an annotation needs its column of items: `item`")
+            raise PlacedError("a table with a row for each annotation needs its column of items: `item`")
         if self.coders and self.coder:
-            raise PlacedError("`coders` are columns already; there can be no column of them", "coder")
+            raise PlacedError("with `coders`, each coder has a column: leave `coder` out", "coder")
         return self

@@ -1,4 +1,4 @@
-"""Where collecting stops."""
+"""When collecting stops."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["BudgetSpec", "UntilSpec"]
 
 
 class BudgetSpec(Part):
-    """Where a run stops by itself. Nothing collected is lost; a later run goes on."""
+    """When a run stops by itself. Nothing collected is lost; a later run continues."""
 
     calls: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
-        None, description="Of all runs together; calls that made paraphrases count."
+        None, description="Calls of all runs together, including those that make paraphrases."
     )
     tokens: Annotated[int, Field(ge=1, le=10**15)] | None = Field(
         None, description="Tokens, read and written, of all runs together."
@@ -25,14 +25,14 @@ class BudgetSpec(Part):
 
 
 class UntilSpec(Part):
-    """Collect in rounds until an interval is as narrow as asked; the study's design is the most there is."""
+    """Collect in rounds until an interval is narrow enough; the study's design is the upper limit."""
 
-    measure: Name = Field(description="The measure whose interval is to be narrow.", examples=["intra_pss"])
+    measure: Name = Field(description="The measure whose interval should be narrow.", examples=["intra_pss"])
     width: Annotated[float, Field(gt=0)] = Field(
-        description="From its lower to its upper end, of the widest interval among its cells.", examples=[0.1]
+        description="The width to reach, for the widest interval among its cells.", examples=[0.1]
     )
-    by: tuple[Name, ...] | None = Field(None, description="Columns that make its cells, as for a measure.")
-    evaluator: Name | None = Field(None, description="Whose readings; the first evaluator's if left out.")
+    by: tuple[Name, ...] | None = Field(None, description="Columns that define its cells, as for a measure.")
+    evaluator: Name | None = Field(None, description="The evaluator to measure; the first one if left out.")
     options: dict[str, Any] = Field({}, description="The measure's own options.")
     items: Annotated[int, Field(ge=2)] = Field(50, description="Items of the first round, drawn at random.")
     variants: Annotated[int, Field(ge=1)] | None = Field(
@@ -45,5 +45,5 @@ class UntilSpec(Part):
         2.0, description="A round makes the design at most this many times as large."
     )
     differing: Annotated[int, Field(ge=0)] = Field(
-        15, description="An interval is believed when this many items differ, or none does."
+        15, description="Trust an interval only if at least this many items differ, or none does."
     )

@@ -1,4 +1,4 @@
-"""Grids of decodings: settings with several values, written out under names that stay."""
+"""Grids of decodings: parameters with several values, expanded under stable names."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any
 __all__ = ["GRID_SETTINGS", "written_out"]
 
 GRID_SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "max_tokens")
-"""The settings of a decoding that may have several values, in the order in which names give them."""
+"""The parameters of a decoding that may have several values, in the order of their names."""
 
 
 def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The decodings of one entry: one for each combination of its settings' values.
+    """The decodings of one entry: one for each combination of its parameters' values.
 
     Args:
         name: The entry's name.
-        given: Its settings.
-        grid: Those of them that are lists of values.
+        given: Its parameters.
+        grid: Those parameters that are lists of values.
 
     Returns:
-        Settings by name, the last setting changing first. A name depends on nothing but the
-        combination: adding a value to a grid renames none of its decodings. An entry without lists
-        is the only one, under its own name.
+        Parameters by name, the last one changing fastest. A name depends only on the combination: adding a
+        value to a grid renames no decoding. An entry without lists stays one decoding, under its own name.
 
     >>> list(written_out("hot", {"temperature": [0.5, 1], "top_p": [0.9]}, ["temperature", "top_p"]))
     ['hot,temperature=0.5,top_p=0.9', 'hot,temperature=1,top_p=0.9']
@@ -39,5 +38,5 @@ def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dic
 
 
 def _number(value: Any) -> str:
-    """A setting's value, alike for 1 and 1.0."""
+    """A parameter's value, the same for 1 and 1.0."""
     return f"{float(value):.12g}"

@@ -19,9 +19,9 @@ _GRID: Any = {"type": ["number", "array"]}
 class DecodingSpec(Part):
     """How an answer is drawn, and how often it is asked for.
 
-    In the file, a list of values for temperature, top_p, top_k, min_p, repeat_penalty or max_tokens
-    makes a grid: a decoding for each combination, named after it ("hot,temperature=0.7,top_p=0.9"),
-    with the settings that vary as columns of the annotations.
+    In the file, a list of values for temperature, top_p, top_k, min_p, repeat_penalty or max_tokens makes a
+    grid: a decoding for each combination, named after it ("hot,temperature=0.7,top_p=0.9"). The parameters
+    that vary are columns of the annotations.
     """
 
     temperature: Annotated[float, Field(ge=0)] = Field(
@@ -45,24 +45,26 @@ class DecodingSpec(Part):
     seed: int | None = Field(None, description="The study's if left out.")
     stop: tuple[Text, ...] = Field((), description="The answer ends before any of these.")
     constraint: Literal["none", "labels"] = Field(
-        "none", description="labels: nothing but one of the answers can be written."
+        "none", description="labels: the model can write one of the answers and nothing else."
     )
-    logprobs: Annotated[int, Field(ge=0)] = Field(0, description="Likeliest tokens returned a position.")
+    logprobs: Annotated[int, Field(ge=0)] = Field(
+        0, description="The number of most likely tokens returned at each position."
+    )
     repeats: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="The study's if left out."
     )
-    only: Only = Field({}, description="Use it only where factors have these levels.")
+    only: Only = Field({}, description="Use this decoding only where factors have these levels.")
     _grid: tuple[str, ...] = PrivateAttr(())
 
     @property
     def grid(self) -> tuple[str, ...]:
-        """The settings that vary in the grid that it belongs to."""
+        """The parameters that vary in its grid."""
         return self._grid
 
     @classmethod
-    def of_grid(cls, settings: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
+    def of_grid(cls, parameters: dict[str, Any], grid: tuple[str, ...]) -> DecodingSpec:
         """One point of a grid."""
-        made = cls.model_validate(settings)
+        made = cls.model_validate(parameters)
         made._grid = grid
         return made
 
@@ -74,24 +76,24 @@ class DecodingSpec(Part):
         )
 
 
-def grid_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
-    """The settings with several values, which are checked while it is known where they stand.
+def grid_of(name: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+    """The parameters with several values, checked while their place in the file is known.
 
     Raises:
         PlacedError: A value is wrong, missing or given twice.
     """
-    grid = tuple(one for one in GRID_SETTINGS if isinstance(settings.get(one), list | tuple))
-    for setting in grid:
-        values = settings[setting]
+    grid = tuple(one for one in GRID_SETTINGS if isinstance(parameters.get(one), list | tuple))
+    for parameter in grid:
+        values = parameters[parameter]
         if not values:
-            raise PlacedError("no value is given", name, setting)
+            raise PlacedError("no value is given", name, parameter)
         for at, value in enumerate(values):
             try:
-                DecodingSpec.model_validate({setting: value})
+                DecodingSpec.model_validate({parameter: value})
             except ValidationError as error:
                 expected, found = expectation(error.errors()), excerpt(value)
                 problem = "this value does not fit"
-                raise PlacedError(problem, name, setting, at, expected=expected, found=found) from None
+                raise PlacedError(problem, name, parameter, at, expected=expected, found=found) from None
             if value in values[:at]:
-                raise PlacedError(f"{value!r} is given twice", name, setting, at)
+                raise PlacedError(f"{value!r} is given twice", name, parameter, at)
     return grid

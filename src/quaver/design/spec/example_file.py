@@ -54,7 +54,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _flow(value: Any) -> str:
-    """A value on one line, as JSON, which YAML reads too."""
+    """A value on one line, as JSON, which is valid YAML."""
     return json.dumps(_plain(value), ensure_ascii=False)
 
 

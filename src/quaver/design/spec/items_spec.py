@@ -1,4 +1,4 @@
-"""The texts to be labelled, and where their true labels are."""
+"""The texts to label, and their true labels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["GoldSpec", "ItemsSpec"]
 
 
 class GoldSpec(Part):
-    """Where the true labels are. A bare string is the column."""
+    """The true labels. A bare string is the column."""
 
     bare = True
 
-    column: Name = Field(description="The column that holds them; empty cells are unknown.")
-    map: dict[str, str] = Field({}, description="From what the column holds to label codes.")
+    column: Name = Field(description="The column of true labels; an empty cell is unknown.")
+    map: dict[str, str] = Field({}, description="Texts in the column, each with its label's code.")
 
     @model_validator(mode="before")
     @classmethod
@@ -26,33 +26,37 @@ class GoldSpec(Part):
 
 
 class ItemsSpec(Part):
-    """The texts to be labelled."""
+    """The texts to label."""
 
     source: Text = Field(
         description="A .csv, .tsv, .jsonl, .parquet or .txt file (beside the study file, or absolute), "
         "a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
         examples=["items.csv"],
     )
-    options: dict[str, Any] = Field({}, description="For the source: split, name, revision of a dataset.")
-    encoding: str = Field("utf-8", description="Of a text file, as Python names it: latin-1, cp1252.")
+    options: dict[str, Any] = Field(
+        {}, description="Options of the source: split, name, revision of a dataset."
+    )
+    encoding: str = Field(
+        "utf-8", description="The encoding of a text file, as Python names it: latin-1, cp1252."
+    )
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="Between the cells of a CSV file; a comma (in TSV a tab) if left out."
+        None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
     )
     line: Text | None = Field(
         None,
-        description="What a line of a .txt file holds, as {label}: {text}; the whole line is the column text "
-        "if left out.",
+        description="The pattern of a line of a .txt file, such as {label}: {text}; if left out, the whole "
+        "line is the column text.",
     )
     id: str | None = Field(None, description="The column of unique ids; row numbers if left out.")
     text: dict[str, Text] = Field(
-        description="Template of an item's text over its columns. Several, by name, make a factor `text`.",
+        description="Template of an item's text over its columns. Several, by name, are a factor `text`.",
         examples=["{{ text }}"],
         json_schema_extra={"type": ["string", "object"]},
     )
     gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
     groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
     sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
-    seed: int | None = Field(None, description="Of the draw; derived from the study's if left out.")
+    seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")
 
     @field_validator("text", mode="before")
     @classmethod

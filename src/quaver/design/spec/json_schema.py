@@ -1,4 +1,4 @@
-"""The study file's JSON Schema: what an editor is to accept is what the reader accepts."""
+"""The study file's JSON Schema: an editor accepts what Quaver accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One label, whichever way its accents are written, in all of a study file."""
+"""One spelling of each label throughout a study file, however its accents are encoded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["with_labels_alike"]
 
 
 def with_labels_alike(document: Any) -> Any:
-    """A study's document with each label written as its label set writes it, wherever it is named.
+    """A study's document in which every mention of a label is spelt as in the label set.
 
-    An é is one character or an e with an accent behind it, and an editor does not show which.
+    An é may be one character or an e followed by an accent, and an editor does not show which.
 
     >>> study = {"task": {"labels": ["\u00e9"]}, "prompt": {"answers": {"e\u0301": "E"}}}
     >>> with_labels_alike(study)["prompt"]["answers"] == {"\u00e9": "E"}
@@ -47,7 +47,7 @@ def _rewrite(part: Any, spell: Callable[[str], str]) -> None:
 
 
 def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
-    """Give a key another spelling, in its place."""
+    """Spell a key differently, in the same place."""
     items = [(new if key == old else key, value) for key, value in part.items()]
     marks = getattr(part, "lc", None)
     if marks is not None and old in (marks.data or {}):

@@ -1,4 +1,4 @@
-"""How answers are read, measured and concluded from."""
+"""How answers are evaluated and measured, and which conclusions rest on them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ __all__ = ["ConclusionSpec", "EvaluatorSpec", "FollowUpSpec", "MeasureSpec"]
 
 
 class FollowUpSpec(PluginSpec):
-    """A call beside each call: a question about the answer, or a label to end it with."""
+    """A further call for each call: a question about the answer, or a label to end it."""
 
     name: Name | None = Field(None, description="Its name in this study; the kind's own if left out.")
 
     @property
     def title(self) -> str:
-        """The name under which evaluators know it."""
+        """The name by which evaluators refer to it."""
         return self.name or self.use
 
 
 class EvaluatorSpec(PluginSpec):
-    """A rule that reads the answers."""
+    """A rule that turns answers into labels."""
 
     name: Name | None = Field(None, description="Its name in this study; the rule's own if left out.")
     of: Name | None = Field(
-        None, description="The follow-up that it reads instead of the answer; the rule's own if left out."
+        None, description="The follow-up that it parses instead of the answer; the rule's own if left out."
     )
 
     @property
     def title(self) -> str:
-        """The name under which its readings appear."""
+        """The name under which its annotations appear."""
         return self.name or self.use
 
 
@@ -44,12 +44,12 @@ class MeasureSpec(PluginSpec):
 
     by: tuple[Name, ...] | None = Field(
         None,
-        description="Columns whose combinations are measured apart; if left out, those of model, decoding "
-        "and variant that the measure does not compare.",
+        description="Columns whose combinations are measured separately; if left out, those of model, "
+        "decoding and variant that the measure does not compare.",
     )
-    evaluator: Name | None = Field(None, description="Whose readings; every evaluator's if left out.")
+    evaluator: Name | None = Field(None, description="The evaluator to measure; every one if left out.")
     flagged: Literal["with", "without", "both"] = Field(
-        "with", description="Paraphrases whose meaning is doubtful: with them, without them, or one of each."
+        "with", description="Paraphrases with a doubtful meaning: with them, without them, or both."
     )
     only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
 
@@ -59,12 +59,12 @@ class MeasureSpec(PluginSpec):
         return renamed_measure(given)
 
     def columns(self, factors: Collection[str], compared: Collection[str] = ()) -> tuple[str, ...]:
-        """The columns to measure apart.
+        """The columns whose levels are measured separately.
 
         Args:
-            factors: Of the study's variants.
-            compared: Columns whose levels the measure compares. One that compares variants is still
-                taken for each template of the items' text apart: these show different things.
+            factors: The factors of the study's variants.
+            compared: Columns whose levels the measure compares. A measure that compares variants still
+                takes each template of the items' text separately: they show different content.
         """
         if self.by is not None:
             return self.by
@@ -75,21 +75,22 @@ class MeasureSpec(PluginSpec):
 
 
 class ConclusionSpec(Part):
-    """What is to be concluded from the labels, and so compared over all ways of asking."""
+    """A conclusion that rests on the labels, to be compared over all prompt variants."""
 
-    name: Name | None = Field(None, description="What it is called; formula and effect if left out.")
+    name: Name | None = Field(None, description="Its name; formula and effect if left out.")
     formula: Text = Field(
         description="share(LABEL) ~ a + b, or label ~ a + b where labels are numbers; a and b are columns "
         "of the items.",
         examples=["share(positive) ~ group"],
     )
     effect: Text = Field(
-        description="What is claimed: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
+        description="The claim: educ > 0, party[Rep] < party[Dem].", examples=["group[b] > group[a]"]
     )
     regression: Literal["linear", "logistic"] = Field(
-        "linear", description="logistic (for share) has log-odds as its coefficients."
+        "linear", description="The coefficients of logistic (for share) are log-odds."
     )
     missing: Literal["drop", "category"] = Field(
-        "drop", description="An answer without a label: left out, or (category) one that is not LABEL."
+        "drop",
+        description="What an answer without a label is: left out, or (category) a label other than LABEL.",
     )
     group: Name | None = Field(None, description="The group of items that is resampled; items if left out.")

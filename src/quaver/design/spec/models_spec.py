@@ -1,4 +1,4 @@
-"""The models that are asked, and what they cost."""
+"""The models that a study asks, and their prices."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ __all__ = ["ModelSpec", "PriceSpec"]
 
 
 class PriceSpec(Part):
-    """What a model costs, in US dollars a million tokens. A bare name is another model's price; 0 is free."""
+    """A model's price in US dollars per million tokens. A bare name means that model's price; 0 is free."""
 
     bare = True
 
     like: Text | None = Field(
-        None, description="As this model of genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."
+        None, description="The price of this model in genai-prices: gpt-4o-mini, or openai/gpt-4o-mini."
     )
-    input: Annotated[float, Field(ge=0)] | None = Field(None, description="Of a prompt's tokens.")
-    output: Annotated[float, Field(ge=0)] | None = Field(None, description="Of written tokens.")
+    input: Annotated[float, Field(ge=0)] | None = Field(None, description="Price of prompt tokens.")
+    output: Annotated[float, Field(ge=0)] | None = Field(None, description="Price of written tokens.")
     cached: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="Of a prompt's tokens that the server had read before; as the others if left out."
+        None,
+        description="Price of prompt tokens in the server's cache; that of other prompt tokens if left out.",
     )
 
     @model_validator(mode="before")
@@ -36,7 +37,7 @@ class PriceSpec(Part):
     def _whole(self) -> PriceSpec:
         numbers = (self.input, self.output)
         if self.like is not None and (*numbers, self.cached) != (None, None, None):
-            raise ValueError("a price is either like another model's or given in numbers")
+            raise ValueError("give either `like` or numbers, not both")
         if self.like is None and None in numbers:
             raise ValueError("a price needs both `input` and `output`, or `like`")
         return self
@@ -45,10 +46,10 @@ class PriceSpec(Part):
 class ModelSpec(PluginSpec):
     """A model: the engine's name and options, and the name under which the study knows it."""
 
-    bare = False  # it needs a name of its own
+    bare = False  # it needs a name in the study
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
-    only: Only = Field({}, description="Ask it only where factors have these levels.")
+    only: Only = Field({}, description="Ask this model only where factors have these levels.")
     price: PriceSpec | None = Field(
-        None, description="What its tokens cost; by the prices that genai-prices knows if left out."
+        None, description="The price of its tokens; that in genai-prices if left out."
     )

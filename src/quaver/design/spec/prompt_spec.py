@@ -1,4 +1,4 @@
-"""How the question is put, and the ways to vary it."""
+"""The prompt, and the families that vary it."""
 
 from __future__ import annotations
 
@@ -12,43 +12,45 @@ from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 __all__ = ["TEXT_FACTOR", "FamilySpec", "MeaningSpec", "PromptSpec", "SampleSpec"]
 
 TEXT_FACTOR = "text"
-"""The factor of the items' text, where the study gives several templates."""
+"""The factor of the items' text, if the study gives several templates."""
 
 
 class PromptSpec(Part):
-    """How the question is put. All parts are templates."""
+    """The prompt. All parts are templates."""
 
     system: str = Field("", description="The system message; none if left out.")
     layout: Text = Field(
         "{{ text }}\n\n{{ question }}",
-        description="The user message. The question is the instruction and, on a line of its own, the "
-        "postfix. Text first lets all paraphrases of a question share its reading.",
+        description="The user message. The question is the instruction and, on the next line, the "
+        "postfix. With the text first, an engine reads it once for all paraphrases of the question.",
     )
     instruction: Text = Field(
-        description="What is asked: the part that variants reword.",
+        description="The question: the part that paraphrases reword.",
         examples=["Is the opinion in this text positive or negative?"],
     )
     postfix: str = Field(
         "Answer with one of: {{ answers | join(', ') }}.",
-        description="What fixes the answer's format: never reworded.",
+        description="The format of the answer: never reworded.",
     )
     answers: dict[str, Text] = Field(
-        {}, description="What the model is to write for each label code; its name if left out."
+        {}, description="What the model should write for each label, by code; the label's name if left out."
     )
-    explains: bool = Field(False, description="Whether the prompt asks for an explanation too.")
+    explains: bool = Field(False, description="Whether the prompt also asks for an explanation.")
     frame: Literal["chat", "plain"] = Field(
         "chat",
         description="chat: messages in the model's own chat template. plain: one text as it is, for base "
-        "models to go on with.",
+        "models to continue.",
     )
 
 
 class FamilySpec(PluginSpec):
-    """A way to vary the prompt; families are crossed."""
+    """A family of prompt variants; families are crossed."""
 
-    factor: Name | None = Field(None, description="The column its levels go to; the family's own name else.")
+    factor: Name | None = Field(
+        None, description="The column of its levels; the family's own name if left out."
+    )
     only: Only = Field(
-        {}, description="Vary only where other factors have these levels; its first level elsewhere."
+        {}, description="Vary only where other factors have these levels; elsewhere, use its first level."
     )
 
     @model_validator(mode="before")
@@ -62,20 +64,20 @@ class MeaningSpec(Part):
 
     by: Literal["auto", "embeddings", "lexical"] = Field(
         "auto",
-        description="embeddings compares sentence embeddings (extra `embeddings`), lexical the letters; "
-        "auto takes embeddings where they are installed.",
+        description="embeddings compares sentence embeddings (extra `embeddings`), lexical compares letters; "
+        "auto uses embeddings if they are installed.",
     )
     threshold: Annotated[float, Field(ge=-1, le=1)] | None = Field(
         None,
-        description="Paraphrases less similar than this are flagged; 0.5 for embeddings and 0.2 for letters "
-        "if left out.",
+        description="Paraphrases less similar than this are flagged; if left out, 0.5 for embeddings and 0.2 "
+        "for letters.",
     )
 
 
 class SampleSpec(Part):
-    """A part of the design, where all of it would be too much."""
+    """A sample of the variants, if there are too many."""
 
     variants: Annotated[int, Field(ge=2)] | None = Field(
-        None, description="Ask this many: the first and others drawn at random; all if left out."
+        None, description="Ask this many: the first one and others drawn at random; all if left out."
     )
-    seed: int | None = Field(None, description="Of the draw; derived from the study's if left out.")
+    seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")

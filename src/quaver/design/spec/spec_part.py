@@ -1,4 +1,4 @@
-"""What every part of the study file is: its shape, its commonest types, and where a problem stands."""
+"""The base of every part of the study file, its usual types, and errors that know their place."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Only = Annotated[
     BeforeValidator(_levels),
     Field(json_schema_extra={"additionalProperties": {"type": ["string", "array"]}}),
 ]
-"""Levels by factor; one level may stand without brackets."""
+"""Levels by factor; a single level needs no brackets."""
 
 
 class PlacedError(ValueError):
-    """What is wrong with a part of the study file, and where inside that part it stands."""
+    """A mistake in a part of the study file, and its place inside that part."""
 
     def __init__(
         self, problem: str, *loc: str | int, expected: str | None = None, found: str | None = None
@@ -45,20 +45,20 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        coerce_numbers_to_str=True,  # digits are common codes: 1 is the text "1"
+        coerce_numbers_to_str=True,  # digits are frequent codes: 1 is the text "1"
         allow_inf_nan=False,
     )
     bare: ClassVar[bool] = False
-    """Whether a bare name may stand for the whole part."""
+    """Whether a bare name may replace the whole part."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_nothing(cls, given: Any) -> Any:
-        return {} if given is None else given  # a key with nothing behind it but comments
+        return {} if given is None else given  # a key followed by nothing but comments
 
 
 class PluginSpec(Part):
-    """Something registered by name, with its options beside the name. A bare string is the name."""
+    """A plug-in by name, with its options beside the name. A bare string is the name."""
 
     bare = True
 
@@ -73,5 +73,5 @@ class PluginSpec(Part):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What stands beside the name."""
+        """The options beside the name."""
         return dict(self.__pydantic_extra__ or {})

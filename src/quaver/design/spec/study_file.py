@@ -1,4 +1,4 @@
-"""Reading the study file: YAML 1.2 in, a ``StudySpec`` or one error that names the line out."""
+"""Reads the study file: YAML 1.2 becomes a ``StudySpec``, or one error that names the line."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PartT = TypeVar("PartT", bound=BaseModel)
 
 
 class Positions:
-    """Where a study file's parts stand, for errors.
+    """The places of a study file's parts, for errors.
 
     Args:
-        path: The file, or None where the study was given as a mapping.
-        document: What the YAML reader made of it.
+        path: The file, or None for a study that was given as a mapping.
+        document: The parsed YAML.
     """
 
     def __init__(self, path: Path | None, document: Any) -> None:
@@ -37,11 +37,11 @@ class Positions:
 
     @property
     def home(self) -> Path:
-        """The folder that relative paths in the file start from."""
+        """The folder from which relative paths in the file start."""
         return self.path.parent if self.path else Path()
 
     def where(self, *loc: str | int) -> str:
-        """``study.yaml:12: items.text`` for a path of keys and positions into the file."""
+        """``study.yaml:12: items.text`` for a path of keys and positions in the file."""
         field = _dotted(loc)
         if self.path is None:
             return field or "study"
@@ -51,17 +51,17 @@ class Positions:
 
     @contextmanager
     def locating(self, *loc: str | int) -> Iterator[None]:
-        """Tell an error from inside, which cannot know the file, where it stands."""
+        """Complete the place of an error raised inside, which does not know the file."""
         try:
             yield
         except QuaverError as error:
-            place, told = self.where(*loc), error.where or ""
-            if told.startswith(place.partition(":")[0]):
+            place, inner = self.where(*loc), error.where or ""
+            if inner.startswith(place.partition(":")[0]):
                 raise
-            if loc or not told:
-                error.where = f"{place}: {told}" if told else place
-            else:  # it names its place itself: a path of keys
-                error.where = self.where(*told.split("."))
+            if loc or not inner:
+                error.where = f"{place}: {inner}" if inner else place
+            else:  # the error names a path of keys itself
+                error.where = self.where(*inner.split("."))
             raise
 
     def _line(self, loc: Sequence[str | int]) -> int | None:
@@ -83,17 +83,17 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return text
 
 
-def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positions]:
-    """Read a study file, or take a study given as a mapping.
+def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source]:
+    """Read a study file, or a study given as a mapping.
 
     Args:
-        study: Path of the YAML file, or what would stand in it.
+        study: Path of the YAML file, or its content as a mapping.
 
     Returns:
-        The study, and where its parts stand.
+        The study, and the places of its parts.
 
     Raises:
-        SpecError: The file is missing, is not UTF-8 or not YAML, or holds what it may not.
+        SpecError: The file is missing, is not UTF-8 or not YAML, or has a mistake.
     """
     if isinstance(study, Mapping):
         source = Positions(None, with_labels_alike(study))
@@ -116,10 +116,10 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positi
 
 
 def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
-    """Find a key before anything else is said of the study: it would stand in prompts, lock and report.
+    """Refuse an API key before anything else: it would end up in prompts, lock and report.
 
     Raises:
-        SpecError: A variable's value stands in it, or what looks like a key stands among a model's options.
+        SpecError: The study contains a variable's value, or a model's options contain what looks like a key.
     """
     name_keys(document)
     keys = Keys()
@@ -128,30 +128,30 @@ def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
         of_model = "model" in loc or loc[0] == "models"
         if name is None and not (of_model and is_key_shaped(text)):
             continue
-        # Where a key is a mapping's key, its place would tell it.
+        # If the API key is a mapping's key, its place would reveal it.
         place = loc[:-1] if loc[-1] == text else loc
         raise SpecError(
-            f"the value of the environment variable {name} stands here" if name else "this looks like a key",
+            f"this is the value of the environment variable {name}" if name else "this looks like a key",
             where=source.where(*place),
             expected="no key anywhere in the study file, which is kept beside the answers",
-            fix="take it out; `key:` of a model names the variable that holds it; change the key if others"
-            " may have seen the file",
+            fix="remove it; `key:` of a model names the variable that holds it; change the key if others may "
+            "have seen the file",
         )
 
 
 def read_part(
     kind: type[PartT], given: Mapping[str, Any], source: Positions, loc: Sequence[str | int]
 ) -> PartT:
-    """Check a part that stands where the study file's shape does not look: among a plug-in's options.
+    """Check a part that `StudySpec` does not cover: one among a plug-in's options.
 
     Args:
-        kind: What it is.
-        given: What stands there.
-        source: Where the study's parts stand.
-        loc: Where this part stands.
+        kind: The model of the part.
+        given: The part.
+        source: The places of the study's parts.
+        loc: The place of this part.
 
     Raises:
-        SpecError: It is not.
+        SpecError: The part has a mistake.
     """
     try:
         return kind.model_validate(dict(given))
@@ -166,26 +166,26 @@ def bind(
     loc: Sequence[str | int],
     beside: Sequence[str] = ("use",),
 ) -> dict[str, Any]:
-    """Check the options that a study gives a plug-in against the plug-in's own signature.
+    """Check a plug-in's options against its signature.
 
     Args:
         plugin: A class or function whose keyword arguments, with annotations, are its options.
-        options: What the study file gives.
-        source: Where the study's parts stand.
-        loc: Where these options stand.
-        beside: Keys that may stand beside the options, for the suggestion of the nearest.
+        options: The options in the study file.
+        source: The places of the study's parts.
+        loc: The place of these options.
+        beside: Other keys beside the options, for suggestions.
 
     Returns:
         The options, converted to the annotated types.
 
     Raises:
-        SpecError: An option is unknown, missing, of another type, or gone (the plug-in's ``gone`` says what
-            took its place).
+        SpecError: An option is unknown, missing, of the wrong type, or was removed (the plug-in's ``gone``
+            says what replaces it).
     """
     for name, instead in getattr(plugin, "gone", {}).items():
         if name in options:
             raise SpecError(
-                f"the option {name!r} is no longer there",
+                f"the option {name!r} was removed",
                 where=source.where(*loc, name),
                 found=repr(options[name]),
                 fix=instead,
@@ -206,10 +206,10 @@ def _translated(
     prefix: Sequence[str | int] = (),
     beside: Sequence[str] = (),
 ) -> SpecError:
-    """The first of pydantic's complaints, as Quaver says it; the others are counted."""
+    """The first of pydantic's complaints as an error of Quaver's; the others are counted."""
     complaints = error.errors(include_url=False)
     places = [location_of(complaint, given) for complaint in complaints]
-    # A key that is misspelt is unknown and missing at once: the former says more.
+    # A misspelt key is unknown and missing at once: the former says more.
     at = min(range(len(complaints)), key=lambda at: complaints[at]["type"] != "extra_forbidden")
     first, loc, kind = complaints[at], (*prefix, *places[at]), complaints[at]["type"]
     others = len(set(places)) - 1
@@ -250,14 +250,14 @@ def _translated(
 
 
 def _quotation(value: Any) -> str | None:
-    """What to do where YAML took a text for something else."""
+    """What to do if YAML did not read a text as text."""
     if isinstance(value, Mapping):
         return 'put a text that starts with a brace in quotation marks: "{{ text }}"'
-    return None if isinstance(value, Sequence) else "put it in quotation marks, if it is a text"
+    return None if isinstance(value, Sequence) else "put it in quotation marks if it is a text"
 
 
 def _field(model: type[BaseModel], loc: Sequence[str | int]) -> Any:
-    """The annotation that a location leads to, or None."""
+    """The annotation at a location, or None."""
     annotation: Any = model
     for part in loc:
         part_models = _models_in(annotation)

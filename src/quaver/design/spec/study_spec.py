@@ -26,27 +26,30 @@ __all__ = ["StudySpec"]
 class StudySpec(Part):
     """A study: one experiment on one set of items."""
 
-    name: Name = Field("study", description="For people; the report's title.")
+    name: Name = Field("study", description="The study's name, and the report's title.")
     seed: int = Field(0, description="Every sample, shuffle and bootstrap derives from it.")
     task: TaskSpec
     items: ItemsSpec
     prompt: PromptSpec
-    variants: tuple[FamilySpec, ...] = Field((), description="Ways to vary the prompt, crossed in full.")
+    variants: tuple[FamilySpec, ...] = Field((), description="Families of prompt variants, fully crossed.")
     meaning: MeaningSpec = Field(MeaningSpec(), description="How paraphrases are compared with the original.")
     models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
-        description="The models that are asked.",
+        description="The models to ask.",
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],
     )
     decoding: dict[Name, DecodingSpec] = Field(
-        {"greedy": DecodingSpec()}, description="Ways to draw an answer, by name, crossed with the variants."
+        {"greedy": DecodingSpec()}, description="Decodings by name, crossed with the variants."
     )
-    repeats: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1, description="How often each is asked.")
-    sample: SampleSpec = Field(SampleSpec(), description="Of all variants, where they are too many.")
+    repeats: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        1, description="How often to ask about each item."
+    )
+    sample: SampleSpec = Field(SampleSpec(), description="A sample of the variants, if there are too many.")
     follow_ups: tuple[FollowUpSpec, ...] = Field(
-        (), description="Calls beside each call; those that an evaluator reads need not be named."
+        (), description="Further calls for each call; those that an evaluator parses need not be listed."
     )
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
-        (EvaluatorSpec(use="first_label"),), description="Rules that read the answers; the first is reported."
+        (EvaluatorSpec(use="first_label"),),
+        description="Rules that turn answers into labels; the report uses the first.",
     )
     measures: tuple[MeasureSpec, ...] = Field(
         tuple(
@@ -61,14 +64,14 @@ class StudySpec(Part):
                 "compliance",
             )
         ),
-        description="What is measured.",
+        description="The measures.",
     )
     conclusions: tuple[ConclusionSpec, ...] = Field(
-        (), description="What is to be concluded from the labels, held against every way of asking."
+        (), description="Conclusions that rest on the labels, compared over all prompt variants."
     )
-    budget: BudgetSpec = Field(BudgetSpec(), description="Where a run stops by itself.")
+    budget: BudgetSpec = Field(BudgetSpec(), description="When a run stops by itself.")
     reuse: tuple[Text, ...] = Field(
-        (), description="Folders of other studies: what was answered there to the same call is not asked."
+        (), description="Folders of other studies, whose answers to the same calls are reused."
     )
     until: UntilSpec | None = Field(
         None, description="Collect in rounds until an interval is narrow enough; everything if left out."
@@ -78,25 +81,25 @@ class StudySpec(Part):
         description="What `quaver run --small` changes: this file's keys with fewer items, repeats, tokens.",
     )
     notes: tuple[Text, ...] = Field(
-        (), description="What a reader must know of the study: shown with the plan and in the report."
+        (), description="What a reader must know about the study; shown with the plan and in the report."
     )
     annotations: AnnotationsSpec | None = Field(
-        None, description="Labels that exist already (quaver import writes this), instead of asking for any."
+        None, description="Labels that already exist (quaver import writes this), instead of asking models."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _imported(cls, given: Any) -> Any:
-        """Stand-ins for what only a study that asks needs."""
+        """Fill in the parts that only a study that asks models needs."""
         if not isinstance(given, Mapping) or not given.get("annotations"):
             return given
-        told = given["annotations"]
-        told = told if isinstance(told, Mapping) else {}
-        reads = told.get("raw") is not None
+        imported = given["annotations"]
+        imported = imported if isinstance(imported, Mapping) else {}
+        reads = imported.get("raw") is not None
         for name in NOT_ASKED:
             if name in given and not (reads and name == "evaluators"):
                 raise PlacedError(f"a study of imported annotations asks nothing: remove {name!r}", name)
-        source = told.get("source")
+        source = imported.get("source")
         return {
             **given,
             "items": {"source": source or "annotations", "text": "{{ text }}"},
@@ -107,7 +110,7 @@ class StudySpec(Part):
 
     @property
     def has_labels_only(self) -> bool:
-        """Whether its labels existed already, so that there are no answers to be read."""
+        """Whether it has labels but no answers that an evaluator could parse."""
         return self.annotations is not None and self.annotations.raw is None
 
     @field_validator("models", "follow_ups", "evaluators")
@@ -125,17 +128,19 @@ class StudySpec(Part):
         if not isinstance(given, dict):
             return given
         found: dict[Any, Any] = {}
-        for name, settings in given.items():
-            if not isinstance(settings, dict):
+        for name, parameters in given.items():
+            if not isinstance(parameters, dict):
                 if name in DecodingSpec.model_fields:
-                    raise PlacedError(f"{name!r} stands below no name, such as `greedy: {{{name}: …}}`", name)
-                found[name] = settings
+                    raise PlacedError(
+                        f"{name!r} needs a decoding's name above it: `greedy: {{{name}: …}}`", name
+                    )
+                found[name] = parameters
                 continue
-            grid = grid_of(name, settings)
-            points = written_out(str(name), settings, grid)
+            grid = grid_of(name, parameters)
+            points = written_out(str(name), parameters, grid)
             try:
                 found |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
-            except ValidationError:  # reported below, where it stands
+            except ValidationError:  # reported below, with its place
                 found[name] = next(iter(points.values()))
         return found
 
@@ -147,10 +152,10 @@ class StudySpec(Part):
         for name, one in decoding.items():
             cuts = {"top_p": one.top_p < 1, "top_k": one.top_k > 0, "min_p": one.min_p > 0}
             cut = next((setting for setting, is_set in cuts.items() if is_set), None)
-            if cut and not one.temperature and not one.grid:  # in a grid, a point may have it in vain
+            if cut and not one.temperature and not one.grid:  # a point of a grid may have it without effect
                 raise PlacedError(
-                    f"temperature 0 takes the likeliest token, whatever {cut} leaves: raise the temperature, "
-                    f"or leave {cut} out",
+                    f"temperature 0 takes the most likely token, whatever {cut} keeps: raise the "
+                    f"temperature, or leave {cut} out",
                     name,
                     cut,
                 )

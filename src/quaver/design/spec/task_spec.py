@@ -1,4 +1,4 @@
-"""What is to be told apart."""
+"""The task: the label set and its level of measurement."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class LabelSpec(Part):
     bare = True
 
     code: Name = Field(description="Short name in data; gold labels and annotations hold it.")
-    name: str = Field("", description="How the prompt calls it; the code if left out.")
+    name: str = Field("", description="Its name in the prompt; the code if left out.")
     definition: str = Field("", description="What falls under it; templates may use it.")
-    synonyms: tuple[str, ...] = Field((), description="Other names under which it may be answered.")
+    synonyms: tuple[str, ...] = Field((), description="Other names that an answer may use.")
     value: float | None = Field(None, description="Its number, where the level is interval or ratio.")
 
     @model_validator(mode="before")
@@ -35,7 +35,7 @@ class LabelSpec(Part):
 
 
 class TaskSpec(Part):
-    """What is to be told apart."""
+    """The task: what the labels distinguish."""
 
     name: Name = Field("label", description="What the label says of a text, for the report.")
     level: Level = Field("nominal", description="nominal, ordinal, interval or ratio.")
@@ -46,8 +46,8 @@ class TaskSpec(Part):
 
     options: tuple[Name, ...] = Field(
         (),
-        description="Multiple choice: where an item's own options stand, in the labels' order; a column "
-        "for each label, or one that holds a list. Templates write them with {{ options }}.",
+        description="Multiple choice: the columns of an item's own options, in the labels' order; one for "
+        "each label, or one that holds a list. Templates write them with {{ options }}.",
     )
 
     @field_validator("options", mode="before")
@@ -62,13 +62,13 @@ class TaskSpec(Part):
         for index, label in enumerate(labels):
             if NO_LABEL in (label.code.casefold(), label.name.casefold()):
                 raise PlacedError(
-                    f"{NO_LABEL!r} is what answers without a label are called; give the label another name",
+                    f"{NO_LABEL!r} is the name of answers without a label; give the label another name",
                     index,
                 )
             other = seen.setdefault(composed(label.code), label.code)
             if other != label.code:
                 raise PlacedError(
-                    f"the label code {label.code!r} is given twice, with its accents written in two ways",
+                    f"the label code {label.code!r} is given twice, with its accents encoded differently",
                     index,
                 )
             if label.code in [one.code for one in labels[:index]]:

@@ -1,4 +1,4 @@
-"""A YAML file as Python has it, with the line of each part; or one error that names the line."""
+"""Reads a YAML file with the line of each part, or raises one error that names the line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from quaver.errors import SpecError
 __all__ = ["read_yaml"]
 
 _PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-"""How JSON escapes what lies beyond 16 bits, an emoji say; YAML reads the halves as two broken characters."""
+"""How JSON escapes characters beyond 16 bits, such as emoji; YAML reads two broken characters."""
 
 _MOST_PARTS = 1_000_000
-"""Keys and values of a study file, those that aliases repeat counted each time."""
+"""The most keys and values of a study file; what aliases repeat counts each time."""
 
 
 def read_yaml(path: Path) -> Any:
@@ -53,7 +53,7 @@ def read_yaml(path: Path) -> Any:
     yaml = YAML(typ="rt")
     yaml.Constructor = _Constructor
     try:
-        with warnings.catch_warnings():  # an anchor may be used again for another part
+        with warnings.catch_warnings():  # an anchor's name may be reused
             warnings.simplefilter("ignore", ReusedAnchorWarning)
             return yaml.load(_PAIR.sub(lambda m: bytes.fromhex(m[1] + m[2]).decode("utf-16-be"), text))
     except MarkedYAMLError as error:
@@ -70,22 +70,22 @@ def read_yaml(path: Path) -> Any:
             where=where,
             fix="quote texts that hold a colon or start with a sign; indent with spaces",
         ) from None
-    # The reader trips over a part merged into itself, a list as a key, a date of no calendar.
+    # The reader fails on a part merged into itself, a list as a key, or an impossible date.
     except Exception as error:
         raise SpecError(
             "this cannot be read as YAML",
             where=path.name,
             found=f"{type(error).__name__}: {str(error)[:200]}",
-            fix="look at anchors (&), aliases (*), merges (<<), tags (!) and what stands as a key",
+            fix="check anchors (&), aliases (*), merges (<<), tags (!) and keys",
         ) from None
 
 
 class _Aliases(MarkedYAMLError):
-    """Aliases make a part contain itself, or a short file into a huge study."""
+    """Aliases nest a part in itself, or turn a short file into a huge study."""
 
 
 def _check_size(document: Node) -> None:
-    """Refuse what aliases must not do, before anything is made of the document."""
+    """Refuse harmful aliases before the document is constructed."""
     sizes: dict[Node, int] = {}
     within: set[Node] = set()
 
@@ -109,7 +109,7 @@ def _check_size(document: Node) -> None:
 
 
 class _Constructor(RoundTripConstructor):
-    """Reads ``007`` as the text that it is: a code, not the number 7. Aliases stay within bounds."""
+    """Reads ``007`` as a text: it is a code, not the number 7. Bounds what aliases may do."""
 
     def get_single_data(self) -> Any:
         node = self.composer.get_single_node()

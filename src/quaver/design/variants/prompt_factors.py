@@ -73,12 +73,12 @@ class Factors:
         for name, part in self._parts.items():
             check_score(name, part, context.labels)
         origin: dict[str, Any] = {"family": "factors", "by": "hand"}
-        origin |= {"fraction": self._fraction.told()} if self._fraction else {}
+        origin |= {"fraction": self._fraction.description()} if self._fraction else {}
         return [self._level(levels, origin) for levels in self._asked()]
 
     def notes(self, _: PromptContext) -> list[str]:
         """How many prompts there are, and what the fraction confounds."""
-        return self._fraction.told() if self._fraction else []
+        return self._fraction.description() if self._fraction else []
 
     # ---------------------------------------------------------------------- levels
 
