@@ -83,7 +83,7 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return text
 
 
-def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Source]:
+def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positions]:
     """Read a study file, or a study given as a mapping.
 
     Args:
