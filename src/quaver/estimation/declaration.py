@@ -117,6 +117,7 @@ class Measure:
         pairs_evaluators: Whether it sets evaluators side by side that read the same answers: those that read
             a stated confidence are then left out.
         takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
+        interval: The interval that it gives where none is asked for.
     """
 
     def __init__(
@@ -133,15 +134,16 @@ class Measure:
         reads_outputs: bool,
         pairs_evaluators: bool,
         takes_factors: bool,
+        interval: Literal["bca", "percentile"],
     ) -> None:
         self.name, self.function = function.__name__, function
         self.presentation = presentation.named(self.name)
         self.parts, self.source, self.missing = dict(parts), source, missing
         self.compares = compares
         self.reads_outputs, self.pairs_evaluators = reads_outputs, pairs_evaluators
-        self.takes_factors = takes_factors
+        self.takes_factors, self.interval = takes_factors, interval
         self._cells = cells
-        self._own, self.__signature__ = signed(function, Measure.__call__, missing)
+        self._own, self.__signature__ = signed(function, Measure.__call__, missing, {"interval": interval})
         self.treatments = (*treatments, "missing") if missing else treatments
         self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
         self.__wrapped__ = function
@@ -183,7 +185,7 @@ class Measure:
         seed: int = 0,
         columns: Columns | None = None,
         group: str | None = None,
-        interval: Literal["bca", "percentile"] = "bca",
+        interval: Literal["bca", "percentile"] | None = None,
         keep: Collection[Keep] = (),
         **options: Any,
     ) -> list[Estimate]:
@@ -199,7 +201,7 @@ class Measure:
             seed: Root seed of the resampling.
             columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
             group: The column whose groups of items are resampled, instead of items.
-            interval: Which interval is given; the other is in ``details``.
+            interval: Which interval is given; the other is in ``details``. None: the measure's own.
             keep: What the estimates carry beside their numbers: ``"draws"``, the resampled values behind the
                 interval, and ``"distribution"``, each item's own value (where the measure has one).
             **options: The measure's own.
@@ -211,7 +213,7 @@ class Measure:
             MeasureError: The frame or an option cannot be used.
         """
         own = self._checked(options)
-        resampling = Resampling(confidence, resamples, seed, interval)
+        resampling = Resampling(confidence, resamples, seed, interval or self.interval)
         frame = frame_of(annotations)
         reading = Reading(self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep))
         return list(self._estimates(reading, own))
@@ -277,6 +279,7 @@ def measure(
     reads_outputs: bool = False,
     pairs_evaluators: bool = False,
     takes_factors: bool = False,
+    interval: Literal["bca", "percentile"] = "bca",
 ) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how.
 
@@ -305,6 +308,7 @@ def measure(
         reads_outputs: Whether it reads the answers as they were written.
         pairs_evaluators: Whether it sets side by side evaluators that read the same answers.
         takes_factors: Whether a study gives it the factors that vary.
+        interval: The interval that it gives where none is asked for.
     """
     presentation = Presentation(
         title=title,
@@ -335,6 +339,7 @@ def measure(
             reads_outputs=reads_outputs,
             pairs_evaluators=pairs_evaluators,
             takes_factors=takes_factors,
+            interval=interval,
         )
 
     return declared

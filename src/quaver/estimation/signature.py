@@ -19,7 +19,10 @@ _ENTRY = re.compile(r"    (\*{0,2}\w+):")
 
 
 def signed(
-    function: Callable[..., Any], shared: Callable[..., Any], missing: Sequence[str]
+    function: Callable[..., Any],
+    shared: Callable[..., Any],
+    missing: Sequence[str],
+    defaults: Mapping[str, Any],
 ) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
     """A function's own parameters, and the signature of the measure that it makes.
 
@@ -27,6 +30,7 @@ def signed(
         function: A measure's arithmetic.
         shared: The method that has the arguments of all measures.
         missing: The treatments of answers without a label.
+        defaults: The measure's own defaults of shared arguments.
 
     Raises:
         TypeError: The function is not one of a cell or a reading and of options by name.
@@ -51,6 +55,7 @@ def signed(
         shown["missing"] = inspect.Parameter(
             "missing", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
+    common |= {name: common[name].replace(default=default) for name, default in defaults.items()}
     annotations = common.pop("annotations")
     parameters = [annotations, *shown.values(), *common.values()]
     return own, inspect.Signature(parameters, return_annotation=_resolved(shared).return_annotation)

@@ -1,6 +1,6 @@
 """The measures with their arguments. Written by ``python -m quaver.measures._stub``: do not edit."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from quaver.core.records import Decoding, Estimate, LabelSet
@@ -47,7 +47,7 @@ def accuracy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def answer_entropy(
@@ -61,7 +61,7 @@ def answer_entropy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def brier(
@@ -76,7 +76,7 @@ def brier(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def compliance(
@@ -89,7 +89,7 @@ def compliance(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def consistency(
@@ -107,7 +107,7 @@ def consistency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def differences(
@@ -123,7 +123,7 @@ def differences(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def distinct_annotations(
@@ -136,7 +136,23 @@ def distinct_annotations(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
+def distribution_shift(
+    annotations: Frame,
+    *,
+    between: str | Sequence[str] = "variant",
+    reference: str | None = None,
+    missing: Literal["drop", "category"] = "drop",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "percentile",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def ece(
@@ -151,7 +167,7 @@ def ece(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def ece_shift(
@@ -166,7 +182,7 @@ def ece_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def evaluator_flips(
@@ -181,7 +197,7 @@ def evaluator_flips(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def expected_intra_pss(
@@ -198,7 +214,21 @@ def expected_intra_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
+def f1(
+    annotations: Frame,
+    *,
+    missing: Literal["wrong", "drop", "category"] = "wrong",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def generalizability(
@@ -217,7 +247,7 @@ def generalizability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_model(
@@ -232,7 +262,7 @@ def inter_model(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_pss(
@@ -250,7 +280,7 @@ def inter_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_pss_subsamples(
@@ -266,7 +296,7 @@ def inter_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss(
@@ -283,7 +313,7 @@ def intra_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_adjacent(
@@ -298,7 +328,7 @@ def intra_pss_adjacent(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_cumulative(
@@ -314,7 +344,7 @@ def intra_pss_cumulative(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_subsamples(
@@ -330,7 +360,7 @@ def intra_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def label_shares(
@@ -344,7 +374,7 @@ def label_shares(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def mce(
@@ -359,7 +389,20 @@ def mce(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
+def missing_bounds(
+    annotations: Frame,
+    *,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def mode_frequency(
@@ -373,7 +416,7 @@ def mode_frequency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def original_agreement(
@@ -389,7 +432,7 @@ def original_agreement(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def output_uncertainty(
@@ -402,7 +445,7 @@ def output_uncertainty(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def paraphrase_stability(
@@ -417,7 +460,7 @@ def paraphrase_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def pooled_pss(
@@ -432,7 +475,7 @@ def pooled_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def recovered_share(
@@ -448,7 +491,7 @@ def recovered_share(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def sensitivity(
@@ -464,7 +507,23 @@ def sensitivity(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
+def spread(
+    annotations: Frame,
+    *,
+    variants: Sequence[str] | None = None,
+    sizes: Mapping[str, float] | None = None,
+    missing: Literal["wrong", "drop"] = "wrong",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def strict_stability(
@@ -477,7 +536,7 @@ def strict_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def verbal_calibration(
@@ -493,7 +552,7 @@ def verbal_calibration(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def __getattr__(name: str) -> Measure: ...  # of other packages

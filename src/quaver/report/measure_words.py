@@ -11,28 +11,20 @@ from quaver.report.sections import Section, section_named
 __all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
 _TITLES: Mapping[str, str] = {
-    "f1_macro": "Right labels, all classes alike: macro F1",
-    "f1_micro": "Right labels, all answers alike: micro F1",
-    "f1_label": "Right labels, class by class: F1 of each label",
     "mixed_effects": "What each term does to the odds of a right answer: mixed logistic model",
     "mixed_effects_sd": "How unlike the items are in difficulty, by the mixed model",
     "mixed_effects_interactions": "Whether the mixed model’s effects depend on each other",
-    "spread_size_correlation": "Whether larger models spread less: correlation of spread with size",
 }
 
 _AXES: Mapping[str, str] = {
-    "f1_macro": "macro F1",
-    "f1_micro": "micro F1",
-    "f1_label": "F1",
     "mixed_effects": "log odds (above 0: more often right)",
     "mixed_effects_sd": "standard deviation, in log odds",
     "mixed_effects_interactions": "likelihood-ratio χ²",
-    "spread_size_correlation": "Spearman’s ρ",
 }
 
 _AGAINST_NONE = frozenset(
     {
-        *("mixed_effects", "spread_size_correlation"),
+        *("mixed_effects",),
     }
 )
 """Measures whose 0 says that there is nothing: charts of them have a line there."""
@@ -54,7 +46,6 @@ _SHARES = frozenset(
         "truncated_answers",
         "unlike_share",
         "unlike_held",
-        "spread",
         "readiness_accuracy",
         "readiness_compliance",
         "readiness_spread",
@@ -64,15 +55,13 @@ _SHARES = frozenset(
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
-_CLOSER = frozenset({"f1_micro", "f1_label"})
-_ENDS = {"spread_size_correlation": (-1.0, 1.0)}
 
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
 _FAMILIES = {
-    **dict.fromkeys(("factor_effects", "distribution_shift"), "factors"),
-    **dict.fromkeys(("f1", "mixed_effects", "spread"), "accuracy"),
+    **dict.fromkeys(("factor_effects",), "factors"),
+    **dict.fromkeys(("mixed_effects",), "accuracy"),
     "readiness": "readiness",
 }
 
@@ -99,8 +88,6 @@ def presentation_of(measure: str) -> Presentation:
         section=section,
         unit="share" if measure in _SHARES else "number",
         null=0.0 if measure in _AGAINST_NONE else None,
-        ends=_ENDS.get(measure),
-        drawn="closer" if measure in _CLOSER else "chart",
     ).named(measure)
 
 

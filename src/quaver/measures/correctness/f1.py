@@ -2,80 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal
 
 import numpy as np
 
-from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.bootstrap import Draws, Floats, Resampling, Weighted, bootstrap
+from quaver.core.presentation import Presentation
+from quaver.core.records import NO_LABEL, Estimate
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells, checked
-from quaver.estimation.column_roles import Columns
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.estimation.cells import Missing
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["confusion", "f1", "f1_statistic"]
 
-_REFERENCE = (
-    "van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019), arXiv:1911.03347"
+
+@measure(
+    section="accuracy",
+    unit="share",
+    better="higher",
+    source="van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019), "
+    "arXiv:1911.03347",
+    missing=("wrong", "drop", "category"),
+    parts={
+        "_macro": Presentation(
+            title="Right labels, all classes alike: macro F1", axis="macro F1", better="higher"
+        ),
+        "_micro": Presentation(
+            title="Right labels, all answers alike: micro F1",
+            axis="micro F1",
+            better="higher",
+            drawn="closer",
+        ),
+        "_label": Presentation(
+            title="Right labels, class by class: F1 of each label", axis="F1", better="higher", drawn="closer"
+        ),
+    },
 )
-
-
-_N_A = "a class of their own (N/A)"
-
-
-def f1(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    missing: Missing = "wrong",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.
 
     F1 = 2·TP / (2·TP + FP + FN) of a label, over all answers of a cell. ``f1_macro`` is the mean of the
     labels' F1 over the labels that occur, as gold label or as answer (others have none); ``f1_micro``
     sums TP, FP and FN over labels first: with every answer labelled it is accuracy. A label that occurs
-    and is never right has F1 = 0. An unanswered item counts against its gold label (FN) and for no other,
-    is left out, or (``"category"``) is an answer of a class of its own, which is always wrong: ``f1_micro``
-    is then accuracy, as Errica et al. (2024) count N/A. Undefined where no item has a gold label or nothing
-    was answered. Intervals resample items.
+    and is never right has F1 = 0. Undefined where no item has a gold label or nothing was answered.
+    Intervals resample items.
 
-    In the details of ``f1_macro``: ``majority``, the macro-F1 of always giving the commonest gold label; in a
-    label's: ``precision``, ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts).
-
-    Source: van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019),
-    arXiv:1911.03347; N/A as a class: Errica et al. (2024), arXiv:2406.12334.
+    In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label;
+    in a label's: ``precision``, ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts).
 
     Args:
-        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
-        missing: ``"wrong"``, ``"drop"`` or ``"category"``.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
+        missing: An answer without a label counts against its gold label (FN) and for no other
+            (``"wrong"``), is left out (``"drop"``), or is an answer of a class of its own, which is always
+            wrong (``"category"``): ``f1_micro`` is then accuracy, as Errica et al. (2024,
+            arXiv:2406.12334) count N/A.
 
     Returns:
         For each cell ``f1_macro``, ``f1_micro``, and ``f1_label`` with the label in the cell.
-
-    Raises:
-        MeasureError: The frame or an option cannot be used.
 
     Gold a a b b, given a b b b: F1(a) = 2/3, F1(b) = 4/5:
 
@@ -90,23 +79,17 @@ def f1(
     >>> [round(f1(frame, missing=missing)[1].value, 6) for missing in ("wrong", "category")]
     [0.571429, 0.5]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    told = _N_A if checked(missing, ("wrong", "drop", "category")) == "category" else treatment(missing)
-    found: list[Estimate] = []
-    for cell in cells(
-        annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True
-    ):
+    apart = missing == "category"
+    treated = "a class of their own (N/A)" if apart else treatment(missing)
+    for cell in reading.cells(raters=ASKING, gold=True):
         judged = judge(cell, "drop" if missing == "drop" else "wrong")
-        claim = Claim(
-            "f1",
-            f"F1, unanswered {told}",
-            _REFERENCE,
-            cell=cell.where,
+        found = Statistic(
+            method=f"F1, unanswered {treated}",
             excluded=judged.excluded,
             n=cell.units.touched(np.asarray(judged.asked.any((1, 2)))),
+            reason=judged.reason,
         )
-        found += _f1(claim, cell, judged, resampling, apart=missing == "category")
-    return found
+        yield from map(cell.estimated, _f1(found, cell, judged, apart=apart))
 
 
 def confusion(cell: Cell, judged: Judged) -> Floats:
@@ -152,45 +135,36 @@ def _with_unanswered(counts: Floats, cell: Cell, judged: Judged) -> Floats:
     return np.concatenate([counts, own], 1)
 
 
-def _f1(claim: Claim, cell: Cell, judged: Judged, resampling: Resampling, *, apart: bool) -> list[Estimate]:
+def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
     if judged.reason:
-        return [
-            undefined(replace(claim, measure=kind), cell.units, resampling, judged.reason)
-            for kind in ("f1_macro", "f1_micro")
-        ]
+        yield replace(found, part="_macro")
+        yield replace(found, part="_micro")
+        return
     counts, labels = confusion(cell, judged), cell.labels
     if apart:
         counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
-    draws = bootstrap(f1_statistic(counts), cell.units, resampling)
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
-    claim = replace(claim, differing=differing(own, cell.units))
-    occurs = int((sums[:, 1:].sum(1) > 0).sum())
+    found = replace(
+        found, under=f1_statistic(counts), differing=differing(own, cell.units), spread=mean_within
+    )
     share = float(sums[:, 2].max() / sums[:, 2].sum())
-    shared = {"labels": occurs, "answers": int(sums[:, 2].sum())}
-    majority = {"majority": 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())}
-    found = [
-        _one(replace(claim, measure="f1_macro", details={**shared, **majority}), cell, draws, resampling, 0),
-        _one(replace(claim, measure="f1_micro", details=shared), cell, draws, resampling, 1),
-    ]
-    for index, label in enumerate(labels):
-        right, given, gold = (float(value) for value in sums[index])
-        details: dict[str, Any] = {"given": int(given), "gold": int(gold)}
-        details |= {"precision": right / given} if given else {}
-        details |= {"recall": right / gold} if gold else {}
-        one = replace(
-            claim,
-            measure="f1_label",
-            cell={**cell.where, "label": label},
-            details=details,
+    shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
+    majority = 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())
+    yield replace(found, part="_macro", details={**shared, "majority": majority})
+    yield replace(found, part="_micro", column=1, details=shared)
+    for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
+        yield replace(
+            found,
+            part="_label",
+            column=2 + at,
+            where={"label": label},
+            details={
+                "given": int(given),
+                "gold": int(gold),
+                **({"precision": hits / given} if given else {}),
+                **({"recall": hits / gold} if gold else {}),
+            },
             reason="the label does not occur",
         )
-        found.append(_one(one, cell, draws, resampling, 2 + index))
-    return found
-
-
-def _one(claim: Claim, cell: Cell, draws: Draws, resampling: Resampling, index: int) -> Estimate:
-    value = float(draws.point[index])
-    claim = replace(claim, spread=partial(mean_within, value))
-    return estimate(claim, draws, cell.units, resampling, index)

@@ -4,83 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, special
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.errors import UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns, UnknownColumn
+from quaver.estimation.cells import Missing
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
-from quaver.estimation.intervals import Claim, Interval, estimate, mean_within, undefined
+from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_protocol import Frame, compares
 from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
 from quaver.estimation.rank_correlation import covariate_correlation
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 
 __all__ = ["corrected_spread", "spread"]
 
-_PAPER = "Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)"
 
-
-@compares("variant")
+@measure(
+    section="accuracy",
+    unit="share",
+    better="lower",
+    source="Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)",
+    missing=("wrong", "drop"),
+    compares=("variant",),
+    parts={
+        "_size_correlation": Presentation(
+            title="Whether larger models spread less: correlation of spread with size",
+            axis="Spearman’s ρ",
+            null=0.0,
+            ends=(-1.0, 1.0),
+        )
+    },
+)
 def spread(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     variants: Sequence[str] | None = None,
     sizes: Mapping[str, float] | None = None,
-    missing: Missing = "wrong",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    missing: Missing,
+) -> Iterator[Estimate]:
     """Prompt-perturbation spread: the highest less the lowest accuracy among variants.
 
     max_v accuracy(v) − min_v accuracy(v), within each model and decoding, averaged over a cell's. Undefined
-    where fewer than two variants have answers to items with a gold label.
+    where fewer than two variants have answers to items with a gold label. ``columns={"variant": "format"}``
+    compares formats.
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items, and its
     bootstrap interval misses a true spread of 0; it is given for the value as it stands, widened to hold it.
     In ``details``: ``corrected`` (see `corrected_spread`) with its percentile interval; ``floor`` and
     ``floor_high``, the mean and upper quantile of the spread when each item's answers are dealt to the
-    variants at random, and ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
-
-    Source: Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread).
+    variants at random (in as many permutations as there are resamples, fewer where the data are large), and
+    ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
 
     Args:
-        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples, and permutations (fewer of these where the data are large).
-        seed: Root seed.
         variants: The names of those to compare (a name is the values of the variant's columns, joined by
             ``" | "``); by default all.
         sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is
             ``spread_size_correlation``, Spearman's correlation of the models' spreads with their sizes
             (`rank_correlation.covariate_correlation`; undefined for fewer than three models).
-        missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
-        columns: Other names for the frame's columns: ``{"variant": "format"}`` compares formats.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
-
-    Returns:
-        An estimate for each cell.
 
     Raises:
-        MeasureError: The frame or an option cannot be used, or a variant does not occur.
+        UnknownName: A variant does not occur.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
@@ -88,42 +82,25 @@ def spread(
     >>> spread(frame)[0].value
     0.25
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
-    told = treatment(missing)
-    role = (columns or {}).get("variant", "variant")
+    role = (reading.columns or {}).get("variant", "variant")
     of = (role,) if isinstance(role, str) else tuple(role)
     found = []
-    for cell in cells(
-        annotations,
-        # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
-        raters=("repeat",),
-        within=("model", "decoding", "variant"),
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        gold=True,
-    ):
+    # Where the variants' columns are in ``by`` there is one variant a cell, and the reason says so.
+    for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
         answers = _Accuracies(cell, of, missing, variants)
-        claim = Claim(
-            "spread",
-            f"highest less lowest accuracy of {answers.variants} variants, unanswered {told}",
-            _PAPER,
-            cell=cell.where,
+        statistic = Statistic(
+            method=f"highest less lowest accuracy of {answers.variants} variants, "
+            f"unanswered {treatment(missing)}",
             excluded=answers.excluded,
             n=answers.n,
+            reason=answers.reason,
         )
-        if answers.reason:
-            found.append(undefined(claim, cell.units, resampling, answers.reason))
-        else:
-            found.append(_spread(claim, answers, cell.units, resampling))
-    return found if sizes is None else [*found, _by_size(found, sizes, resampling)]
-
-
-def _by_size(spreads: Sequence[Estimate], sizes: Mapping[str, float], resampling: Resampling) -> Estimate:
-    """The correlation of the models' spreads with their sizes."""
-    found = covariate_correlation(spreads, sizes, confidence=resampling.confidence, seed=resampling.seed)
-    return replace(found, measure="spread_size_correlation")
+        found.append(cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell)))
+    yield from found
+    if sizes is not None:
+        confidence, seed = reading.resampling.confidence, reading.resampling.seed
+        correlation = covariate_correlation(found, sizes, confidence=confidence, seed=seed)
+        yield replace(correlation, measure="spread_size_correlation")
 
 
 class _Part(NamedTuple):
@@ -175,6 +152,20 @@ class _Accuracies:
         with np.errstate(invalid="ignore"):
             each = [_range(accuracies[:, part.columns]) for part in self.parts]
         return np.stack(each, 1)
+
+    def extremes(self) -> dict[str, Any]:
+        """The variants at either end; of several parts how many there are."""
+        if len(self.parts) > 1:
+            return {"averaged_over": len(self.parts)}
+        part = self.parts[0]
+        each = self.accuracies(np.ones((1, self.right.shape[0])))[0, part.columns]
+        low, high = int(each.argmin()), int(each.argmax())
+        return {
+            "lowest": part.names[low],
+            "lowest_accuracy": float(each[low]),
+            "highest": part.names[high],
+            "highest_accuracy": float(each[high]),
+        }
 
     def corrected(self, units: Units, tail: float) -> list[Corrected]:
         """The corrected spread in each part."""
@@ -275,10 +266,10 @@ def _noncentrality(x: float, freedom: int, share: float) -> float:
     return float(optimize.brentq(lambda at: special.chndtr(x, freedom, at) - share, 1e-12, top))
 
 
-def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resampling) -> Estimate:
-    draws = bootstrap(over_strata(lambda w: answers.spreads(answers.accuracies(w))), units, resampling)
-    value = float(draws.point[0])
-    corrected = answers.corrected(units, resampling.tail)
+def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
+    under = over_strata(lambda weights: answers.spreads(answers.accuracies(weights)))
+    value, resampling = float(cell.draws(under).point[0]), cell.resampling
+    corrected = answers.corrected(cell.units, resampling.tail)
     size = sum(part.columns.size for part in answers.parts) * answers.right.shape[0]
     floors = answers.floors(affordable(resampling.resamples, size), derive(resampling.seed, "permutation"))
     details: dict[str, Any] = {
@@ -289,20 +280,12 @@ def _spread(claim: Claim, answers: _Accuracies, units: Units, resampling: Resamp
         ),
         "variants": answers.variants,
         **above_floor(value, floors, resampling.confidence),
+        **answers.extremes(),
     }
-    if len(answers.parts) == 1:
-        part = answers.parts[0]
-        each = answers.accuracies(np.ones((1, answers.right.shape[0])))[0, part.columns]
-        low, high = int(each.argmin()), int(each.argmax())
-        details |= {"lowest": part.names[low], "lowest_accuracy": float(each[low])}
-        details |= {"highest": part.names[high], "highest_accuracy": float(each[high])}
-    else:
-        details["averaged_over"] = len(answers.parts)
     warnings: tuple[str, ...] = ()
     if details.get("floor_high", -1.0) >= value:
         warnings = (
             f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
             f"up to {details['floor_high']:.3g})",
         )
-    claim = replace(claim, details=details, warnings=warnings, spread=partial(mean_within, value))
-    return estimate(claim, draws, units, resampling)
+    return replace(found, under=under, details=details, warnings=warnings, spread=mean_within)

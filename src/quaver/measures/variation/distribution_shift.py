@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells
-from quaver.estimation.column_roles import Columns, UnknownColumn
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.cells import Missing
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["distribution_shift", "jensen_shannon", "total_variation"]
@@ -57,52 +58,41 @@ _DISTANCES: dict[str, tuple[Distance, str, str]] = {
 }
 
 
-@compares("variant", "text")
+@measure(
+    section="factors",
+    compares=("variant", "text"),
+    missing=("drop", "category"),
+    interval="percentile",  # BCa is erratic for a distance near 0
+    source="Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon)",
+    parts={"_tv": Presentation(better="lower"), "_js": Presentation(better="lower")},
+)
 def distribution_shift(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     between: str | Sequence[str] = "variant",
     reference: str | None = None,
-    missing: Missing = "drop",
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "percentile",
-) -> list[Estimate]:
+    missing: Missing,
+) -> Iterator[Estimate]:
     """How far each condition's label distribution is from a reference's, or from all others' together.
 
     ``distribution_shift_tv`` is the total variation distance, ``distribution_shift_js`` the Jensen-Shannon
     divergence (bits) of the shares of labels. Both are above 0 by noise alone: in ``details``, ``floor`` and
     ``floor_high`` are their mean and upper quantile when each item's answers are dealt to the conditions at
-    random, and ``p`` the permutation test, which so respects that items differ; ``p_holm`` is adjusted for
-    the cell's comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined where there
-    are fewer than two conditions with labels. The interval resamples items, and is widened to hold the value.
-
-    Source: Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon).
+    random (in as many permutations as there are resamples, fewer where the data are large), and ``p`` is of
+    the permutation test, which so respects that items differ; ``p_holm`` is adjusted for the cell's
+    comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined where there are fewer
+    than two conditions with labels. The interval resamples items, and is widened to hold the value.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples, and permutations (fewer of these where the data are large).
-        seed: Root seed.
         between: The column (or columns) whose values are the conditions.
         reference: The condition to compare the others with: its columns' values, joined by ``" | "``.
         missing: ``"drop"``: shares of the answers with a label; ``"category"``: of all answers.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given; BCa is erratic for a distance near 0.
 
     Returns:
         Two estimates for each cell and condition (but the reference); the cell holds the condition.
 
     Raises:
-        MeasureError: The frame or an option cannot be used, or the reference does not occur.
+        UnknownColumn: The reference does not occur.
 
     Shares of a: 3/4 and 1/4, half apart:
 
@@ -112,31 +102,19 @@ def distribution_shift(
     >>> distribution_shift(frame, reference="w")[0].value
     0.5
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
     conditions = (between,) if isinstance(between, str) else tuple(between)
-    found = []
-    for cell in cells(
-        annotations,
-        raters=[role for role in ASKING if role not in conditions],
-        within=conditions,
-        by=by,
-        labels=labels,
-        columns=columns,
-        group=group,
-        missing=missing,
-    ):
-        claim = Claim(
-            "distribution_shift",
-            "distance of label distributions",
-            cell=cell.where,
+    raters = [role for role in ASKING if role not in conditions]
+    for cell in reading.cells(raters=raters, within=conditions, missing=missing):
+        found = Statistic(
+            method="distance of label distributions",
+            source="",
             excluded={} if missing == "category" else cell.counted,
             n=0,
         )
-        found += _shifts(claim, cell, reference, resampling)
-    return found
+        yield from _shifts(found, cell, reference)
 
 
-def _shifts(claim: Claim, cell: Cell, reference: str | None, resampling: Resampling) -> list[Estimate]:
+def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Estimate]:
     names = [" | ".join(where.values()) for where in cell.strata]
     if reference is not None and names and reference not in names:
         raise UnknownColumn(reference, names, where="reference")
@@ -148,23 +126,22 @@ def _shifts(claim: Claim, cell: Cell, reference: str | None, resampling: Resampl
         why = "no annotations" if not cell.items else "fewer than two conditions with labels"
         if cell.items and not kept.size:
             why = "no answer has a label"
-        return [
-            undefined(replace(claim, measure=f"distribution_shift_{kind}"), cell.units, resampling, why)
-            for kind in _DISTANCES
-        ]
+        for kind in _DISTANCES:
+            yield cell.estimated(replace(found, part=f"_{kind}", reason=why))
+        return
     counts, present = counts[:, kept], present[:, kept]
     place = None if against is None else int(np.flatnonzero(kept == against)[0])
-    claim = replace(claim, n=cell.units.touched(np.asarray(present.any(1))))
-    told = [index for index in range(kept.size) if index != place]
-    where = [cell.strata[kept[index]] for index in told]
-    draws = affordable(resampling.resamples, len(told) * cell.units.items)
+    found = replace(found, n=cell.units.touched(np.asarray(present.any(1))))
+    compared = [index for index in range(kept.size) if index != place]
+    where = [cell.strata[kept[index]] for index in compared]
+    resampling = cell.resampling
+    draws = affordable(resampling.resamples, len(compared) * cell.units.items)
     dealt = _dealt(counts, present, draws, derive(resampling.seed, "permutation"))
-    found = []
     for kind, (distance, name, source) in _DISTANCES.items():
-        one = replace(claim, measure=f"distribution_shift_{kind}", method=name, reference=source)
-        shift = _Shift(counts, distance, place, told)
-        found += _estimates(one, shift, dealt, where, cell.labels, cell.units, resampling)
-    return found
+        one = replace(found, part=f"_{kind}", method=name, source=source)
+        shift = _Shift(counts, distance, place, compared)
+        statistics = _statistics(one, shift, dealt, where, cell)
+        yield from adjusted([cell.estimated(statistic) for statistic in statistics])
 
 
 def _dealt(counts: Floats, present: NDArray[np.bool_], draws: int, seed: int) -> Floats:
@@ -189,15 +166,15 @@ class _Shift:
         counts: Floats,
         distance: Distance,
         reference: int | None,
-        told: Sequence[int],
+        compared: Sequence[int],
     ) -> None:
         self._counts, self._distance = counts, distance
-        self._reference, self._told = reference, list(told)
+        self._reference, self._compared = reference, list(compared)
 
     @property
     def two_sided(self) -> bool:
-        """Whether two conditions are held against each other, so that both distances are one test."""
-        return self._reference is None and len(self._told) == 2
+        """Whether two conditions are compared with each other, so that both distances are one test."""
+        return self._reference is None and len(self._compared) == 2
 
     def shares(self, totals: Floats) -> tuple[Floats, Floats]:
         """Shares of the labels in each condition, and in what it is compared with."""
@@ -205,11 +182,11 @@ class _Shift:
             other = totals.sum(-2, keepdims=True) - totals
         else:
             other = np.broadcast_to(totals[..., [self._reference], :], totals.shape)
-        pair = (totals[..., self._told, :], other[..., self._told, :])
+        pair = (totals[..., self._compared, :], other[..., self._compared, :])
         return _normalised(pair[0]), _normalised(pair[1])
 
     def distances(self, totals: Floats) -> Floats:
-        """The distance of each condition told of."""
+        """The distance of each condition that is compared."""
         one, two = self.shares(totals)
         known = np.isfinite(one).all(-1) & np.isfinite(two).all(-1)
         values = self._distance(np.nan_to_num(one), np.nan_to_num(two))
@@ -227,32 +204,23 @@ class _Shift:
         return self.shares(self._counts.sum(0))
 
 
-def _estimates(
-    claim: Claim,
-    shift: _Shift,
-    dealt: Floats,
-    where: Sequence[dict[str, str]],
-    labels: Sequence[str],
-    units: Units,
-    resampling: Resampling,
-) -> list[Estimate]:
-    draws = bootstrap(shift.statistic, units, resampling)
-    floors = shift.distances(dealt)
+def _statistics(
+    found: Statistic, shift: _Shift, dealt: Floats, where: Sequence[dict[str, str]], cell: Cell
+) -> Iterator[Statistic]:
+    under = shift.statistic
+    values, floors = cell.draws(under).point, shift.distances(dealt)
     own, other = shift.plain
-    found = []
-    for index, condition in enumerate(where):
-        value = float(draws.point[index])
-        details = {
-            **above_floor(value, floors[:, index], resampling.confidence),
-            **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
-            "shares": dict(zip(labels, own[index].tolist(), strict=True)),
-            "reference_shares": dict(zip(labels, other[index].tolist(), strict=True)),
-        }
-        one = replace(
-            claim,
-            cell={**(claim.cell or {}), **condition},
-            details=details,
-            spread=partial(mean_within, value),
+    for column, condition in enumerate(where):
+        yield replace(
+            found,
+            under=under,
+            column=column,
+            where=condition,
+            details={
+                **above_floor(float(values[column]), floors[:, column], cell.resampling.confidence),
+                **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
+                "shares": dict(zip(cell.labels, own[column].tolist(), strict=True)),
+                "reference_shares": dict(zip(cell.labels, other[column].tolist(), strict=True)),
+            },
+            spread=mean_within,
         )
-        found.append(estimate(one, draws, units, resampling, index))
-    return adjusted(found)
