@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from quaver import agreement, measures
     from quaver.bundles.packing import bundle
     from quaver.bundles.verification import verify
-    from quaver.comparison.paired_comparison import Comparison, compare
+    from quaver.comparison.comparison_result import Comparison
+    from quaver.comparison.paired_comparison import compare
     from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
@@ -73,7 +74,7 @@ __all__ = [
 _load = lazy_names(
     "quaver",
     {
-        "Comparison": "quaver.comparison.paired_comparison",
+        "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",
         "LabelSet": "quaver.core.records",

@@ -12,7 +12,7 @@ from quaver.cli.screen import FunctionOption, open_both, print_json, screen, tab
 from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
-    from quaver.comparison.paired_comparison import Comparison
+    from quaver.comparison.comparison_result import Comparison
     from quaver.core.records import Estimate
 
 _MOST_FLIPS = 20

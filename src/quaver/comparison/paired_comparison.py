@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -19,10 +18,11 @@ from quaver.comparison.alignment import (
     strings_of,
 )
 from quaver.comparison.bounds import Bound, Judgement, read_bound
+from quaver.comparison.comparison_result import Comparison
+from quaver.comparison.flipped_items import changes_of, flips_of
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.level_names import short_name
-from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
@@ -37,88 +37,13 @@ from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["compare"]
 
 _CONCLUDED = (*ESTIMATED, *VERDICTS)
 _RESAMPLES = 2000
 _TAIL_DRAWS = 25
 """Draws that must lie beyond each end of an interval that judges."""
 _MOST_RESAMPLES = 50_000
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What differs between two sides.
-
-    Attributes:
-        before: What one side is called.
-        after: What the other is.
-        differences: After less before, for every measure and every cell that both have.
-        flips: The items whose label differs, in every cell: ``item``, the cell's columns, ``before``,
-            ``after``, ``gold``, and ``change``: ``gain``, ``loss``, or null where neither is right.
-        items: How many items both have.
-        left_out: What only one side has, in words.
-        judgements: What came of the bounds.
-    """
-
-    before: str
-    after: str
-    differences: Sequence[Estimate]
-    flips: pl.DataFrame
-    items: int
-    left_out: Sequence[str] = ()
-    judgements: Sequence[Judgement] = field(default=())
-
-    @property
-    def held(self) -> bool:
-        """Whether every bound held."""
-        return all(one.held for one in self.judgements)
-
-    @property
-    def undefined(self) -> list[str]:
-        """The measures that have no difference, each with the reason, in words."""
-        counts = Counter((one.measure, one.reason) for one in self.differences if one.value is None)
-        return [
-            f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
-            for (measure, why), count in counts.items()
-        ]
-
-    def _repr_html_(self) -> str:
-        known = [one for one in self.differences if one.value is not None]
-        columns = list(dict.fromkeys(column for one in known for column in one.cell))
-        heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
-        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
-        flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
-        notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
-        return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
-
-    def document(self) -> dict[str, Any]:
-        """All of it, as a mapping for JSON."""
-        return {
-            "before": self.before,
-            "after": self.after,
-            "items": self.items,
-            "left_out": list(self.left_out),
-            "differences": [one.document() for one in self.differences],
-            "flips": self.flips.to_dicts(),
-            "held": self.held,
-            "bounds": [
-                {
-                    "bound": one.bound.text,
-                    "fail": one.bound.kind,
-                    "held": one.held,
-                    "judged": [judged.document() for judged in one.judged],
-                    "failed": [dict(failed.cell) for failed in one.failed],
-                }
-                for one in self.judgements
-            ],
-        }
-
-
-def _cells_of(one: Estimate) -> tuple[str, ...]:
-    ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
-    spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
-    return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans
 
 
 @guarded
@@ -208,7 +133,7 @@ def _between(
         before=_called(before, after),
         after=_called(after, before),
         differences=differences,
-        flips=_flips(sides),
+        flips=flips_of(sides),
         items=common,
         left_out=tuple(left_out),
         judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
@@ -250,7 +175,7 @@ def _within(
         before=f"{by} {first}",
         after=f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others",
         differences=found,
-        flips=pl.concat([_flips(sides) for sides in all_sides], how="diagonal"),
+        flips=pl.concat([flips_of(sides) for sides in all_sides], how="diagonal"),
         items=len(items),
         left_out=tuple(dict.fromkeys(left_out)),
         judgements=_judged(bounds, found, differences, resampling),
@@ -353,78 +278,14 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
         }
         setting = replace(resampling, seed=one.options["seed"])
         before, after = _taken(one, sides.before, how), _taken(one, sides.after, how)
-        found += adjusted(paired_differences(before, after, setting, _changes(sides, by)))
+        found += adjusted(paired_differences(before, after, setting, changes_of(sides, by)))
     return found
-
-
-def _changes(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
-    """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
-    found = {tuple(by): _counted_changes(sides, by)}
-
-    def changed(cell: Mapping[str, str]) -> int:
-        names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
-        if names not in found:
-            found[names] = _counted_changes(sides, names)
-        return found[names].get(tuple(cell.get(name, "") for name in names), 0)
-
-    return changed
-
-
-def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
-    keys = [*by, "item"]
-    marked = [
-        frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
-        for frame in (sides.before, sides.after)
-    ]
-    both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
-    moved = both.filter(pl.col("labels") != pl.col("labels_after"))
-    counted = moved.group_by(list(by)).len().iter_rows()
-    # A factor that does not apply has no level, which is "" in a cell.
-    return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
 
 
 def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> list[Estimate]:
     if isinstance(one.plugin, DeclaredMeasure):
         return one.of(frame, **how, keep=["draws"])
     return carrying_draws(lambda: one.of(frame, **how))
-
-
-def _flips(sides: Sides) -> pl.DataFrame:
-    shown = [name for name in sides.compared if name not in sides.keys]
-    keys = [*sides.keys, *shown, "item"]
-    both = _modal(sides.before, keys, "before").join(
-        _modal(sides.after, keys, "after"), on=keys, maintain_order="left"
-    )
-    flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
-    gold = (
-        sides.before.group_by("item").agg(pl.col("gold").first())
-        if "gold" in sides.before.columns
-        else pl.DataFrame({"item": [], "gold": []}, schema={"item": pl.String, "gold": pl.String})
-    )
-    change = (
-        pl.when(pl.col("gold").is_null())
-        .then(None)
-        .when(pl.col("after").eq_missing(pl.col("gold")))
-        .then(pl.lit("gain"))
-        .when(pl.col("before").eq_missing(pl.col("gold")))
-        .then(pl.lit("loss"))
-    )
-    return (
-        flipped.join(gold, on="item", how="left", maintain_order="left")
-        .with_columns(change.alias("change"))
-        .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
-    )
-
-
-def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
-    """Each item's modal label in each cell, the first in the alphabet of several; null without any."""
-    counted = (
-        frame.group_by([*keys, "label"], maintain_order=True)
-        .len()
-        .with_columns(pl.col("label").is_not_null().alias("labelled"))
-        .sort(["labelled", "len", "label"], descending=[True, True, False], maintain_order=True)
-    )
-    return counted.group_by(keys, maintain_order=True).agg(pl.col("label").first().alias(name)).sort(keys)
 
 
 # ------------------------------------------------------------------------------------- bounds

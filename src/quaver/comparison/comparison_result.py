@@ -1,0 +1,91 @@
+"""What a comparison found: differences, flipped items, and what came of the bounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from quaver.comparison.bounds import Judgement
+from quaver.core.notebook import html_table
+from quaver.core.records import Estimate
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two sides.
+
+    Attributes:
+        before: What one side is called.
+        after: What the other is.
+        differences: After less before, for every measure and every cell that both have.
+        flips: The items whose label differs, in every cell: ``item``, the cell's columns, ``before``,
+            ``after``, ``gold``, and ``change``: ``gain``, ``loss``, or null where neither is right.
+        items: How many items both have.
+        left_out: What only one side has, in words.
+        judgements: What came of the bounds.
+    """
+
+    before: str
+    after: str
+    differences: Sequence[Estimate]
+    flips: pl.DataFrame
+    items: int
+    left_out: Sequence[str] = ()
+    judgements: Sequence[Judgement] = field(default=())
+
+    @property
+    def held(self) -> bool:
+        """Whether every bound held."""
+        return all(one.held for one in self.judgements)
+
+    @property
+    def undefined(self) -> list[str]:
+        """The measures that have no difference, each with the reason, in words."""
+        counts = Counter((one.measure, one.reason) for one in self.differences if one.value is None)
+        return [
+            f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
+            for (measure, why), count in counts.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        known = [one for one in self.differences if one.value is not None]
+        columns = list(dict.fromkeys(column for one in known for column in one.cell))
+        heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
+        rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
+        flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
+        notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
+        return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a mapping for JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "items": self.items,
+            "left_out": list(self.left_out),
+            "differences": [one.document() for one in self.differences],
+            "flips": self.flips.to_dicts(),
+            "held": self.held,
+            "bounds": [
+                {
+                    "bound": one.bound.text,
+                    "fail": one.bound.kind,
+                    "held": one.held,
+                    "judged": [judged.document() for judged in one.judged],
+                    "failed": [dict(failed.cell) for failed in one.failed],
+                }
+                for one in self.judgements
+            ],
+        }
+
+
+def _cells_of(one: Estimate) -> tuple[str, ...]:
+    ends = [(one.low, one.high), one.details.get("unpaired") or (None, None)]
+    spans = ["" if low is None or high is None else f"{low:+.3f} to {high:+.3f}" for low, high in ends]
+    return f"{one.details['before']:.3f}", f"{one.details['after']:.3f}", f"{one.value:+.3f}", *spans

@@ -1,0 +1,76 @@
+"""The items whose labels differ between two sides: which they are, and how many in each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from quaver.comparison.alignment import Sides
+
+__all__ = ["changes_of", "flips_of"]
+
+
+def changes_of(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
+    """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""
+    found = {tuple(by): _counted_changes(sides, by)}
+
+    def changed(cell: Mapping[str, str]) -> int:
+        names = tuple(dict.fromkeys((*by, *(name for name in cell if name in sides.keys))))
+        if names not in found:
+            found[names] = _counted_changes(sides, names)
+        return found[names].get(tuple(cell.get(name, "") for name in names), 0)
+
+    return changed
+
+
+def _counted_changes(sides: Sides, by: Sequence[str]) -> dict[tuple[str, ...], int]:
+    keys = [*by, "item"]
+    marked = [
+        frame.group_by(keys).agg(pl.col("label").fill_null("").sort().alias("labels"))
+        for frame in (sides.before, sides.after)
+    ]
+    both = marked[0].join(marked[1], on=keys, suffix="_after", nulls_equal=True)
+    moved = both.filter(pl.col("labels") != pl.col("labels_after"))
+    counted = moved.group_by(list(by)).len().iter_rows()
+    # A factor that does not apply has no level, which is "" in a cell.
+    return {tuple("" if level is None else str(level) for level in row[:-1]): row[-1] for row in counted}
+
+
+def flips_of(sides: Sides) -> pl.DataFrame:
+    """The items whose modal label differs, in every cell, and whether that is a gain or a loss."""
+    shown = [name for name in sides.compared if name not in sides.keys]
+    keys = [*sides.keys, *shown, "item"]
+    both = _modal(sides.before, keys, "before").join(
+        _modal(sides.after, keys, "after"), on=keys, maintain_order="left"
+    )
+    flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
+    gold = (
+        sides.before.group_by("item").agg(pl.col("gold").first())
+        if "gold" in sides.before.columns
+        else pl.DataFrame({"item": [], "gold": []}, schema={"item": pl.String, "gold": pl.String})
+    )
+    change = (
+        pl.when(pl.col("gold").is_null())
+        .then(None)
+        .when(pl.col("after").eq_missing(pl.col("gold")))
+        .then(pl.lit("gain"))
+        .when(pl.col("before").eq_missing(pl.col("gold")))
+        .then(pl.lit("loss"))
+    )
+    return (
+        flipped.join(gold, on="item", how="left", maintain_order="left")
+        .with_columns(change.alias("change"))
+        .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
+    )
+
+
+def _modal(frame: pl.DataFrame, keys: Sequence[str], name: str) -> pl.DataFrame:
+    """Each item's modal label in each cell, the first in the alphabet of several; null without any."""
+    counted = (
+        frame.group_by([*keys, "label"], maintain_order=True)
+        .len()
+        .with_columns(pl.col("label").is_not_null().alias("labelled"))
+        .sort(["labelled", "len", "label"], descending=[True, True, False], maintain_order=True)
+    )
+    return counted.group_by(keys, maintain_order=True).agg(pl.col("label").first().alias(name)).sort(keys)
