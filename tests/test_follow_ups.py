@@ -124,7 +124,7 @@ def test_an_interrupted_run_goes_on_with_its_follow_ups(tmp_path: Path) -> None:
 
 def test_a_function_that_sees_no_messages_cannot_be_followed_up(tmp_path: Path) -> None:
     study = Study.open(written(tmp_path, ASKING), functions={"fake": lambda text, prompt: "positive"})
-    with pytest.raises(SpecError, match="cannot see what it answered before"):
+    with pytest.raises(SpecError, match="messages"):
         study.plan()
 
 
@@ -151,7 +151,7 @@ def test_the_same_follow_up_twice_is_an_error(tmp_path: Path) -> None:
 def test_reading_what_was_never_asked_is_an_error(tmp_path: Path) -> None:
     study = Study.open(written(tmp_path), functions={"fake": Answers()})
     study.run()
-    with pytest.raises(StoreError, match="calls that this study has not made"):
+    with pytest.raises(StoreError, match="constrained"):
         study.rescore(["constrained"])
 
 

@@ -76,7 +76,8 @@ def test_they_are_asked_again_on_request_and_kept(tmp_path: Path, server: tuple[
     assert now.tokens == tokens + 44 * (5 + 1), (
         "they stay spent; one reply is of what the server was tried with"
     )
-    assert set(before) <= set(rows(study, "SELECT id, text, received FROM responses"))
+    after = rows(study, "SELECT id, text, received FROM responses")
+    assert set(before) <= set(after)
     assert study.run(retry_unconstrained=True).done == 0
 
 

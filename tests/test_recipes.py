@@ -72,7 +72,7 @@ def test_what_fits_no_call_keeps_its_key_and_is_counted(
     study = opened(tmp_path / "s", "tokens")
     assert study.run().done == 0
     assert study.status().left_behind == 8
-    assert any(one.startswith("8 answers fit no call") for one in study.status().warnings)
+    assert any(one.startswith("8 answers") for one in study.status().warnings)
 
 
 def test_a_recipe_that_is_not_known_says_what_it_would_cost(
@@ -82,7 +82,7 @@ def test_a_recipe_that_is_not_known_says_what_it_would_cost(
         new_recipe(later)
         opened(tmp_path / "s", "tokens").run()
     before = stored(opened(tmp_path / "s", "tokens"))
-    with pytest.raises(StoreError, match="all 16 stored answers would be asked again"):
+    with pytest.raises(StoreError, match="16 stored answers"):
         opened(tmp_path / "s", "tokens").run()
     assert stored(opened(tmp_path / "s", "tokens")) == before
 
@@ -97,7 +97,7 @@ def test_studies_of_unlike_recipes_do_not_look_for_each_others_answers(
     file = tmp_path / "later" / "study.yaml"
     file.write_text(file.read_text(encoding="utf-8") + "reuse: [../first]\n", encoding="utf-8")
     new_recipe(monkeypatch)
-    with pytest.raises(StoreError, match="recipe 1; none of its answers would be found"):
+    with pytest.raises(StoreError, match="recipe 1"):
         opened(tmp_path / "later", "tokens").run()
     opened(tmp_path / "first", "tokens").status()
     outcome = opened(tmp_path / "later", "tokens").run()

@@ -61,11 +61,11 @@ def test_a_perfect_model_is_right_whatever_the_order_of_the_labels(tmp_path: Pat
 def test_a_score_that_names_no_label_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     rater = Rater()
     asked = study(tmp_path, ["yes", "no"], {"text": ONE_NUMBER})
-    with pytest.raises(SpecError, match="does not say whose score it asks for"):
+    with pytest.raises(SpecError, match="score_of"):
         Study.open(asked, folder=tmp_path / "study", functions={"rater": rater}).run()
     asked["evaluators"] = [{"use": "label_scores", "score_of": "yess"}]
     asked["variants"] = []
-    with pytest.raises(UnknownName, match=r"evaluators\[0\]: score_of: unknown label 'yess'"):
+    with pytest.raises(UnknownName, match=r"evaluators\[0\]: score_of: .*'yess'"):
         Study.open(asked, folder=tmp_path / "study", functions={"rater": rater}).run()
     assert rater.asked == 0
 

@@ -38,9 +38,7 @@ def test_a_server_asked_repeatably_gives_the_very_numbers_of_the_engine_in_proce
     inside = LlamaCpp(model=NAME, context=256)
     here = [responses[0] for responses in ask(inside, *asked)]
     inside.close()
-    outside = OpenAICompatible(
-        model=NAME, preset="llamacpp_server", base_url=base_url(), setting="repeatable"
-    )
+    outside = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url(), mode="repeatable")
     there = [responses[0] for responses in ask(outside, *asked)]
     assert [one.text for one in here] == [other.text for other in there]
     for one, other in zip(here, there, strict=True):

@@ -99,7 +99,7 @@ def test_a_call_that_fails_is_an_error_response_and_many_end_the_run() -> None:
     (failed,), *_ = ask(mock(fail), request())
     assert failed.finish == "error"
     assert "no such deployment" in (failed.error or "")
-    with pytest.raises(ModelError, match="failed 20 times in a row"):
+    with pytest.raises(ModelError, match="20 times"):
         ask(mock(fail), *(request() for _ in range(40)))
 
 
@@ -120,10 +120,10 @@ def test_abilities_are_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SpecError, match="by its provider"):
         Inspect(model="gpt-5")
-    with pytest.raises(SpecError, match="what looks like a key does not go into the study file"):
+    with pytest.raises(SpecError, match=r"options: .* key"):
         Inspect(model="openai/gpt-5", options={"api_key": "sk-1"})
-    with pytest.raises(ModelError, match="inspect-ai cannot reach nobody/model"):
+    with pytest.raises(ModelError, match="nobody/model"):
         one(Inspect(model="nobody/model"), request())
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ModelError, match="inspect-ai cannot reach openai/gpt-5"):
+    with pytest.raises(ModelError, match="openai/gpt-5"):
         one(Inspect(model="openai/gpt-5"), request())

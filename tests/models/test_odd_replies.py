@@ -73,7 +73,7 @@ def test_no_reply_costs_more_than_it_says(tmp_path: Path) -> None:
 def test_silence_costs_a_call(tmp_path: Path) -> None:
     odd = [item for item, one in enumerate(ODD) if one.stays_open]
     found = check_run(tmp_path, odd, patience=60.0, timeout=3.0)
-    assert [found[item].error for item in odd] == ["no answer within 3 s (1 tries)"] * len(odd)
+    assert all("within 3 s" in (found[item].error or "") for item in odd)
 
 
 def check_run(folder: Path, odd: list[int], **options: float) -> dict[int, Response]:

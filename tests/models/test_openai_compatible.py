@@ -279,7 +279,7 @@ def test_a_server_that_goes_on_failing_is_given_up() -> None:
 
 
 def test_an_unknown_preset_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'vllm'"):
+    with pytest.raises(UnknownName, match="'vllm'"):
         OpenAICompatible(model="m", preset="vlm")
 
 
@@ -320,7 +320,7 @@ def test_a_key_among_the_fields_of_the_body_is_refused(
     body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_KEY", "hunter2-secret")
-    with pytest.raises(SpecError, match="does not go into the study file") as caught:
+    with pytest.raises(SpecError, match="looks like a key") as caught:
         OpenAICompatible(model="m", preset="vllm", body=body)
     assert "secret" not in str(caught.value)
     OpenAICompatible(model="m", preset="vllm", body={"prompt_cache_key": "a", "stop_token_ids": [1]})
@@ -340,28 +340,30 @@ def test_a_key_in_the_study_file_is_refused_without_repeating_it() -> None:
 
 
 def test_a_misspelt_key_of_what_a_server_supports_suggests_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="did you mean 'choice'") as caught:
+    with pytest.raises(SpecError, match="'choice'") as caught:
         _study(tmp_path, "http://x/v1", supports={"choise": "none"}).plan()
     assert "models[0].supports.choise" in str(caught.value)
 
 
 def test_no_address_and_no_preset() -> None:
-    with pytest.raises(SpecError, match="nothing says where the server is"):
+    with pytest.raises(SpecError) as caught:
         OpenAICompatible(model="m")
+    assert caught.value.where == "base_url"
     with pytest.raises(SpecError, match="AZURE_OPENAI_ENDPOINT"):
         OpenAICompatible(model="m", preset="azure")
 
 
 def test_repeats_are_not_shared_where_the_server_cannot() -> None:
-    with pytest.raises(SpecError, match="does not draw several answers"):
+    with pytest.raises(SpecError) as caught:
         OpenAICompatible(model="m", preset="groq", repeats="shared")
+    assert (caught.value.where, caught.value.found) == ("repeats", "shared")
 
 
 def test_only_llamacpps_server_asked_one_call_at_a_time_repeats_itself() -> None:
-    with pytest.raises(SpecError, match="can be made to repeat itself"):
-        OpenAICompatible(model="m", preset="vllm", setting="repeatable")
-    with pytest.raises(SpecError, match="one call at a time"):
-        OpenAICompatible(model="m", preset="llamacpp_server", setting="repeatable", concurrency=8)
+    with pytest.raises(SpecError, match=r"llama\.cpp"):
+        OpenAICompatible(model="m", preset="vllm", mode="repeatable")
+    with pytest.raises(SpecError, match="one call"):
+        OpenAICompatible(model="m", preset="llamacpp_server", mode="repeatable", concurrency=8)
 
 
 def test_identity_is_of_what_is_served_not_of_where() -> None:
@@ -398,7 +400,7 @@ def test_the_key_appears_nowhere(
 
 def test_an_old_study_file_is_told_what_to_write_for_completions(tmp_path: Path) -> None:
     study = _study(tmp_path, "http://127.0.0.1:9/v1", prompt="completion")
-    with pytest.raises(SpecError, match="the option 'prompt' is no longer there") as caught:
+    with pytest.raises(SpecError, match="option 'prompt'") as caught:
         study.plan()
     assert "models[0].prompt" in str(caught.value)
     assert "`frame: plain`" in str(caught.value)
@@ -422,7 +424,7 @@ def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **opt
 def test_a_constraint_that_is_ignored_is_an_error(tmp_path: Path) -> None:
     with serving() as (url, server):
         study = _study(tmp_path, url, {"constraint": "labels"}, supports={"choice": "structured_outputs"})
-        with pytest.raises(ModelError, match="does not honour choice") as caught:
+        with pytest.raises(ModelError, match="honour choice") as caught:
             study.run()
         assert server.seen == 1, "nothing was asked of it but the trial"
     assert "allow_downgrade: [choice]" in str(caught.value)
@@ -437,11 +439,11 @@ def test_or_where_the_study_allows_it_a_downgrade_that_is_recorded(tmp_path: Pat
     for read_again in (study, _study(tmp_path, url, {"constraint": "labels"}, **options)):
         facts = read_again.source.lock()["models"]["s"]
         assert facts["honoured"] == {"choice": False}
-        assert "asked for one of" in facts["downgrades"]["choice"]
-        (told,) = read_again.status().done_without
-        assert "s did not honour choice" in told
-        assert "8 answers" in told
-    assert "does not honour choice" in (study.folder / "run.log").read_text()
+        assert "zq7 kd" in facts["downgrades"]["choice"]
+        (message,) = read_again.status().done_without
+        assert "honour choice" in message
+        assert "8 answers" in message
+    assert "honour choice" in (study.folder / "run.log").read_text()
 
 
 def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:

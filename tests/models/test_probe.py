@@ -62,7 +62,7 @@ def test_a_model_that_thinks_first_is_given_room_to_answer() -> None:
     }
     with pytest.raises(ModelError, match="it answers 'something'"):
         probed(thinks(500, lambda part: "something"), CHOICE)
-    with pytest.raises(ModelError, match="thinks for more than 2,048 tokens"):
+    with pytest.raises(ModelError, match="2,048 tokens"):
         probed(thinks(5000, lambda part: part.request.choices[0]), CHOICE)
 
 
@@ -72,7 +72,7 @@ def test_a_server_that_only_fails_to_list_its_models_is_asked_all_the_same() -> 
 
     assert probed(answer, CHOICE, listing=500).downgrades == {}
     for gone in (502, 503):
-        with pytest.raises(Unavailable, match="the server does not answer"):
+        with pytest.raises(Unavailable, match="does not answer"):
             probed(answer, CHOICE, listing=gone)
 
 
@@ -111,4 +111,5 @@ def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:
     found = probed(
         lambda part: Response("", finish="error", error="context overflow: 9 > 8"), CHOICE, "choice"
     )
-    assert found.downgrades == {"choice": "it answers context overflow: 9 > 8"}
+    assert found.downgrades.keys() == {"choice"}
+    assert "context overflow" in found.downgrades["choice"]

@@ -76,8 +76,8 @@ def test_what_was_not_asked_is_an_error_that_says_so(original: Study, tmp_path: 
     (folder / "items.csv").write_text("id,text,truth\na,I like it.,\nn,New.,\n")
     made.run()
     found = texts(made)
-    assert found["paraphrase=original", "n", 0] == "no stored answer: this prompt was not asked"
-    assert found["paraphrase=original", "a", 3] == "no stored answer: repeat 3 was not asked"
+    assert "this prompt" in found["paraphrase=original", "n", 0]
+    assert "repeat 3" in found["paraphrase=original", "a", 3]
     assert found["paraphrase=original", "a", 2] == texts(original)["paraphrase=original", "a", 2]
 
 
@@ -87,7 +87,8 @@ def test_another_decoding_is_another_question(original: Study, tmp_path: Path) -
         tmp_path / "two", {"name": "r", "use": "replay", "study": str(original.folder)}, decoding=hotter
     )
     made.run()
-    assert set(texts(made).values()) == {"no stored answer: this prompt was asked with another decoding"}
+    (error,) = set(texts(made).values())
+    assert "another decoding" in error
 
 
 def test_other_answers_are_another_model(original: Study, tmp_path: Path) -> None:
@@ -123,10 +124,8 @@ def test_a_file_answers_by_item_and_variant(tmp_path: Path, ending: str) -> None
     found = texts(made)
     for row in rows:
         assert found[row["variant"], row["item"], row["repeat"]] == row["label"]
-    assert (
-        found["paraphrase=original", "d", 0]
-        == "no stored answer: nothing in answers." + ending + " for this item and variant"
-    )
+    missing = found["paraphrase=original", "d", 0]
+    assert all(word in missing for word in ("no stored answer", f"answers.{ending}", "item", "variant"))
 
 
 def test_a_file_answers_by_the_prompt_in_the_order_of_the_repeats(tmp_path: Path) -> None:
@@ -138,9 +137,8 @@ def test_a_file_answers_by_the_prompt_in_the_order_of_the_repeats(tmp_path: Path
     assert one(model, asked).text == "x"
     empty = one(model, request("I like it.", repeats=(1,)))
     assert (empty.text, empty.finish) == ("", "stop")
-    assert one(model, request("I like it.", repeats=(2,))).error == (
-        "no stored answer: a.jsonl has 2 repeats of this call, and none is number 2"
-    )
+    error = one(model, request("I like it.", repeats=(2,))).error or ""
+    assert "a.jsonl has 2 repeats" in error
 
 
 def refused(problem: str, **options: Any) -> QuaverError:
@@ -154,9 +152,9 @@ def test_bad_input(original: Study, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         return str(tmp_path / name)
 
-    assert isinstance(refused("of a study or of a file"), SpecError)
-    refused("of a study or of a file", study="s", file="f")
-    assert refused("no study to take answers from", study=str(tmp_path / "no")).found == "no such folder"
+    assert isinstance(refused("study or .* file"), SpecError)
+    refused("study or .* file", study="s", file="f")
+    assert (refused("no study", study=str(tmp_path / "no")).found or "").endswith("folder")
     assert isinstance(refused("unknown model 'n'", study=str(original.folder), model="n"), UnknownName)
     refused("no such file of answers", file=str(tmp_path / "no.csv"))
     refused("files that end in '.txt'", file=file("x", "a.txt"))
@@ -179,6 +177,6 @@ def test_a_study_that_asks_a_file_for_more_than_texts_is_refused(tmp_path: Path)
         {"name": "r", "use": "replay", "file": str(tmp_path / "a.csv")},
         decoding={"d": {"logprobs": 5}},
     )
-    with pytest.raises(SpecError, match="cannot give 5 log-probabilities") as caught:
+    with pytest.raises(SpecError, match="5 log-probabilities") as caught:
         made.plan()
     assert "llamacpp" in str(caught.value)

@@ -114,8 +114,8 @@ def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) 
         with pytest.raises(ModelError, match="does not answer") as caught:
             Study.open(document, folder=tmp_path / "study").run()
     check(tmp_path, 200)
-    assert "given up: bad; 200 of 400 calls are stored" in str(caught.value)
-    assert "ended with an error" in (tmp_path / "study" / "run.log").read_text()
+    assert "200 of 400" in (caught.value.fix or "")
+    assert "ended with" in (tmp_path / "study" / "run.log").read_text()
 
 
 def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1"
     with serving() as (url, first):
         seen: list[Progress] = []
-        with pytest.raises(Unavailable, match="the server does not answer") as caught:
+        with pytest.raises(Unavailable, match="does not answer") as caught:
             of_both(url, nowhere).run(watch=seen.append)
     assert "vllm serve n" in str(caught.value)
-    assert "given up: t; 40 of 80 calls are stored" in str(caught.value)
+    assert "40 of 80" in (caught.value.fix or "")
     assert seen[0].given_up.keys() == {"t"}, "it is told while the other is asked"
     assert "t is given up" in (tmp_path / "study" / "run.log").read_text()
     with serving() as (url, _):

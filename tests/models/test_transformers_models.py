@@ -36,7 +36,7 @@ def model(folder: Path) -> Iterator[Transformers]:
 
 
 def fast(folder: Path, **more: Any) -> Transformers:
-    return Transformers(model=str(folder), setting="fast", device="cpu", **more)
+    return Transformers(model=str(folder), mode="fast", device="cpu", **more)
 
 
 def drawn(text: str = TEXTS[0], repeats: tuple[int, ...] = (0,), **more: Any) -> Request:
@@ -57,14 +57,14 @@ def logprobs_of(network: Any, tokens: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("architecture", ["llama", "mistral"])
-@pytest.mark.parametrize("setting", ["repeatable", "fast"])
+@pytest.mark.parametrize("mode", ["repeatable", "fast"])
 def test_greedy_answers_are_those_of_the_librarys_own_generate(
-    tmp_path: Path, setting: Any, architecture: str
+    tmp_path: Path, mode: Any, architecture: str
 ) -> None:
     import torch
 
     folder = make_tiny(tmp_path, architecture=architecture)
-    model = Transformers(model=str(folder), setting=setting, device="cpu")
+    model = Transformers(model=str(folder), mode=mode, device="cpu")
     asked = [request(text, max_tokens=12, logprobs=3) for text in (*TEXTS, "a", "b" * 90)]
     for asked_one, (response,) in zip(asked, ask(model, *asked), strict=True):
         tokens, network = reference(model, asked_one)
@@ -171,7 +171,9 @@ def test_an_answer_stays_within_the_context(folder: Path) -> None:
         assert response.prompt_tokens is not None
         assert response.completion_tokens == 120 - response.prompt_tokens
     (failed, _), (fine,) = ask(narrow, request("x" * 200, repeats=(0, 1)), asked)
-    assert failed.error == f"context overflow: the prompt has {failed.prompt_tokens} tokens, the context 120"
+    assert failed.error
+    assert failed.error.startswith("context overflow")
+    assert f"{failed.prompt_tokens} tokens" in failed.error
     assert fine.text == response.text
 
 
@@ -183,7 +185,7 @@ def test_a_plain_prompt_goes_without_the_template(model: Transformers) -> None:
 
 def test_a_model_without_a_template_says_what_to_do(tmp_path: Path) -> None:
     folder = make_tiny(tmp_path, template=None)
-    with pytest.raises(ModelError, match="has no chat template") as caught:
+    with pytest.raises(ModelError, match="chat template") as caught:
         one(Transformers(model=str(folder), device="cpu"), request())
     assert "plain" in str(caught.value)
 
@@ -191,7 +193,7 @@ def test_a_model_without_a_template_says_what_to_do(tmp_path: Path) -> None:
 def test_a_template_that_refuses_a_system_message_says_so(tmp_path: Path) -> None:
     refusing = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}x"
     folder = make_tiny(tmp_path, template=refusing)
-    with pytest.raises(ModelError, match="does not take these messages"):
+    with pytest.raises(ModelError, match="chat template"):
         one(Transformers(model=str(folder), device="cpu"), request(system="Be brief."))
 
 
@@ -218,14 +220,14 @@ def test_a_name_on_the_hub_is_loaded_from_what_is_here_already(
 
 def test_a_name_that_the_hub_does_not_give_says_what_else_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(Unavailable, match="there is no model 'someone/nothing-of-that-name'"):
+    with pytest.raises(Unavailable, match="'someone/nothing-of-that-name'"):
         Transformers(model="someone/nothing-of-that-name").identity()
 
 
 def test_a_folder_without_a_model_is_refused_when_it_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="this folder holds no model"):
+    with pytest.raises(Unavailable, match="folder"):
         Transformers(model=str(tmp_path))
-    with pytest.raises(Unavailable, match="no such model file"):
+    with pytest.raises(Unavailable, match="model file"):
         Transformers(model=str(tmp_path / "nothing.gguf"))
 
 

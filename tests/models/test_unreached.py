@@ -43,7 +43,7 @@ def silent(url: str, **options: str) -> Unavailable:
     served = OpenAICompatible(model="m", base_url=url, **options)
     errors = []
     for work in (lambda: one(served, request()), lambda: served.probe(Needs())):
-        with pytest.raises(Unavailable, match="the server does not answer") as caught:
+        with pytest.raises(Unavailable, match="does not answer") as caught:
             work()
         errors.append(caught.value)
     assert errors[0].found == errors[1].found
@@ -53,7 +53,8 @@ def silent(url: str, **options: str) -> Unavailable:
 
 def test_a_name_that_nobody_knows() -> None:
     error = silent("http://no-such-host.invalid:8000/v1")
-    assert (error.found or "").startswith("no address is known for no-such-host.invalid:8000 (DNS): ")
+    assert "DNS" in (error.found or "")
+    assert "no-such-host.invalid:8000" in (error.found or "")
     assert "`base_url:`" in (error.fix or "")
 
 
@@ -69,7 +70,8 @@ def test_a_port_at_which_nothing_listens() -> None:
 def test_a_server_that_is_not_encrypted() -> None:
     with listening(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") as port:
         error = silent(f"https://127.0.0.1:{port}/v1")
-    assert (error.found or "").startswith(f"no encrypted connection (TLS) to 127.0.0.1:{port}: ")
+    assert "TLS" in (error.found or "")
+    assert f"127.0.0.1:{port}" in (error.found or "")
     assert "`http://`" in (error.fix or "")
 
 
@@ -94,7 +96,9 @@ def test_a_certificate_that_nobody_signed(tmp_path: Path) -> None:
     tls.load_cert_chain(certificate, key)
     with listening(b"", tls) as port:
         error = silent(f"https://localhost:{port}/v1")
-    assert (error.found or "").startswith(f"the certificate of localhost:{port} is not trusted: self")
+    assert "certificate" in (error.found or "")
+    assert f"localhost:{port}" in (error.found or "")
+    assert "SSL_CERT_FILE" in (error.fix or "")
     assert "SSL_CERT_FILE" in (error.fix or "")
 
 
@@ -113,7 +117,7 @@ def test_a_key_that_cannot_be_sent(key: str, named: str, monkeypatch: pytest.Mon
     with serving() as (url, server):
         served = OpenAICompatible(model="m", base_url=url, key="OTHER_API_KEY")
         for work in (lambda: one(served, request()), lambda: served.probe(Needs())):
-            with pytest.raises(ModelError, match="the key in OTHER_API_KEY cannot be sent") as caught:
+            with pytest.raises(ModelError, match="OTHER_API_KEY") as caught:
                 work()
             assert caught.value.found == named
             assert "export OTHER_API_KEY" in (caught.value.fix or "")

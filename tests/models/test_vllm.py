@@ -53,7 +53,7 @@ def test_it_honours_all_that_its_preset_says() -> None:
 @pytest.mark.parametrize("way", ["grammar", "regex"])
 def test_a_constraint_that_it_ignores_without_a_word_is_noticed(way: str) -> None:
     asked: dict[str, Any] = {"supports": {"choice": way}}
-    with pytest.raises(ModelError, match="does not honour choice"):
+    with pytest.raises(ModelError, match="honour choice"):
         vllm(**asked).probe(Needs(constraint=True))
     model = vllm(**asked, allow_downgrade=["choice"])
     model.probe(Needs(constraint=True))
@@ -61,12 +61,12 @@ def test_a_constraint_that_it_ignores_without_a_word_is_noticed(way: str) -> Non
 
 
 def test_more_log_probabilities_than_it_gives_are_refused() -> None:
-    with pytest.raises(ModelError, match="greater than max allowed"):
+    with pytest.raises(ModelError, match="max allowed"):
         vllm(supports={"logprobs": 100}).probe(Needs(logprobs=30))
 
 
 def test_a_model_that_it_does_not_serve_is_told_as_that() -> None:
-    with pytest.raises(ModelError, match="knows no model 'another'"):
+    with pytest.raises(ModelError, match="model 'another'"):
         OpenAICompatible(model="another", preset="vllm", base_url=URL).probe(Needs(logprobs=5))
 
 

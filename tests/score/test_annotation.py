@@ -123,7 +123,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 
 def test_a_factor_may_not_be_named_as_a_column() -> None:
-    with pytest.raises(SpecError, match="two columns of the annotations would be named 'label'"):
+    with pytest.raises(SpecError, match="'label'"):
         Annotator(
             conditions=[Condition("m", "v", "d", 1)],
             items=ITEMS,
@@ -150,7 +150,7 @@ def test_an_error_on_the_way_leaves_the_old_file(tmp_path: Path) -> None:
         yield ROWS
         raise StoreError("the responses cannot be read")
 
-    with pytest.raises(QuaverError, match="the responses cannot be read"):
+    with pytest.raises(QuaverError, match="responses cannot"):
         annotate(failing(), annotator(first=FirstLabel()), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

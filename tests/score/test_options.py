@@ -17,6 +17,7 @@ from quaver.score.evaluators.label_scores import LabelScores
 from quaver.score.evaluators.pattern import Pattern
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.parsing.parsed_answer import Answer
+from quaver.score.parsing.readings import ambiguous, tied
 from quaver.testing.tasks import TASKS, task
 
 
@@ -26,8 +27,9 @@ def reading(evaluator: Evaluator, name: str, text: str) -> Reading:
 
 def test_label_match_may_take_the_first_of_several() -> None:
     got = reading(LabelMatch(several="first"), "tone", "neutral, positive")
-    assert (got.label, got.reason) == ("neu", "the first of 2")
-    assert reading(LabelMatch(), "tone", "neutral, positive").reason == "2 labels found: neu, pos"
+    assert got.label == "neu"
+    assert "first of 2" in (got.reason or "")
+    assert reading(LabelMatch(), "tone", "neutral, positive").reason == ambiguous(["neu", "pos"]).reason
 
 
 def test_label_scores_keep_the_scores() -> None:
@@ -35,9 +37,7 @@ def test_label_scores_keep_the_scores() -> None:
     assert got.label == "neg"
     assert got.confidence == 0.8
     assert got.probabilities == pytest.approx({"pos": 0.2 / 1.01, "neg": 0.8 / 1.01, "neu": 0.01 / 1.01})
-    assert (
-        reading(LabelScores(), "tone", "positive 0.2, negative 0.83").reason == "scores that do not sum to 1"
-    )
+    assert reading(LabelScores(), "tone", "positive 0.2, negative 0.83").status == "no_label"
     assert reading(LabelScores(), "tone", "positive, negative 1").reason == "a label without a score"
 
 
@@ -108,7 +108,7 @@ def test_a_score_belongs_to_the_label_beside_it() -> None:
 def test_tied_scores_are_valid_and_no_label() -> None:
     got = reading(LabelScores(), "tone", "positive 0.5, negative 0.5")
     assert (got.label, got.status, got.confidence) == (None, "valid", None)
-    assert got.reason == "2 labels share the highest score: neg, pos"
+    assert got.reason == tied(["neg", "pos"], {}).reason
     assert got.probabilities == {"pos": 0.5, "neg": 0.5, "neu": 0.0}
     four = task({code: code for code in "abcd"}, *(Label(code, f"kind {code}") for code in "abcd"))
     got = read(Response("kind a .25 kind b .25 kind c .25 kind d .25"), LabelScores(), *four)
@@ -118,13 +118,14 @@ def test_tied_scores_are_valid_and_no_label() -> None:
 def test_options_that_cannot_be() -> None:
     with pytest.raises(SpecError, match="threshold"):
         LabelScores(threshold=2)
-    with pytest.raises(UnknownName, match="unknown label 'clintn'"):
+    with pytest.raises(UnknownName, match="'clintn'"):
         LabelScores(score_of="clintn").reader(*TASKS["names"])
-    with pytest.raises(SpecError, match="more than two labels"):
+    with pytest.raises(SpecError, match="two labels"):
         LabelScores(score_of="pos").reader(*TASKS["tone"])
     labels, asked = TASKS["names"]
-    with pytest.raises(SpecError, match="the score of another label"):
+    with pytest.raises(SpecError) as caught:
         LabelScores(score_of="dole").reader(labels, replace(asked, score_of="clinton"))
+    assert (caught.value.expected, caught.value.found) == ("clinton", "dole")
 
 
 def test_json_field_of_another_name() -> None:
@@ -150,25 +151,24 @@ def test_a_number_is_an_answer_first_then_a_code_then_a_value() -> None:
 
 
 def test_the_first_character_is_the_reason() -> None:
-    assert reading(FirstCharacter(), "choice", "  ** The text").reason == 'the first character is "T"'
-    assert (
-        reading(FirstCharacter(), "tone", "positive").reason == "no answer of this variant is one character"
-    )
+    assert reading(FirstCharacter(), "choice", "  ** The text").reason.endswith('"T"')
+    assert reading(FirstCharacter(), "tone", "positive").status == "no_label"
 
 
 def test_pattern_reads_its_first_group_or_all_of_it() -> None:
     assert (
         reading(Pattern(pattern=r"(?i)verdict: (\w+)"), "tone", "Verdict: Negative. positive").label == "neg"
     )
+    none = reading(Pattern(pattern=r"=(\w+)"), "tone", "good")
+    assert none.status == "no_label"
     assert reading(Pattern(pattern="(?:pos|neg)itive"), "tone", "it is positive").label == "pos"
-    assert reading(Pattern(pattern=r"=(\w+)", place="last"), "tone", "=positive =negative").label == "neg"
-    assert reading(Pattern(pattern=r"=(\w+)"), "tone", "=good").reason == "what matches is no label"
-    assert reading(Pattern(pattern=r"=(\w+)"), "tone", "good").reason == "the pattern matches nowhere"
+    assert reading(Pattern(pattern=r"=(\w+)", place="last"), "tone", "=positive=negative").label == "neg"
+    assert reading(Pattern(pattern=r"=(\w+)"), "tone", "=good").reason != none.reason
 
 
 @pytest.mark.parametrize("pattern", ["(a", r"(a)\1", "(?=a)", "a{9999}{9999}"])
 def test_a_pattern_that_is_none_is_told_so(pattern: str) -> None:
-    with pytest.raises(SpecError, match="the pattern is no regular expression"):
+    with pytest.raises(SpecError, match="evaluators: pattern: pattern"):
         Pattern(pattern=pattern)
 
 
@@ -201,17 +201,18 @@ def test_by_output_reads_a_label_or_scores_as_the_variant_asked() -> None:
 
 
 def test_by_output_refuses_what_it_cannot_make_or_read_with() -> None:
-    with pytest.raises(UnknownName, match="score: unknown evaluator 'labelscores'"):
+    with pytest.raises(UnknownName, match=r"^score: .*'labelscores'"):
         ByOutput(score="labelscores")
-    with pytest.raises(SpecError, match="the evaluator 'pattern' needs the option 'pattern'"):
+    with pytest.raises(SpecError, match="option 'pattern'"):
         ByOutput(label="pattern")
-    with pytest.raises(SpecError, match="does not read the answer's text"):
+    with pytest.raises(SpecError) as caught:
         ByOutput(label="logprob")
-    with pytest.raises(UnknownName, match="did you mean 'several'"):
+    assert caught.value.found == "logprob"
+    with pytest.raises(UnknownName, match="'several'"):
         ByOutput(label={"use": "label_match", "sevral": "first"})
-    with pytest.raises(SpecError, match="label_match: several: this value does not fit"):
+    with pytest.raises(SpecError, match="label_match: several: "):
         ByOutput(label={"use": "label_match", "several": "last"})
-    with pytest.raises(SpecError, match="no evaluator is named"):
+    with pytest.raises(SpecError, match="no evaluator"):
         ByOutput(label={"several": "first"})
 
 

@@ -143,7 +143,7 @@ def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
     [
         ("{name: m, use: llamacpp, modell: x}", "models[0].modell", "did you mean 'model'?"),
         ("{name: m, use: llamacp}", "models[0]", "did you mean 'llamacpp'?"),
-        ("{name: m, use: llamacpp, model: x, setting: quick}", "models[0].setting", "'repeatable' or 'fast'"),
+        ("{name: m, use: llamacpp, model: x, mode: quick}", "models[0].mode", "'repeatable' or 'fast'"),
         ("{name: fake, use: function, version: [1]}", "models[0].version", "found: [1]"),
     ],
 )

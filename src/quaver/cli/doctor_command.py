@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from quaver.models.odd_replies import OddReply
 
 
-class Setting(StrEnum):
-    """The embedded engine's settings."""
+class Mode(StrEnum):
+    """The embedded engine's modes."""
 
     repeatable = "repeatable"
     fast = "fast"
@@ -31,7 +31,7 @@ def command(
         str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="[STUDY|MODEL]")
     ] = "",
     prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, about eight times each.")] = 6,
-    setting: Annotated[Setting, typer.Option(help="For a model, not a study.")] = Setting.repeatable,
+    mode: Annotated[Mode, typer.Option(help="For a model, not a study.")] = Mode.repeatable,
     function: FunctionOption = None,
     server: Annotated[
         bool, typer.Option("--server", help="Play odd replies to a gateway or client; takes no STUDY|MODEL.")
@@ -56,7 +56,7 @@ def command(
     else:
         from quaver.collect.run.engine_noise import engine_noise, probes
 
-        model = registry.load("models", "llamacpp")(model=target, setting=setting.value)
+        model = registry.load("models", "llamacpp")(model=target, mode=mode.value)
         found = {target: engine_noise(model, probes(prompts))}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
     heads = ("model", "asked", "answers", "other text", "other likeliest token", "same bits", "largest shift")

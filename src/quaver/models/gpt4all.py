@@ -62,7 +62,7 @@ class GPT4All:
         return f"gpt4all sha256:{self._digest}"
 
     def provenance(self) -> Mapping[str, Any]:
-        """File, hash, library version and settings."""
+        """File, hash, library version and options."""
         return {
             "engine": "gpt4all",
             "model": self._name,

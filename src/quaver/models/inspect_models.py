@@ -1,7 +1,7 @@
 """``inspect``: any model of inspect-ai, by its name there: ``anthropic/…``, ``bedrock/…``, ``hf/…``.
 
 Many requests are under way at a time. inspect-ai retries what a provider refuses for the moment; what it
-gives up is an error response. Which settings a provider heeds is as inspect-ai documents it.
+gives up is an error response. Which options a provider honours is as inspect-ai documents it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Inspect:
         return f"inspect {self._name} {self._base_url or ''} {told}"
 
     def provenance(self) -> Mapping[str, Any]:
-        """Names, versions and settings."""
+        """Names, versions and options."""
         return {
             "engine": "inspect",
             "model": self._name,
@@ -158,16 +158,16 @@ class Inspect:
 
         started = time.perf_counter()
         try:
-            settings = GenerateConfig(**self._settings(request, seed))
-            output = await model.generate(_messages(request.prompt.messages), config=settings)
+            config = GenerateConfig(**self._options_of(request, seed))
+            output = await model.generate(_messages(request.prompt.messages), config=config)
             return _response(output, time.perf_counter() - started)
         except Exception as error:  # whatever a provider raises, or gives, is that call's result
             return failed_response(error)
 
-    def _settings(self, request: Request, seed: int) -> dict[str, Any]:
+    def _options_of(self, request: Request, seed: int) -> dict[str, Any]:
         """What the decoding asks for beyond a provider's own defaults."""
         decoding, plain = request.decoding, Decoding("")
-        settings: dict[str, Any] = {
+        options: dict[str, Any] = {
             "temperature": decoding.temperature,
             "max_tokens": decoding.max_tokens,
             "seed": seed if self.abilities.seed else None,
@@ -176,10 +176,10 @@ class Inspect:
             "stop_seqs": list(decoding.stop) or None,
         }
         if decoding.logprobs:
-            settings |= {"logprobs": True, "top_logprobs": decoding.logprobs}
+            options |= {"logprobs": True, "top_logprobs": decoding.logprobs}
         if request.schema:
-            settings["response_schema"] = _schema(request.schema)
-        return {name: value for name, value in settings.items() if value is not None}
+            options["response_schema"] = _schema(request.schema)
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def _messages(messages: Sequence[Message]) -> list[Any]:

@@ -1,6 +1,6 @@
 """``llamacpp``: any GGUF model, in this process, through llama.cpp.
 
-The setting ``repeatable`` (the default) gives the same bits for the same call whatever was asked
+The mode ``repeatable`` (the default) gives the same bits for the same call whatever was asked
 before and whatever is asked beside it: flash attention is off, repeats have caches of their own,
 and every prompt's last token is read alone, after the rest. (Where a prompt is read at once, its
 last token shares a matrix product with others, and comes out with other rounding than from the
@@ -40,7 +40,7 @@ class LlamaCpp:
 
     Args:
         model: A bundled model's name (``smollm2-135m-instruct``) or the path of a GGUF file.
-        setting: ``repeatable`` or ``fast``; see the module.
+        mode: ``repeatable`` or ``fast``; see the module.
         context: Tokens of prompt and answer together; a longer item becomes an error response.
         slots: Repeats decoded side by side; by default as many as the study repeats, within memory.
         threads: By default as many as there are cores. They do not change the answers.
@@ -67,14 +67,14 @@ class LlamaCpp:
         self,
         *,
         model: str,
-        setting: Literal["repeatable", "fast"] = "repeatable",
+        mode: Literal["repeatable", "fast"] = "repeatable",
         context: int = 2048,
         slots: int | None = None,
         threads: int | None = None,
     ) -> None:
         self._name = model
         self._path = find_weights(model)
-        self._setting, self._context = setting, context
+        self._mode, self._context = mode, context
         self._threads = threads or cores()
         self._slots = slots
         self._wanted_slots = 1
@@ -86,18 +86,18 @@ class LlamaCpp:
         return digest(self._path)
 
     def identity(self) -> str:
-        """Weights and setting."""
-        return f"llamacpp sha256:{self._digest} {self._setting}"
+        """Weights and mode."""
+        return f"llamacpp sha256:{self._digest} {self._mode}"
 
     def provenance(self) -> Mapping[str, Any]:
-        """File, hash, library version and settings."""
+        """File, hash, library version and options."""
         xllamacpp = _library()
         return {
             "engine": "llamacpp",
             "model": self._name,
             "file": self._path.name,
             "sha256": self._digest,
-            "setting": self._setting,
+            "mode": self._mode,
             "context": self._context,
             "xllamacpp": version("xllamacpp"),
             "processor": xllamacpp.get_system_info().strip(),
@@ -141,7 +141,7 @@ class LlamaCpp:
 
     def _answer(self, request: Request) -> list[Response]:
         self._load()
-        read = self._read_prompt(request.prompt.messages) if self._setting == "repeatable" else None
+        read = self._read_prompt(request.prompt.messages) if self._mode == "repeatable" else None
         if isinstance(read, Response):
             return [read] * len(request.calls)
         responses: list[Response] = []
@@ -193,7 +193,7 @@ class LlamaCpp:
         if self._server is not None:
             return
         xllamacpp = _library()
-        repeatable = self._setting == "repeatable"
+        repeatable = self._mode == "repeatable"
         flash = xllamacpp.llama_flash_attn_type
         params = xllamacpp.CommonParams()
         params.model.path = str(self._path)

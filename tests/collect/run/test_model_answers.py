@@ -78,8 +78,9 @@ def test_a_request_may_come_back_as_a_copy_from_another_process() -> None:
     ],
 )
 def test_an_answer_to_nothing_that_was_asked_ends_the_work_with_the_model(answer: Any) -> None:
-    with pytest.raises(ModelError, match="does not keep to what a model is to do"):
+    with pytest.raises(ModelError, match="contract") as caught:
         list(taken(Odd(answer), [request(0), request(1)]))
+    assert caught.value.expected is not None
 
 
 def test_a_model_that_ends_early_owes_an_answer() -> None:
@@ -88,11 +89,9 @@ def test_a_model_that_ends_early_owes_an_answer() -> None:
             if asked.calls[0].item != 1:
                 yield asked, [Response("good")]
 
-    assert told(Odd(answer), [request(item) for item in range(3)]) == {
-        0: ["good"],
-        1: ["the model ended without an answer to this"],
-        2: ["good"],
-    }
+    found = told(Odd(answer), [request(item) for item in range(3)])
+    assert found[0] == found[2] == ["good"]
+    assert "no answer" in found[1][0]
 
 
 def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so_all_the_time() -> None:
@@ -110,7 +109,7 @@ def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so
     model = fake(always)
     answers = taken(model, [request(item) for item in range(99)])
     assert [responses[0].error for _, responses in islice(answers, 20)] == ["ZeroDivisionError"] * 20
-    with pytest.raises(ModelError, match="failed 20 times in a row") as caught:
+    with pytest.raises(ModelError, match="20 times") as caught:
         next(answers)
     assert len(model.asked) == 20
     assert caught.value.found == "ZeroDivisionError"
@@ -129,9 +128,9 @@ def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on() -> N
 
     with pytest.raises(Unavailable):
         list(taken(Odd(gone), [request(0)]))
-    with pytest.raises(ModelError, match="failed before it was asked") as caught:
+    with pytest.raises(ModelError, match="before it was asked") as caught:
         list(taken(Odd(broken), [request(0)]))
-    assert caught.value.found == "OSError: no such library"
+    assert (caught.value.found or "").startswith("OSError: ")
     with pytest.raises(LookupError):
         list(taken(fake(), drawing()))
     with pytest.raises(KeyboardInterrupt):

@@ -105,7 +105,8 @@ def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
     outcome = run(store, model, endless(), total=10**9, seconds=0.05)
     assert outcome.ended == "seconds"
     with Store(tmp_path / "responses.db")._db as db:
-        assert db.execute("SELECT count(*) FROM responses").fetchone()[0] == len(model.asked) == outcome.done
+        ((stored,),) = db.execute("SELECT count(*) FROM responses")
+    assert stored == len(model.asked) == outcome.done
 
 
 def test_several_models_work_side_by_side(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -
 
     requests = {"bad": map(request, range(20)), "good": map(request, range(20, 60))}
     models = {"bad": fake(breaks), "good": fake()}
-    with pytest.raises(ModelError, match="the server is gone"):
+    with pytest.raises(ModelError, match="server is gone"):
         collect(requests, models, store, Progress(60, 0))
     assert {item for _, item, _ in answers(store)} == {*range(10), *range(20, 60)}
 
@@ -192,10 +193,7 @@ def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
     assert (outcome.done, len(found)) == (600, 600)
     wrong = {place: one.error for place, one in found.items() if one.finish == "error"}
     assert outcome.errors == len(wrong) == len(odd) - 1, "half a character is written as its escape"
-    assert all(
-        repeat == 1 and (error or "").startswith("the answer cannot be")
-        for (_, _, repeat), error in wrong.items()
-    )
+    assert all(repeat == 1 and "cannot be" in (error or "") for (_, _, repeat), error in wrong.items())
     for place, one in found.items():
         assert place in wrong or one.text == f"{place[1]}.{place[2]}"
 
@@ -248,7 +246,7 @@ def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tm
 
 def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path: Path) -> None:
     store, model = opened(tmp_path, items=2000), fake()
-    with disk_full(store, times=1), pytest.raises(StoreError, match="the disk is full"):
+    with disk_full(store, times=1), pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(2000)), total=2000)
     assert len(answers(store)) == len(model.asked)
 
@@ -258,7 +256,7 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_pat
     with disk_full(store, times=2), pytest.raises(StoreError) as caught:
         run(store, model, map(request, range(2000)), total=2000)
     assert "full" in str(caught.value)
-    assert "free some space and run again" in str(caught.value)
+    assert "space" in (caught.value.fix or "")
     assert len(answers(store)) == len(model.asked) < 2000
 
 
@@ -287,7 +285,7 @@ def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
     store._db.execute(f"PRAGMA max_page_count = {pages + 60}")
     with pytest.raises(StoreError) as caught:
         run(store, model, map(request, range(2000)), total=2000)
-    assert caught.value.found == "database or disk is full"
+    assert "full" in (caught.value.found or "")
     kept = answers(store)
     store._db.execute("PRAGMA max_page_count = 4294967294")
     done = {(0, item, 0) for item in range(2000)} - set(kept)

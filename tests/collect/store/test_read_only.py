@@ -80,7 +80,8 @@ def test_what_is_stored_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert len(list(other.find([request(item).calls[0].key for item in range(9)]))) == 3
     copy_store(path, tmp_path / "copy.db")
     with closing(sqlite3.connect(tmp_path / "copy.db")) as db:
-        assert db.execute("SELECT count(*) FROM responses").fetchone() == (3,)
+        stored = db.execute("SELECT id FROM responses").fetchall()
+    assert len(stored) == 3
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
 
 
@@ -89,8 +90,9 @@ def test_what_must_change_changes_in_a_copy(tmp_path: Path, monkeypatch: pytest.
     before = path.read_bytes()
     unwritable(path.parent, monkeypatch)
     store = Store(path)
-    with pytest.raises(StoreError, match="cannot be read or written"):
+    with pytest.raises(StoreError) as caught:
         store.register("m", "another", {})
+    assert caught.value.where == str(path)
     store.work_on_copy()
     store.place("new", [], [], [])
     assert store.placed("new")
@@ -126,7 +128,8 @@ def test_a_connection_keeps_its_copy_as_long_as_it_lives(tmp_path: Path) -> None
     del db
     assert not copy.exists()
     with closing(open_to_read(path)) as reader:
-        assert reader.execute("SELECT count(*) FROM responses").fetchone() == (3,)
+        stored = reader.execute("SELECT id FROM responses").fetchall()
+    assert len(stored) == 3
 
 
 STUDY = """\
@@ -167,14 +170,14 @@ def test_a_finished_study_is_read_measured_reported_and_exported(
     assert [one.value for one in study.estimates()] == [1.0]
     assert study.export(tmp_path / "calls.csv") == 4
     assert study.report(tmp_path / "report").parent == tmp_path / "report"
-    with pytest.raises(StoreError, match="the report cannot be written"):
+    with pytest.raises(StoreError, match="report"):
         study.report()
     edited = tmp_path / "edited.yaml"
     edited.write_text(
         STUDY.replace("repeats: 2", "repeats: 1").replace("items.csv", f"{read_only_study}/items.csv")
     )
     assert Study.open(edited, folder=read_only_study, functions={"fake": said}).status().answered == 2
-    with pytest.raises(StoreError, match="cannot be held for this run alone"):
+    with pytest.raises(StoreError, match="locked"):
         Study.open(read_only_study, functions={"fake": said}).run()
 
 
@@ -190,7 +193,7 @@ def test_a_lock_that_the_drive_refuses_is_one_error(
 
     monkeypatch.setattr("fcntl.flock", refused)
     with (
-        pytest.raises(StoreError, match="cannot be held for this run alone") as caught,
+        pytest.raises(StoreError, match="locked") as caught,
         sole_writer(tmp_path),
     ):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,7 +108,7 @@ def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_
     errors = store.write([receipt(good, source), other._replace(rows=[({},) * 13, other.rows[1]])])
     (error,) = errors.values()
     assert error.error is not None
-    assert error.error.startswith("the answer cannot be stored: ")
+    assert "cannot be stored: " in error.error
     found = answers(store)
     assert {place: one.text for place, one in found.items()} == {
         (0, 0, 0): "a", (0, 0, 1): "b", (0, 1, 0): "", (0, 1, 1): "d",
@@ -120,9 +121,9 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path) -> None:
     source = store.register("m", "fake", {})
     with sqlite3.connect(tmp_path / "responses.db") as other:
         other.execute("DROP TABLE calls")  # which is written behind the responses
-    with pytest.raises(StoreError, match="no such table"):
+    with pytest.raises(StoreError, match="table"):
         store.write([receipt((request(0), [Response("a")]), source)])
-    assert store.rows("SELECT count(*) FROM responses") == [(0,)]
+    assert not store.rows("SELECT id FROM responses")
 
 
 def test_a_write_has_reached_the_disk_when_it_returns(tmp_path: Path) -> None:
@@ -135,7 +136,8 @@ def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
     source = store.register("m", "fake", {})
     store.write([receipt((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
     with sqlite3.connect(tmp_path / "responses.db") as db:
-        assert db.execute("SELECT seed FROM responses ORDER BY id").fetchall() == [(102,), (103,)]
+        seeds = db.execute("SELECT seed FROM responses ORDER BY id").fetchall()
+    assert seeds == [(102,), (103,)]
 
 
 def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> None:
@@ -146,8 +148,9 @@ def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> Non
     store.write([receipt((one, [Response("x")]), source) for one in (first, second, request(2))])
     with sqlite3.connect(tmp_path / "responses.db") as db:
         messages = db.execute("SELECT messages FROM answers ORDER BY item").fetchall()
-        assert messages == [('[["user", "text 0"]]',), ('[["user", "text 0"]]',), ('[["user", "text 2"]]',)]
-        assert db.execute("SELECT count(*) FROM prompts").fetchone() == (2,)
+        prompts = db.execute("SELECT id FROM prompts").fetchall()
+    assert [json.loads(one)[0] for (one,) in messages] == [["user", f"text {n}"] for n in (0, 0, 2)]
+    assert len(prompts) == 2
 
 
 def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
@@ -182,10 +185,8 @@ def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path
         (0, 1, 0): "0",
     }
     with sqlite3.connect(tmp_path / "responses.db") as db:
-        assert set(db.execute("SELECT item, variant, text FROM answers")) == {
-            ("c", "w", "2"),
-            ("a", "w", "0"),
-        }
+        found = set(db.execute("SELECT item, variant, text FROM answers"))
+    assert found == {("c", "w", "2"), ("a", "w", "0")}
 
 
 def test_a_source_is_noted_once(tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         Store(path)
     assert caught.value.where == str(path)
-    assert "move the file away" in str(caught.value)
+    assert "quaver repair" in (caught.value.fix or "")
     assert path.read_text().startswith("This is a diary")
 
 
@@ -239,8 +240,9 @@ def test_a_database_of_a_newer_quaver(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
     (tmp_path / "responses.db").mkdir()
-    with pytest.raises(StoreError, match="cannot be read or written"):
+    with pytest.raises(StoreError) as caught:
         Store(tmp_path / "responses.db")
+    assert caught.value.where == str(tmp_path / "responses.db")
 
 
 # ------------------------------------------------------------------------- a full disk
@@ -278,7 +280,7 @@ def test_a_full_disk_writes_into_what_was_set_aside(tmp_path: Path) -> None:
         stored_by(store, 0, Response("x"))
     assert answers(store) == {(0, 0, 0): Response("x")}
     assert isinstance(store.full, StoreError)
-    assert "all that were answered are stored" in str(store.full)
+    assert store.full.where == str(tmp_path)
     assert not (tmp_path / "responses.reserve").exists()
 
 
@@ -286,9 +288,9 @@ def test_a_disk_that_stays_full_is_one_error_and_loses_nothing_stored(tmp_path: 
     store = opened(tmp_path)
     store.reserve()
     stored_by(store, 0, Response("x"))
-    with disk_full(store, times=2), pytest.raises(StoreError, match="cannot be read or written") as caught:
+    with disk_full(store, times=2), pytest.raises(StoreError, match="read or written") as caught:
         stored_by(store, 1, Response("y"))
-    assert caught.value.fix == "free some space and run again"
+    assert "space" in (caught.value.fix or "")
     assert answers(store) == {(0, 0, 0): Response("x")}
     stored_by(store, 1, Response("y"))
     assert len(answers(store)) == 2

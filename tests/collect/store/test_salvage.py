@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sqlite3
@@ -193,9 +194,12 @@ def test_an_older_store_is_read_with_what_it_has(tmp_path: Path) -> None:
         db.execute(f"INSERT INTO responses VALUES ({', '.join('?' * len(row))})", row)
         db.commit()
     salvaged(path, tmp_path / "new.db")
-    assert table(tmp_path / "new.db", "SELECT text, latency, terms FROM responses") == [("yes", 0.5, None)]
-    assert table(tmp_path / "new.db", "SELECT model, identity FROM sources") == [("m", "fake")]
-    assert table(tmp_path / "new.db", "SELECT messages FROM prompts") == [('[["user", "text 1"]]',)]
+    responses = table(tmp_path / "new.db", "SELECT text, latency, terms FROM responses")
+    sources = table(tmp_path / "new.db", "SELECT model, identity FROM sources")
+    prompts = table(tmp_path / "new.db", "SELECT messages FROM prompts")
+    assert responses == [("yes", 0.5, None)]
+    assert sources == [("m", "fake")]
+    assert [json.loads(messages) for (messages,) in prompts] == [[["user", "text 1"]]]
 
 
 def test_a_store_that_was_put_right_goes_on(tmp_path: Path) -> None:

@@ -31,6 +31,6 @@ def test_a_folder_is_let_go_after_an_error(tmp_path: Path) -> None:
 
 def test_what_the_system_says_is_a_store_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written") as caught, writing(tmp_path):
-        raise OSError(28, "No space left on device")
-    assert caught.value.found == "No space left on device"
+        raise OSError(28, os.strerror(28))
+    assert caught.value.found == os.strerror(28)
     assert caught.value.where == str(tmp_path)

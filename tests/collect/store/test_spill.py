@@ -58,7 +58,7 @@ def test_taking_in_what_is_stored_already_changes_nothing(tmp_path: Path) -> Non
     store.take_in()
     path.write_bytes(twice)
     assert (store.waiting(), store.take_in()) == (0, 0)
-    assert store.rows("SELECT (SELECT count(*) FROM responses), (SELECT count(*) FROM prompts)") == [(3, 3)]
+    assert len(store.rows("SELECT id FROM responses")) == len(store.rows("SELECT id FROM prompts")) == 3
 
 
 def test_an_answer_in_the_spill_takes_the_place_of_an_error(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_full_disk_gives_the_spill_what_was_set_aside(
 
     monkeypatch.setattr(spilling, "_write", full)
     model = fake()
-    with pytest.raises(StoreError, match="the disk is full"):
+    with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(2000)), total=2000)
     assert len(answers(store)) == len(model.asked) < 2000
     assert not (tmp_path / "responses.reserve").exists()
@@ -176,7 +176,7 @@ def test_a_full_disk_gives_the_spill_what_was_set_aside(
 
 def test_what_a_full_disk_kept_from_the_database_waits_in_the_spill(tmp_path: Path) -> None:
     store, model = opened(tmp_path, items=2000), fake()
-    with disk_full(store, times=99), pytest.raises(StoreError, match="cannot be read or written"):
+    with disk_full(store, times=99), pytest.raises(StoreError, match="read or written"):
         run(store, model, map(request, range(2000)), total=2000)
     assert answers(store) == {}
     assert store.waiting() == len(model.asked) > 0
@@ -191,11 +191,11 @@ def test_texts_and_keys_are_cleaned_before_they_are_kept(
     odd = replace(request(0), prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
     source = store.register("m", "fake", {})
     spill = store.spill()
-    spill.add(receipt((odd, [Response("\udfff", "error", error="401: hunter2hunter2 is no key")]), source))
+    spill.add(receipt((odd, [Response("\udfff", "error", error="401: hunter2hunter2")]), source))
     os.close(spill._file)
     assert b"hunter2" not in (tmp_path / "responses.spill").read_bytes()
     assert store.take_in() == 1
-    assert answers(store)[0, 0, 0] == Response("\\udfff", "error", error="401: [MY_API_KEY] is no key")
+    assert answers(store)[0, 0, 0] == Response("\\udfff", "error", error="401: [MY_API_KEY]")
 
 
 class Weird:
@@ -232,7 +232,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_real_disk_that_fills_up_loses_nothing_that_was_answered(full_disk: Path) -> None:
     store = opened(full_disk, items=2000)
     model = fake(lambda asked, call: Response(os.urandom(10_000).hex()))
-    with pytest.raises(StoreError, match="the disk is full"):
+    with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(2000)), total=2000)
     assert 50 < len(model.asked) < 2000
     assert len(answers(store)) == len(model.asked)
@@ -271,6 +271,6 @@ def test_a_reserve_that_cannot_grow_stops_the_run_before_anything_is_lost(
     monkeypatch.setattr(disk_reserve, "_allocate", no_more)
     store = opened(tmp_path, items=200)
     model = fake(lambda asked, call: Response("x" * 7_000_000 if call.item == 5 else "x"))
-    with pytest.raises(StoreError, match="the disk is full"):
+    with pytest.raises(StoreError, match="disk is full"):
         run(store, model, map(request, range(200)), total=200)
     assert len(answers(store)) == len(model.asked)

@@ -82,7 +82,7 @@ def test_what_is_read_at_once_is_of_one_moment(tmp_path: Path) -> None:
     with reader.at_once():
         before = reader.counts()
         writer.write([receipt((request(1), [Response("yes")]), source)])
-        assert reader.rows("SELECT count(*) FROM calls") == [(0,)]
+        assert not reader.rows("SELECT response FROM calls")
         assert reader.counts() == before == (0, 0, 0)
     assert reader.counts() == (1, 0, 0)
 

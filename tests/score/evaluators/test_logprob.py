@@ -52,9 +52,9 @@ def test_an_answer_of_several_tokens_is_known_by_its_longest_first() -> None:
 def test_a_token_that_begins_two_answers_decides_nothing() -> None:
     got = reading("scale", token("very", very=0.6, positive=0.2, negative=0.1))
     assert (got.status, got.label) == ("ambiguous", None)
-    assert got.reason == "tokens that begin several answers decide"
+    assert "begin several answers" in (got.reason or "")
     assert reading("scale", token("very", very=0.05, positive=0.2, negative=0.1)).label == "pos"
-    assert reading("scale", token("very", very=0.9)).reason == "only tokens that begin several answers"
+    assert reading("scale", token("very", very=0.9)).status == "no_label"
 
 
 def test_a_whole_answer_counts_though_it_begins_another() -> None:

@@ -41,11 +41,11 @@ def test_an_answer_without_a_label_keeps_its_reason() -> None:
 
 
 def test_another_rule_may_read_the_label() -> None:
-    assert reading(Response("Clinton or Dole? Dole"), "90%", label="first_label").label == "clinton"
-    assert reading(Response("Clinton or Dole? Dole"), "90%", label="label_match").status == "ambiguous"
+    assert reading(Response("Clinton? Dole"), "90%", label="first_label").label == "clinton"
+    assert reading(Response("Clinton? Dole"), "90%", label="label_match").status == "ambiguous"
 
 
 @pytest.mark.parametrize("name", ["logprob", "constrained", "verbal_confidence"])
 def test_a_rule_that_reads_something_else_is_refused(name: str) -> None:
-    with pytest.raises(SpecError, match="does not read the answer"):
+    with pytest.raises(SpecError, match=name):
         VerbalConfidence(label=name)

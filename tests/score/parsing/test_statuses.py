@@ -24,7 +24,8 @@ def test_an_error_comes_before_everything() -> None:
 
 def test_what_ends_with_an_apology_has_answered_before() -> None:
     said = "The voter is a lawyer from the coast who has voted for the same party all her life. " * 3
-    assert JUDGE(Response(said + "I'm sorry, I cannot say more.")).text is None
+    said += "I'm sorry, I cannot say more."
+    assert JUDGE(Response(said)).text is None
 
 
 def test_a_filter_is_a_refusal_even_of_tokens() -> None:

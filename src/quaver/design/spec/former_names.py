@@ -12,6 +12,7 @@ __all__ = [
     "renamed_family",
     "renamed_lock",
     "renamed_measure",
+    "renamed_model",
     "renamed_paraphrases",
 ]
 
@@ -71,6 +72,18 @@ def renamed_lock(document: Any) -> Any:
     if not isinstance(document, dict):
         return document
     return {"paraphrases" if name == "wordings" else name: value for name, value in document.items()}
+
+
+def renamed_model(model: Any) -> Any:
+    """A model of a study file: ``setting`` of Quaver's own engines is ``mode``.
+
+    >>> renamed_model({"use": "llamacpp", "setting": "fast"})
+    {'use': 'llamacpp', 'mode': 'fast'}
+    """
+    own = ("llamacpp", "transformers", "openai_compatible")
+    if isinstance(model, Mapping) and model.get("use") in own and "mode" not in model:
+        return {"mode" if name == "setting" else name: value for name, value in model.items()}
+    return model
 
 
 def renamed_paraphrases(document: Any) -> Any:

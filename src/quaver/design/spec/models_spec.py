@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from quaver.design.spec.former_names import renamed_model
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 __all__ = ["ModelSpec", "PriceSpec"]
@@ -53,3 +54,8 @@ class ModelSpec(PluginSpec):
     price: PriceSpec | None = Field(
         None, description="The price of its tokens; that in genai-prices if left out."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_today(cls, given: Any) -> Any:
+        return renamed_model(given)

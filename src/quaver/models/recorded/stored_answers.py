@@ -97,7 +97,7 @@ class StoredAnswers:
             )
             if not asked:
                 return "this prompt was not asked"
-            wanted = _settings(request.decoding)
+            wanted = _decisive(request.decoding)
             alike = [row for row in asked if follow_up or self._asked(row[0], row[1]) in (None, wanted)]
             if not alike:
                 return "this prompt was asked with another decoding"
@@ -118,14 +118,14 @@ class StoredAnswers:
     # ------------------------------------------------------------------ the other study
 
     def _asked(self, variant: str, decoding: str) -> dict[str, Any] | None:
-        """The settings under which the other study asked; None where it left no lock file."""
+        """The decoding options with which the other study asked; None where it left no lock file."""
         known = self._lock.get("decodings", {}).get(decoding)
         if known is None:
             return None
         fields = {name: value for name, value in known.items() if name in Decoding.__dataclass_fields__}
         made = Decoding(**fields | {"stop": tuple(known["stop"])})
         longer = next((one["max_tokens"] for one in self._lock["variants"] if one["id"] == variant), None)
-        return _settings(made if longer is None else replace(made, max_tokens=longer))
+        return _decisive(made if longer is None else replace(made, max_tokens=longer))
 
     @cached_property
     def _lock(self) -> dict[str, Any]:
@@ -166,6 +166,6 @@ def _digest(messages: str) -> bytes:
     return hashlib.blake2b(messages.encode(), digest_size=16).digest()
 
 
-def _settings(decoding: Decoding) -> dict[str, Any]:
+def _decisive(decoding: Decoding) -> dict[str, Any]:
     """What of a decoding decides an answer, apart from chance."""
     return {n: v for n, v in asdict(decoding).items() if n not in ("name", "seed", "grid")}

@@ -41,7 +41,7 @@ class Preset:
         plain: It completes a text without a chat template.
         continues: How it is told to go on with an assistant's last message: ``flag`` sends vLLM's, ``always``
             sends nothing since it does so by itself; empty where it cannot.
-        settings: Settings of a decoding that it heeds, with the names of their fields.
+        options: The options of a decoding that it honours, and the names of their fields.
         length: The field that takes the longest answer.
         top_k_off: What ``top_k`` is where it keeps all tokens.
         body: What every request to it carries beside.
@@ -60,7 +60,7 @@ class Preset:
     n: bool = False
     plain: bool = False
     continues: Literal["", "flag", "always"] = ""
-    settings: Mapping[str, str] = field(default_factory=lambda: _FEW)
+    options: Mapping[str, str] = field(default_factory=lambda: _FEW)
     length: str = "max_tokens"
     top_k_off: int = 0
     body: Mapping[str, object] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Preset:
             constraint=self.choice != "none",
             seed=bool(self.seed),
             system=True,
-            decoding=frozenset(self.settings),
+            decoding=frozenset(self.options),
             continues=bool(self.continues),
             local=self.local,
             plain=self.plain,
@@ -95,7 +95,7 @@ _OPENAI = Preset(
     length="max_completion_tokens",
 )
 
-ANY = Preset("", key="", settings={})
+ANY = Preset("", key="", options={})
 """A server of which nothing is known but that it speaks the protocol."""
 
 PRESETS: Mapping[str, Preset] = {
@@ -137,7 +137,7 @@ PRESETS: Mapping[str, Preset] = {
         seed="seed",
         n=True,
         plain=True,
-        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        options=_ALL | {"repeat_penalty": "repetition_penalty"},
     ),
     "openrouter": Preset(
         "https://openrouter.ai/api/v1",
@@ -147,7 +147,7 @@ PRESETS: Mapping[str, Preset] = {
         choice="json_schema",
         schema=True,
         seed="seed",
-        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        options=_ALL | {"repeat_penalty": "repetition_penalty"},
         body={"provider": {"require_parameters": True}},
     ),
     "vllm": Preset(
@@ -160,7 +160,7 @@ PRESETS: Mapping[str, Preset] = {
         n=True,
         plain=True,
         continues="flag",
-        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        options=_ALL | {"repeat_penalty": "repetition_penalty"},
         version=("/version", "version"),
         local=True,
         start="vllm serve MODEL",
@@ -174,7 +174,7 @@ PRESETS: Mapping[str, Preset] = {
         n=True,
         plain=True,
         continues="flag",
-        settings=_ALL | {"repeat_penalty": "repetition_penalty"},
+        options=_ALL | {"repeat_penalty": "repetition_penalty"},
         top_k_off=-1,
         version=("/get_server_info", "version"),
         local=True,
@@ -202,7 +202,7 @@ PRESETS: Mapping[str, Preset] = {
         n=True,
         plain=True,
         continues="always",
-        settings=_ALL | {"repeat_penalty": "repeat_penalty"},
+        options=_ALL | {"repeat_penalty": "repeat_penalty"},
         version=("/props", "build_info"),
         local=True,
         start="llama-server -m MODEL.gguf --jinja",
@@ -214,14 +214,14 @@ PRESETS: Mapping[str, Preset] = {
         schema=True,
         seed="seed",
         plain=True,
-        settings={"top_p": "top_p", "top_k": "top_k", "stop": "stop", "repeat_penalty": "repeat_penalty"},
+        options={"top_p": "top_p", "top_k": "top_k", "stop": "stop", "repeat_penalty": "repeat_penalty"},
         local=True,
         start="lms server start",
     ),
     "gpt4all_server": Preset(
         "http://localhost:4891/v1",
         n=True,
-        settings={"top_p": "top_p", "min_p": "min_p"},
+        options={"top_p": "top_p", "min_p": "min_p"},
         local=True,
         start="GPT4All, Settings, Application, Advanced: Enable Local API Server",
     ),

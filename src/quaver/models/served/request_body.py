@@ -51,11 +51,11 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     body["temperature"] = decoding.temperature
     length = "max_tokens" if plain else server.length
     body[length] = decoding.max_tokens
-    for setting, name in server.settings.items():
-        value = getattr(decoding, setting)
+    for option, name in server.options.items():
+        value = getattr(decoding, option)
         # What one runs oneself has defaults of its own; a service is told what moved, and no more.
-        if server.local or value != getattr(_DEFAULTS, setting):
-            body[name] = server.top_k_off if setting == "top_k" and not value else value
+        if server.local or value != getattr(_DEFAULTS, option):
+            body[name] = server.top_k_off if option == "top_k" and not value else value
     if not body.get("stop", True):
         del body["stop"]
     if decoding.temperature and server.seed:

@@ -32,7 +32,7 @@ _KEYS = re.compile(
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
-    """See that ``setting: repeatable`` is asked of a server that can.
+    """See that ``mode: repeatable`` is asked of a server that can.
 
     Raises:
         SpecError: It is not.
@@ -40,16 +40,16 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
     if preset != "llamacpp_server":
         raise SpecError(
             "only llama.cpp's server can be made to repeat itself",
-            where="setting",
-            found=f"setting: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
-            fix="leave `setting` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
+            where="mode",
+            found=f"mode: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
+            fix="leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
         )
     if repeats == "shared" or concurrency not in (None, 1):
         raise SpecError(
             "what is to repeat itself is asked one call at a time",
-            where="setting",
+            where="mode",
             found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
-            fix="leave out `repeats` and `concurrency`, or `setting: fast`",
+            fix="leave out `repeats` and `concurrency`, or `mode: fast`",
         )
 
 

@@ -52,7 +52,7 @@ Codes = tuple[str, ...]
 
 _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
 _AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#$"
-_SETTING = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
+_SET_OFF = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
 _BULLET = re.compile(r"^[-•–+]+\s+")
 _JOINT = re.compile(r"[\s\"'`*_)\]}>]*(?:\b(?:or|and|to)\b|[,/|&])[\s\"'`*_(\[{<]*", re.IGNORECASE)
 _LINE = 200
@@ -125,7 +125,7 @@ class Forms:
         letter may be small where it ends the line, and a form that is joined to another label's by
         "or", "and", a comma or a slash is not given.
         """
-        start = _SETTING.match(answer.text, start).end()  # type: ignore[union-attr]
+        start = _SET_OFF.match(answer.text, start).end()  # type: ignore[union-attr]
         mention = self._at(answer, start)
         if mention is None:
             line = answer.text[start : start + _LINE].partition("\n")[0]
