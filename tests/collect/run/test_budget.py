@@ -156,5 +156,5 @@ def test_what_came_without_a_count_of_tokens_counts_alike_in_this_run_and_the_ne
     outcome = run(store, silent, map(request, range(2)), tokens=1000)
     length = len('[["user", "text 0"]]') + 30 + 3
     assert outcome.tokens == pytest.approx(2 * length / 3)
-    assert spent(ledger(store), {}, reckoned=True).tokens == pytest.approx(outcome.tokens)
+    assert spent(ledger(store), {}, estimated=True).tokens == pytest.approx(outcome.tokens)
     assert spent(ledger(store), {}).tokens == 0, "it is no count"

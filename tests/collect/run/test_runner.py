@@ -175,7 +175,7 @@ def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where something gets past the check of what a model hands over."""
-    monkeypatch.setattr("quaver.collect.run.model_answers.sound", lambda response: response)
+    monkeypatch.setattr("quaver.collect.run.model_answers.valid_response", lambda response: response)
     odd: list[dict[str, Any]] = [
         {"served_model": {"a": 1}}, {"fingerprint": ["x"]}, {"prompt_tokens": 10**30}, {"text": None},
         {"thinking": "\ud83d"}, {"raw": {(1, 2): 3}}, {"error": 5}, {"latency": object()}, {"text": 5},

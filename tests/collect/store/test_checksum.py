@@ -62,7 +62,7 @@ def test_what_was_stored_is_not_damaged(
 def test_a_changed_value_is_one_error_when_it_is_read(tmp_path: Path, column: str) -> None:
     path = stored(tmp_path, WHOLE, WHOLE)
     with sqlite3.connect(path) as db:
-        db.execute(f"UPDATE responses SET {column} = {column} || '1' WHERE id = 2")
+        db.execute(f"UPDATE responses SET {column} = '1' || {column} WHERE id = 2")
     assert damaged(path) == (1, 0)
     with pytest.raises(StoreError, match="changed") as caught:
         answers(Store(path))

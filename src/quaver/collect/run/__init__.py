@@ -1,1 +1,1 @@
-"""Calls are made here: the runner, its writer, the budget, the journal and the ledger."""
+"""Collecting: the runner and its writer, the budget, the journal and the ledger."""

@@ -1,8 +1,8 @@
-"""What a run may spend: calls, tokens, money and time, with what is in flight reserved.
+"""What a run may spend: calls, tokens, money and time.
 
-A request is let through where what was spent, what the requests in flight are expected to take and what it
-is expected to take itself stay under every cap; when its answer is in, what it really took replaces what
-was expected. So a cap is overshot by no more than the error of the expectation for what is in flight.
+A request may be sent if the spending so far, the expected cost of requests in flight and its own expected
+cost stay under every cap. When its answer arrives, the actual cost replaces the expected one. A cap is
+therefore overshot by at most the error of the expectation for what is in flight.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""
 
 _TOKENS_A_MESSAGE = 8
-"""What a chat template puts around a message."""
+"""Tokens that a chat template adds to a message."""
 
 _ENOUGH = 20
-"""Answers after which their length is expected to go on as it was; before, the longest is expected."""
+"""Answers after which the expected length follows theirs; before, it is the longest allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars a million tokens.
+    """A model's price, in US dollars per million tokens.
 
     Attributes:
-        input: Tokens of a prompt.
-        output: Tokens that are written, thinking included.
-        cached: Tokens of a prompt that the server had read before.
+        input: Prompt tokens.
+        output: Completion tokens, thinking included.
+        cached: Prompt tokens that the server had in its cache.
 
     >>> Price(input=1.0, output=4.0, cached=0.1).of(prompt=1_000_000, cached=500_000, completion=250_000)
     1.55
@@ -48,7 +48,7 @@ class Price:
     cached: float
 
     def of(self, prompt: float, cached: float, completion: float) -> float:
-        """What so many tokens cost; ``cached`` are among those of the ``prompt``."""
+        """The cost of tokens; ``cached`` ones are part of ``prompt``."""
         fresh = prompt - cached
         return (fresh * self.input + cached * self.cached + completion * self.output) / 1e6
 
@@ -57,7 +57,7 @@ _FREE = Price(0.0, 0.0, 0.0)
 
 
 class Spent(NamedTuple):
-    """What was spent: calls, tokens read and written, US dollars."""
+    """What was spent: calls, tokens (prompt and completion), US dollars."""
 
     calls: int = 0
     tokens: float = 0.0
@@ -68,18 +68,18 @@ _NOTHING = Spent()
 
 
 class Budget:
-    """Lets requests through as long as there is room for them.
+    """Admits requests while there is room for them.
 
     Args:
-        calls: Most calls; None for as many as there are.
-        tokens: Most tokens, read and written.
-        money: Most US dollars.
-        seconds: Nothing is let through after this long.
-        spent: What counts against the caps already.
-        prices: By model; one that is not named costs nothing.
+        calls: Maximum number of calls; None for no limit.
+        tokens: Maximum number of tokens, prompt and completion.
+        money: Maximum of US dollars.
+        seconds: Admit nothing after this time.
+        spent: What already counts against the caps.
+        prices: Prices by model; models without one cost nothing.
 
     Attributes:
-        stopped: What closed it; None while it is open.
+        stopped: The cap that closed it; None while it is open.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Budget:
     ) -> None:
         self.stopped: Stop | None = None
         self._calls, self._tokens, self._money = calls, tokens, money
-        self._reckons = tokens is not None or money is not None
+        self._estimates = tokens is not None or money is not None
         self._until = None if seconds is None else time.monotonic() + seconds
         self._prices = dict(prices or {})
         self._sent = spent.calls
@@ -106,17 +106,17 @@ class Budget:
 
     @property
     def spent(self) -> Spent:
-        """What was spent: calls that were let through, and what the answers that are in took."""
+        """What was spent: the calls that were admitted, and the cost of the answers that arrived."""
         return Spent(self._sent, self._spent_tokens, self._spent_money)
 
     def stop(self, why: Stop) -> None:
-        """Let nothing more through."""
+        """Admit nothing more."""
         self.stopped = why
 
     def lets(self, request: Request) -> bool:
-        """Reserve what a request is expected to take; False where there is no room for it now.
+        """Reserve a request's expected cost; False if there is no room for it now.
 
-        Where there would be none either when all that is in flight is in, the budget is closed.
+        The budget is closed if there would be no room even without anything in flight.
         """
         with self._lock:
             if self.stopped is None and self._until is not None and time.monotonic() >= self._until:
@@ -127,15 +127,15 @@ class Budget:
             if self._calls is not None and self._sent + calls > self._calls:
                 self.stopped = "calls"
                 return False
-            if self._reckons and not self._reserves(request):
+            if self._estimates and not self._reserves(request):
                 return False
             self._sent += calls
             return True
 
     def settle(self, request: Request, responses: Sequence[Response]) -> None:
-        """Put what a request took in the place of what was expected of it."""
+        """Replace a request's expected cost by its actual cost."""
         with self._lock:
-            if self._reckons:
+            if self._estimates:
                 reserved = self._reserved.pop(request.calls[0].key, _NOTHING)
                 self._reserved_tokens -= reserved.tokens
                 self._reserved_money -= reserved.money
@@ -144,18 +144,18 @@ class Budget:
             self._spent_money += money
 
     def discard(self, model: str, traffic: Traffic) -> bool:
-        """Count what replies took that became no answer.
+        """Count the cost of replies that became no answer.
 
         Args:
-            model: Whose they were.
-            traffic: What passed.
+            model: The model's name.
+            traffic: The traffic.
 
         Returns:
             Whether there is room for another try.
         """
         with self._lock:
             prompt, completion = traffic.prompt_tokens, traffic.completion_tokens
-            if self._reckons:
+            if self._estimates:
                 prompt += traffic.reckoned_prompt
                 completion += traffic.reckoned_completion
             price = self._prices.get(model, _FREE)
@@ -165,7 +165,7 @@ class Budget:
             return not spent_all and (self._money is None or self._spent_money < self._money)
 
     def give_up(self) -> None:
-        """Forget what is in flight: nobody is left who could answer it."""
+        """Forget what is in flight, since it will not be answered."""
         with self._lock:
             self._reserved.clear()
             self._reserved_tokens = self._reserved_money = 0.0
@@ -179,7 +179,7 @@ class Budget:
         if self._tokens is not None and self._spent_tokens + self._reserved_tokens + tokens > self._tokens:
             short = "tokens"
         elif self._money is not None and self._spent_money + self._reserved_money + money > self._money:
-            short = "money" if money else None  # what costs nothing always finds room
+            short = "money" if money else None  # a free request always has room
         if short is None:
             self._reserved[request.calls[0].key] = Spent(calls, tokens, money)
             self._reserved_tokens += tokens
@@ -194,8 +194,8 @@ class Budget:
         cached = 0
         for one in responses:
             if one.prompt_tokens is None and one.completion_tokens is None:
-                # What failed is not charged; what says nothing is.
-                if self._reckons and one.finish != "error":
+                # Failures are free; answers without counts are estimated.
+                if self._estimates and one.finish != "error":
                     prompt += len(written_prompt(request.prompt.messages)) * TOKENS_A_CHARACTER
                     completion += (len(one.text) + len(one.thinking or "")) * TOKENS_A_CHARACTER
                 continue
@@ -203,7 +203,7 @@ class Budget:
             prompt += one.prompt_tokens or 0
             cached += one.cached_tokens or 0
             completion += new
-            if self._reckons:
+            if self._estimates:
                 self._expectation(request).learn(request, one.prompt_tokens or 0, new)
         if not (prompt or completion):
             return 0.0, 0.0
@@ -218,7 +218,7 @@ class Budget:
 
 
 class _Expected:
-    """What answers of at most some length are expected to take, from those that came in."""
+    """The expected tokens of answers with some maximum length, learnt from those that arrived."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -240,7 +240,7 @@ class _Expected:
 
     @property
     def completion(self) -> float:
-        """Two standard deviations above the mean, and never more than is allowed."""
+        """Two standard deviations above the mean, at most the maximum length."""
         if self._n < _ENOUGH:
             return self._longest
         mean = self._sum / self._n
@@ -248,11 +248,11 @@ class _Expected:
 
 
 def written(response: Response, together: int) -> float:
-    """Tokens that a response took to write; its share, where the server counts what it drew together.
+    """The completion tokens of a response: its share, if the server counts all answers of a request together.
 
     Args:
         response: The response.
-        together: How many the request had.
+        together: How many answers the request had.
     """
     if response.completion_tokens is not None:
         return response.completion_tokens
@@ -267,11 +267,11 @@ def _characters(request: Request) -> int:
 
 
 class Gate:
-    """A model's requests, one after the other, as far as the budget has room.
+    """A model's requests, as long as the budget has room.
 
     Args:
-        budget: Asked for every request.
-        requests: What is still to be sent.
+        budget: Admits each request.
+        requests: The requests yet to be sent.
     """
 
     def __init__(self, budget: Budget, requests: Iterable[Request]) -> None:
@@ -280,7 +280,7 @@ class Gate:
 
     @property
     def waits(self) -> bool:
-        """Whether a request was turned away that may find room when more has come in."""
+        """Whether a request was refused that may have room once more answers have arrived."""
         return self._held is not None and self._budget.stopped is None
 
     def __iter__(self) -> Iterator[Request]:

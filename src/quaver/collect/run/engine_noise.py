@@ -1,7 +1,7 @@
-"""The engine's own noise: what it does to an answer when nothing about the prompt changes.
+"""The engine's own noise: how answers vary when nothing about the prompt changes.
 
-The same greedy calls are made cold (the engine just started), again at once (from its cache), in
-another order, and several at a time. Whatever differs between these is not the prompt's instability.
+The same greedy calls are made cold (right after a start), again at once (from the cache), in another order,
+and several at a time. Differences between these do not come from the prompt.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How the answers of one way of asking differ from those of a cold engine.
+    """How answers under one condition differ from those of a cold engine.
 
     Attributes:
         way: ``again``, ``reordered`` or ``together``.
-        answers: How many were compared.
-        other_text: How many have another text.
-        other_top: How many have another likeliest first token; None without log-probabilities.
-        identical: How many have the same log-probabilities to the last bit; None without.
-        largest: Largest difference of a first token's log-probability; None without.
+        answers: The number of answers compared.
+        other_text: How many have a different text.
+        other_top: How many have a different most likely first token; None without log-probabilities.
+        identical: How many have bitwise identical log-probabilities; None without.
+        largest: The largest difference in a first token's log-probability; None without.
     """
 
     way: str
@@ -57,17 +57,17 @@ class Noise:
 
 
 def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
-    """Measure it on some of a study's requests.
+    """Measure a model's noise on some requests.
 
     Args:
-        model: The model; it is closed and started again many times.
-        requests: Requests of different prompts; each is asked greedily, whatever its decoding.
+        model: The model; it is restarted many times.
+        requests: Requests with different prompts; each is sent greedily, whatever its decoding.
 
     Returns:
-        One comparison for each way of asking.
+        A comparison each for ``again``, ``reordered`` and ``together``.
 
     Raises:
-        ModelError: The model is of no use.
+        ModelError: The model cannot be used.
     """
     asked = [_greedy(request, model) for request in requests]
     model.prepare(_TOGETHER)
@@ -87,10 +87,10 @@ def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
 
 
 def probes(prompts: int) -> list[Request]:
-    """Requests to measure a model with when there is no study: short opinions, two questions each.
+    """Requests for measuring a model without a study: short opinions with two questions each.
 
     Args:
-        prompts: How many; there are sixteen.
+        prompts: How many, at most sixteen.
     """
     written = [f"{text}\n\n{question}" for text in _TEXTS for question in _QUESTIONS][:prompts]
     return [
@@ -119,8 +119,8 @@ def _repeated(request: Request, times: int) -> Request:
 
 
 def _ask(model: Model, requests: Sequence[Request]) -> list[Response]:
-    """Responses in the order of the requests, whatever order the model answers in."""
-    copies = [replace(request) for request in requests]  # the same request may be asked twice
+    """Responses in the order of the requests."""
+    copies = [replace(request) for request in requests]  # the same request may occur twice
     places = {id(request): index for index, request in enumerate(copies)}
     answers = sorted(taken(model, copies), key=lambda answered: places[id(answered[0])])
     return [response for _, responses in answers for response in responses]

@@ -1,4 +1,4 @@
-"""One model's requests: those of the plan, and those that follow from answers once these are stored."""
+"""One model's requests: those of the plan, and the follow-ups of stored answers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from quaver.core.records import Request, Response
 __all__ = ["Feed", "Following"]
 
 Following = Callable[[Request, Sequence[Response]], Sequence[Request]]
-"""What follows from a request's answers."""
+"""Gives the follow-up requests of a request's answers."""
 
 _PAUSE = 0.2
 
 
 class Feed:
-    """Gives out what can be asked now, follow-ups first: they share most with what was read last.
+    """Iterates over the requests that can be sent now, follow-ups first: they share most of the last prompt.
 
-    A model never waits for a follow-up: where nothing is left to give the iteration ends, and where
-    answers were still to be stored then, another round of it may come.
+    A model never waits for a follow-up: the iteration ends when no request is left. If answers were still
+    unstored then, you can iterate again.
 
     Args:
         planned: The plan's requests.
-        following: What follows from answers; None where nothing does.
+        following: Gives the follow-ups of answers; None if there are none.
     """
 
     def __init__(self, planned: Iterator[Request], following: Following | None) -> None:
@@ -46,7 +46,7 @@ class Feed:
         return request
 
     def stored(self, request: Request, responses: Sequence[Response]) -> None:
-        """Take in what follows from answers that have been stored."""
+        """Add the follow-ups of answers that have been stored."""
         if self._following is None:
             return
         more = self._following(request, responses)
@@ -56,10 +56,10 @@ class Feed:
             self._changed.notify_all()
 
     def has_more(self, stopped: Callable[[], bool]) -> bool:
-        """Wait until there is something to ask, or nothing is left that anything could follow from.
+        """Wait for a follow-up, or until no answer is left that could have one.
 
         Args:
-            stopped: Ends the wait: what was given out may never be answered.
+            stopped: Ends the wait, since pending requests may never be answered.
         """
         with self._changed:
             while self._following and not self._next and self._unstored > 0 and not stopped():

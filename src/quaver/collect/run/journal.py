@@ -1,4 +1,4 @@
-"""What happens in a run, written down as it happens: a log for people, lines of JSON for programs."""
+"""A run's journal: a log for people and JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from quaver.core.records import Call, Condition, Response
 __all__ = ["Journal"]
 
 _EVERY = 10.0
-"""Seconds between two lines of progress in the log."""
+"""Seconds between progress lines in the log."""
 
-_TOLD = 5
-"""Errors of a kind that the log names one by one; the events name all."""
+_LISTED = 5
+"""Errors of a kind that the log lists one by one; the events list all."""
 
 
 class Journal:
-    """A run's log and events. What cannot be written (the disk is full) is left out: the answers matter more.
+    """A run's log and events; lines that cannot be written, as on a full disk, are dropped.
 
     Args:
-        log: The file that lines are added to; None for no log.
-        events: Where events go, a line of JSON each; None for none.
-        conditions: The study's, by whose names errors are told.
-        items: Ids of its items.
+        log: The log file, which is appended to; None for no log.
+        events: Receives each event as a line of JSON; None for no events.
+        conditions: The study's conditions, whose names identify errors.
+        items: The ids of its items.
 
     The events are ``started`` (calls, stored, models), ``tried`` (a server: model, provenance), ``reused``
     (calls, by folder), ``round`` (number, items, variants, repeats, width), ``stored`` (done, total, errors,
     tokens, money, rate), ``error`` (one call's: model, variant, decoding, follow_up, item, repeat, kind,
-    error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that is of no
-    use) and ``ended`` (how, done, missing; where how is ``error``, the error instead). Each has a ``time``,
-    in seconds since 1970.
+    error), ``fingerprint`` (a model answers from another configuration), ``given_up`` (a model that cannot be
+    used) and ``ended`` (how, done, missing; if how is ``error``, the error instead). Each has a ``time``, in
+    seconds since 1970.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class Journal:
     ) -> None:
         self._log, self._events = log, events
         self._conditions, self._items = conditions, items
-        self._told: Counter[str] = Counter()
+        self._by_kind: Counter[str] = Counter()
         self._served: dict[str, tuple[str | None, str | None]] = {}
         self._due = time.monotonic() + _EVERY
 
     def started(self, progress: Progress, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """A run begins.
+        """A run has started.
 
         Args:
-            progress: What is stored already.
-            models: The models with their provenance.
+            progress: How much is already stored.
+            models: Provenance by model.
         """
         self._line(
             f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
@@ -68,14 +68,14 @@ class Journal:
         self._event("started", calls=progress.total, stored=progress.before, models=models)
 
     def tried(self, model: str, facts: Mapping[str, Any]) -> None:
-        """A server was tried before it is asked.
+        """A server was probed.
 
         Args:
-            model: Its name in the study.
-            facts: Its provenance, with what it does not honour.
+            model: The model's name in the study.
+            facts: Its provenance, with the features that it does not honour.
         """
         for feature, reason in (facts.get("downgrades") or {}).items():
-            self._line(f"the server of {model} does not honour {feature} ({reason}); it is asked without")
+            self._line(f"the server of {model} does not honour {feature} ({reason}); asking without it")
         self._event("tried", model=model, provenance=facts)
 
     def reused(self, folders: Mapping[str, int]) -> None:
@@ -84,13 +84,13 @@ class Journal:
             self._line(f"took {calls:,} answers from {folder}")
         self._event("reused", folders=folders)
 
-    def round(self, number: int, told: str, **facts: Any) -> None:
-        """A round of adaptive collection is over."""
-        self._line(f"round {number}: {told}")
+    def round(self, number: int, summary: str, **facts: Any) -> None:
+        """A round of adaptive collection has ended."""
+        self._line(f"round {number}: {summary}")
         self._event("round", number=number, **facts)
 
     def stored(self, group: Sequence[Answered], progress: Progress) -> None:
-        """Some answers are on the disk."""
+        """A group of answers was stored."""
         if self._log is None and self._events is None:
             return
         for request, responses in group:
@@ -112,18 +112,18 @@ class Journal:
             self._line(_so_far(progress))
 
     def given_up(self, model: str, error: Exception) -> None:
-        """A model is of no use any more; the others go on."""
+        """A model was given up; the others continue."""
         self._line(f"{model} is given up: {error}")
         self._event("given_up", model=model, error=str(error))
 
     def ended(self, outcome: Outcome) -> None:
-        """A run is over."""
+        """A run has ended."""
         self._line(
             f"ended: {outcome.ended}; {outcome.done:,} calls in {outcome.seconds:,.1f} s, "
-            f"{outcome.errors:,} errors, {outcome.missing:,} calls are still to be asked"
+            f"{outcome.errors:,} errors, {outcome.missing:,} calls still to ask"
         )
-        for kind, count in self._told.items():
-            if count > _TOLD:
+        for kind, count in self._by_kind.items():
+            if count > _LISTED:
                 self._line(f"  {count:,} errors in all: {kind}")
         self._event(
             "ended",
@@ -137,13 +137,13 @@ class Journal:
         )
 
     def broken_off(self, error: Exception) -> None:
-        """A run is over before its time: a model is of no use, or nothing can be written."""
+        """A run ended early: a model cannot be used, or nothing can be written."""
         self._line(f"ended with an error: {error}")
         self._event("ended", how="error", error=str(error))
 
     def _error(self, model: str, call: Call, response: Response) -> None:
         kind = kind_of(response.error)
-        self._told[kind] += 1
+        self._by_kind[kind] += 1
         about: dict[str, Any] = {"model": model, "repeat": call.repeat}
         if call.condition < len(self._conditions):
             condition = self._conditions[call.condition]
@@ -151,7 +151,7 @@ class Journal:
             about |= {"follow_up": condition.follow_up} if condition.follow_up else {}
         if call.item < len(self._items):
             about["item"] = self._items[call.item]
-        if self._told[kind] <= _TOLD:
+        if self._by_kind[kind] <= _LISTED:
             where = ", ".join(f"{name} {value}" for name, value in about.items())
             self._line(f"error ({where}): {response.error}")
         self._event("error", **about, kind=kind, error=response.error)
@@ -187,10 +187,10 @@ def _named(served: tuple[str | None, str | None]) -> str:
 
 
 def _so_far(progress: Progress) -> str:
-    told = f"{progress.before + progress.done:,} of {progress.total:,} calls, {progress.rate:,.1f} a second"
+    line = f"{progress.before + progress.done:,} of {progress.total:,} calls, {progress.rate:,.1f} a second"
     if progress.left is not None:
-        told += f", {progress.left:,.0f} s left"
-    told += f"; {progress.tokens:,.0f} tokens"
-    told += f", ${progress.money:,.4f}" if progress.money else ""
+        line += f", {progress.left:,.0f} s left"
+    line += f"; {progress.tokens:,.0f} tokens"
+    line += f", ${progress.money:,.4f}" if progress.money else ""
     kinds = "; ".join(f"{count:,} × {kind}" for kind, count in progress.by_kind.most_common(5))
-    return told + (f"; errors: {kinds}" if kinds else "")
+    return line + (f"; errors: {kinds}" if kinds else "")

@@ -1,4 +1,4 @@
-"""What was spent, failed and served, as the stored responses tell it: also while somebody else collects."""
+"""What was spent, what failed and which configurations answered, by the stored responses."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ __all__ = [
 ]
 
 _LATELY = 60.0
-"""Seconds that count as now."""
+"""Seconds over which the current pace is measured."""
 
 
 class Entry(NamedTuple):
-    """The responses of one model, from one configuration, of one origin.
+    """The responses of one model, configuration and origin.
 
     Attributes:
         model: The model's name in the study.
-        reused: The study that they were taken from; None where they were asked for.
-        served_model: The model that answered, as the server names it.
+        reused: The study that they were taken from; None if this study asked.
+        served_model: The server's name for the model that answered.
         fingerprint: The server's name for the configuration that answered.
-        placed: Whether they belong to the study as it stands.
+        placed: Whether they belong to the current study.
         calls: How many there are.
         errors: How many of these are errors.
-        prompt_tokens: Tokens read.
-        cached_tokens: How many of these the server had read before.
-        completion_tokens: Tokens written.
+        prompt_tokens: Prompt tokens.
+        cached_tokens: How many of these the server had in its cache.
+        completion_tokens: Completion tokens.
         thinking_tokens: How many of these were thinking.
-        first: When the first one came, in seconds since 1970.
-        last: When the last one came.
-        reckoned_prompt: Tokens read for answers that came without any count, by their length.
-        reckoned_completion: Tokens written, likewise.
-        speechless: Answers that ended, at the longest that was allowed, before they began: in their thinking.
-        empty: Answers that ended by themselves before they began.
-        paraphrases: Whether they made paraphrases and are no answers.
-        sent: Requests that were sent to a server; in an entry of its own, beside those of responses.
-        received: Replies to these.
+        first: When the first one arrived, in seconds since 1970.
+        last: When the last one arrived.
+        reckoned_prompt: Prompt tokens of answers without counts, estimated from their length.
+        reckoned_completion: Completion tokens, likewise.
+        speechless: Answers that reached ``max_tokens`` while still thinking.
+        empty: Answers that ended by themselves without a word.
+        paraphrases: Whether they are paraphrases rather than answers.
+        sent: Requests sent to a server; these have an entry of their own.
+        received: Replies to these requests.
         discarded: Replies that became no answer; the entry's tokens are theirs.
     """
 
@@ -83,15 +83,15 @@ class Entry(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """What a server said that it answered with.
+    """A configuration that answered, as the server reports it.
 
     Attributes:
         model: The model's name in the study.
-        served_model: The model, as the server names it.
+        served_model: The server's name for the model.
         fingerprint: The server's name for the configuration.
-        calls: How many answers came from it.
-        first: When the first one came, in seconds since 1970.
-        last: When the last one came.
+        calls: The number of its answers.
+        first: When the first one arrived, in seconds since 1970.
+        last: When the last one arrived.
     """
 
     model: str
@@ -103,12 +103,12 @@ class Configuration(NamedTuple):
 
 
 def ledger(store: Store) -> list[Entry]:
-    """Everything that is stored, added up, and what was spent on replies that could not be used."""
-    names = ", ".join((*KEY, *SUMS, "first", "last"))
-    sources = {source: told for source, *told in store.rows("SELECT id, model, reused FROM sources")}
+    """Totals of everything stored, and of replies that became no answer."""
+    columns = ", ".join((*KEY, *SUMS, "first", "last"))
+    sources = {source: names for source, *names in store.rows("SELECT id, model, reused FROM sources")}
     apart = {row[: len(KEY)]: row[len(KEY) :] for row in _unplaced(store)}
     found: list[Entry] = []
-    for row in store.rows(f"SELECT {names} FROM tallies ORDER BY first"):
+    for row in store.rows(f"SELECT {columns} FROM tallies ORDER BY first"):
         model, reused = sources.get(row[0], (None, None))
         of = (model or "", reused, row[1], row[2])
         everything, unplaced = row[len(KEY) :], apart.get(row[: len(KEY)])
@@ -123,7 +123,7 @@ def ledger(store: Store) -> list[Entry]:
 
 
 def _unplaced(store: Store) -> list[tuple[Any, ...]]:
-    """The sums of what belongs to no call of the study; looked for where there is such a thing alone."""
+    """The totals of responses that belong to no call of the study."""
     if not store.counts().unplaced:
         return []
     key = ", ".join(f"r.{name}" for name in KEY)
@@ -142,24 +142,24 @@ def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row
 
 
 def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
-    """What passed beside the answers, by source."""
+    """The traffic that became no answer, by source."""
     for source, *row in store.rows(f"SELECT source, {', '.join(Traffic._fields)} FROM traffic"):
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
         yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
 
 
-def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, reckoned: bool = False) -> Spent:
-    """What the stored responses took, those apart that were taken from other studies.
+def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estimated: bool = False) -> Spent:
+    """What the stored responses cost, apart from reused ones.
 
     Args:
         entries: The ledger.
-        prices: By model; one that is not known counts as nothing.
-        reckoned: Count what came without a count of tokens by its length, as a budget does.
+        prices: Prices by model; unknown ones count as zero.
+        estimated: Also count answers without token counts, estimated from their length, as a budget does.
 
     Returns:
-        Calls of the study as it stands and those that made paraphrases, and all tokens and money, also of
-        what fits no call any more.
+        The calls of the current study and those that made paraphrases; all tokens and money, including those
+        of responses that match no call any more.
     """
     calls, tokens, money = 0, 0.0, 0.0
     for one in entries:
@@ -167,7 +167,7 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, recko
             continue
         calls += one.calls if one.placed or one.paraphrases else 0
         read, wrote = one.prompt_tokens, one.completion_tokens
-        if reckoned:
+        if estimated:
             read, wrote = read + one.reckoned_prompt, wrote + one.reckoned_completion
         tokens += read + wrote
         price = prices.get(one.model)
@@ -176,7 +176,7 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, recko
 
 
 def configurations(entries: Iterable[Entry]) -> list[Configuration]:
-    """What answered, by model and in the order of its first answer; what names itself not is left out."""
+    """The configurations that answered, by model and time; servers that report none are left out."""
     found: dict[tuple[str, str | None, str | None], Configuration] = {}
     for one in entries:
         key = (one.model, one.served_model, one.fingerprint)
@@ -193,7 +193,7 @@ def configurations(entries: Iterable[Entry]) -> list[Configuration]:
 
 
 def changed(found: Sequence[Configuration]) -> list[str]:
-    """One sentence for each model that answered from more than one configuration."""
+    """A message for each model that answered from several configurations."""
     by_model: dict[str, list[Configuration]] = defaultdict(list)
     for one in found:
         by_model[one.model].append(one)
@@ -206,7 +206,7 @@ def changed(found: Sequence[Configuration]) -> list[str]:
 
 
 def done_without(store: Store) -> list[str]:
-    """One sentence for each thing that a server did not honour and answers were collected without."""
+    """A message for each feature that a server did not honour, with the number of answers."""
     reasons: dict[tuple[str, str], str] = {}
     answers: Counter[tuple[str, str]] = Counter()
     for source, model, provenance in store.rows("SELECT id, model, provenance FROM sources ORDER BY id"):
@@ -218,26 +218,25 @@ def done_without(store: Store) -> list[str]:
             answers[model, feature] += calls
     return [
         f"the server of {model} did not honour {feature} ({reason}); {answers[model, feature]:,} answers "
-        "of it were collected without"
+        "were collected without it"
         for (model, feature), reason in reasons.items()
     ]
 
 
 def cut_in_thought(entries: Iterable[Entry]) -> list[str]:
-    """One sentence for each model whose thinking took all that it was allowed to write."""
+    """A message for each model whose thinking used up ``max_tokens``."""
     found: Counter[str] = Counter()
     for one in entries:
         found[one.model] += int(one.speechless) if one.placed else 0
     return [
-        f"{count:,} answers of {model} ended before they began: it thinks first, and `max_tokens` was spent; "
-        "raise it"
+        f"{count:,} answers of {model} stopped while it was still thinking: raise `max_tokens`"
         for model, count in found.items()
         if count
     ]
 
 
 def empty_answers(entries: Iterable[Entry]) -> list[str]:
-    """One sentence for each model that ended some of its answers without a word."""
+    """A message for each model with empty answers."""
     empty: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     for one in entries:
@@ -245,15 +244,15 @@ def empty_answers(entries: Iterable[Entry]) -> list[str]:
             empty[one.model] += int(one.empty)
             calls[one.model] += one.calls
     return [
-        f"{count:,} of {calls[model]:,} answers of {model} are empty: it stopped without a word (a tool "
-        "call, a refusal or a chat template may be behind it); they have the status `empty` and no label"
+        f"{count:,} of {calls[model]:,} answers of {model} are empty (a tool call, a refusal or the "
+        "chat template may be the cause); they have the status `empty` and no label"
         for model, count in empty.items()
         if count
     ]
 
 
 def errors_by_kind(store: Store) -> Counter[str]:
-    """How many errors of each kind the study as it stands has."""
+    """The number of errors of each kind in the current study."""
     sql = """SELECT r.error, count(*) FROM responses r JOIN calls a ON a.response = r.id
         WHERE r.finish = 'error' GROUP BY r.error"""
     kinds: Counter[str] = Counter()
@@ -263,7 +262,7 @@ def errors_by_kind(store: Store) -> Counter[str]:
 
 
 def pace(store: Store, now: float | None = None) -> float:
-    """Calls a second in the last minute."""
+    """Calls per second in the last minute."""
     now = time.time() if now is None else now
     lately = [
         received

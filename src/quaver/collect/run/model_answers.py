@@ -1,7 +1,7 @@
-"""Where answers are taken from a model: the one place at which they become responses.
+"""The one place where a model's answers become responses.
 
-Whatever a model does, each request that it took ends in one response a call, or in an error that ends the
-work with this model: what it answered before is kept either way.
+Whatever a model does, each request that it took ends in one response per call, or in an error that ends the
+work with this model. Earlier answers are kept in either case.
 """
 
 from __future__ import annotations
@@ -22,23 +22,22 @@ from quaver.errors import ModelError, QuaverError
 __all__ = ["taken"]
 
 _MOST_FAILURES = 20
-"""Times in a row that a model may break down before it is given up."""
+"""Failures in a row after which a model is given up."""
 
-_NONE = Response("", finish="error", error="the model ended without an answer to this")
+_NONE = Response("", finish="error", error="no answer: the model stopped before this request")
 
 
 def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
-    """What a model answers, each request with one sound response a call.
+    """A model's answers: for each request, one valid response per call.
 
-    A request during which the model raised is answered by an error, and the model goes on with the next.
+    A request that makes the model raise gets error responses, and the model continues with the next one.
 
     Args:
         model: The model.
-        requests: What is asked.
+        requests: The requests.
 
     Raises:
-        ModelError: The model says that it is of no use, breaks down again and again, or answers what it
-            was not asked.
+        ModelError: The model cannot be used, keeps failing, or answers requests that it was not given.
     """
     given = _Given(requests)
     failures, last = 0, ""
@@ -51,12 +50,12 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
             return
         except (QuaverError, GeneratorExit):
             raise
-        except BaseException as error:  # whatever else a model raises is about what it was asked last
+        except BaseException as error:  # anything else that a model raises concerns its last request
             if is_interrupt(error) or given.raised is not None:
                 raise
             if not given.outstanding:
                 raise ModelError(
-                    "the model failed before it was asked",
+                    "the model failed before it was asked anything",
                     where=printable(model.identity()),
                     found=error_line(error),
                 ) from error
@@ -66,19 +65,19 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
         f"the model failed {failures} times in a row",
         where=printable(model.identity()),
         found=last,
-        fix="fix it; `quaver run --retry-errors` then asks again for what failed",
+        fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
     )
 
 
 class _Given:
-    """Requests as a model draws them, and those among them that it has not answered yet.
+    """The requests that a model draws, and those that it has not answered yet.
 
     Args:
-        requests: What is drawn from.
+        requests: The requests to draw from.
 
     Attributes:
-        outstanding: What was drawn and has no answer.
-        raised: What drawing raised; None as long as it did not.
+        outstanding: Requests that were drawn and have no answer.
+        raised: The exception that drawing raised, if any.
     """
 
     def __init__(self, requests: Iterable[Request]) -> None:
@@ -101,16 +100,16 @@ class _Given:
         return request
 
     def settled(self, answered: object) -> Answered:
-        """A request as it was asked, with its responses.
+        """The original request, with its responses.
 
         Raises:
-            ModelError: It is no answer to any request.
+            ModelError: It answers no outstanding request.
         """
         if not isinstance(answered, tuple) or len(answered) != len(("request", "responses")):
             raise _breach("it gave " + printable(answered))
         request = self._find(answered[0])
         if request is None:
-            raise _breach("it answered a request that it was not asked, or one twice")
+            raise _breach("it answered a request that it was not given, or one twice")
         responses, calls = answered[1], len(request.calls)
         if not isinstance(responses, list | tuple) or len(responses) != calls:
             given = (
@@ -121,13 +120,13 @@ class _Given:
         return request, [valid_response(response) for response in responses]
 
     def rest(self, response: Response) -> Iterator[Answered]:
-        """Answer what has no answer yet with one and the same response."""
+        """Answer all outstanding requests with the same response."""
         while self.outstanding:
             _, request = self.outstanding.popitem()
             yield request, [response] * len(request.calls)
 
     def _find(self, request: object) -> Request | None:
-        """The request that was asked, also where a copy of it comes back."""
+        """The original request, even if the model returns a copy."""
         found = self.outstanding.pop(id(request), None)
         if found is None and isinstance(request, Request):
             same = (one for one, asked in list(self.outstanding.items()) if asked.calls == request.calls)
@@ -137,8 +136,8 @@ class _Given:
 
 def _breach(found: str) -> ModelError:
     return ModelError(
-        "the model does not keep to what a model is to do",
-        expected="each request that it was asked, once, with a list of its responses",
+        "the model breaks its contract",
+        expected="each request once, with a list of its responses",
         found=found,
         fix="correct the plug-in; `pytest --pyargs quaver.testing` tests what holds for a model",
     )

@@ -1,4 +1,4 @@
-"""How far a run has come, and how it ended."""
+"""The progress and the outcome of a run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        ended: ``finished``, or what stopped it before: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
-            ``money``, ``requests``; ``narrow`` where an interval is as narrow as asked.
+        ended: ``finished``, or what stopped it: ``interrupted``, ``calls``, ``seconds``, ``tokens``,
+            ``money``, ``requests``; ``narrow`` if the interval is as narrow as requested.
         total: Calls of the whole study.
-        before: Calls that were stored before.
+        before: Calls that were stored before the run.
         done: Calls that this run stored.
         errors: How many of these are errors.
-        seconds: How long it took.
-        tokens: Read and written in all runs of the study.
+        seconds: The run's duration.
+        tokens: Prompt and completion tokens in all runs of the study.
         money: US dollars spent in all runs of the study.
-        reused: Calls that this run took from other studies.
+        reused: Answers that this run took from other studies.
     """
 
     ended: Ended
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run has come; times in seconds.
+    """The progress of a run; times in seconds.
 
     Attributes:
         total: Calls of the whole study.
@@ -59,11 +59,11 @@ class Progress:
         done: Calls that this run stored.
         errors: How many of these are errors.
         started: When it began, by ``time.monotonic``.
-        by_condition: Calls that this run stored, by the position of their condition.
+        by_condition: Calls that this run stored, by position of the condition.
         by_kind: Errors that this run stored, by kind.
-        tokens: Read and written in all runs of the study.
+        tokens: Prompt and completion tokens in all runs of the study.
         money: US dollars spent in all runs of the study.
-        given_up: Models that are of no use in this run, with why; the others go on.
+        given_up: Models that were given up in this run, with the reason; the others continue.
     """
 
     total: int
@@ -89,7 +89,7 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds to go at this rate; None before the first answer."""
+        """Remaining seconds at this rate; None before the first answer."""
         return (self.total - self.before - self.done) / self.rate if self.done else None
 
     def outcome(self, ended: Ended, tokens: float, money: float) -> Outcome:
@@ -99,7 +99,7 @@ class Progress:
 
 
 def kind_of(error: str | None) -> str:
-    """What kind of error it is: its beginning, without what differs between two of a kind.
+    """The kind of an error: its beginning, without details that vary.
 
     >>> kind_of("HTTP 503: upstream gone (request 8f3a)"), kind_of("prompt of 4123 tokens is too long")
     ('HTTP 503', 'prompt of # tokens is too long')

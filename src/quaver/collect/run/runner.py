@@ -1,8 +1,8 @@
 """Runs a study's requests: workers ask, one writer stores.
 
-Each model has a worker thread that draws requests as fast as the model takes them; answers come
-back through one bounded queue to the thread that called ``collect``, which alone writes the store, in
-groups (``writer``). An answer is kept in the spill before anything else becomes of it.
+Each model has a worker thread that draws requests as fast as the model takes them. Answers return through a
+bounded queue to the thread that called ``collect``, which alone writes to the store, in groups (``writer``).
+Every answer goes to the spill first.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from quaver.errors import ModelError, QuaverError
 __all__ = ["Outcome", "Progress", "collect"]
 
 _BUNDLE, _BUNDLE_BYTES = 64, 2**17
-"""Responses, and their bytes, that a fast worker passes on together, and the seconds that it holds them."""
+"""Responses, and their bytes, that a fast worker passes on together; the seconds that it holds them."""
 _HOLD = 0.05
 _QUEUE = 8
-"""Bundles that wait to be written: when the disk is full, there must still be room for these."""
+"""Bundles waiting to be written; on a full disk there must still be room for these."""
 
 
 class _Worker(threading.Thread):
@@ -56,7 +56,7 @@ class _Worker(threading.Thread):
         self._held: list[Kept] = []
         self._holding = threading.Lock()
         self.in_flight = 0
-        """Calls that the model has drawn and not answered."""
+        """Calls that the model has drawn but not answered."""
 
     def run(self) -> None:
         end: BaseException | None = None
@@ -64,7 +64,7 @@ class _Worker(threading.Thread):
             self._ask()
             while not self._gate.waits and self._feed.has_more(lambda: self._budget.stopped is not None):
                 self._ask()
-        except BaseException as error:  # carried to the thread that waits for it
+        except BaseException as error:  # raised again in the thread that waits
             end = error
             self._answers.put(self.hand_over())
         self._answers.put((self.model_name, end))
@@ -91,7 +91,7 @@ class _Worker(threading.Thread):
             yield request
 
     def hand_over(self) -> tuple[str, list[Kept]]:
-        """The model's name and what it answered since the last time; from any thread."""
+        """The model's name and its answers since the last call; thread-safe."""
         with self._holding:
             held, self._held = self._held, []
         return self.model_name, held
@@ -108,24 +108,24 @@ def collect(
     journal: Journal | None = None,
     following: Following | None = None,
 ) -> Outcome:
-    """Send requests until they are answered, and store what comes back.
+    """Send requests until they are answered, and store the responses.
 
     Args:
-        requests: What is still to be asked, by model.
+        requests: The requests yet to be sent, by model.
         models: The models, by the same names.
-        store: Where responses go.
-        progress: Kept up to date as responses are stored. Models that it has as given up already are not
-            among ``requests``.
-        budget: What may be spent; everything, if left out.
-        watch: Called after every group of responses that was stored, and twice a second.
-        journal: Told what happens.
-        following: The requests that follow from answers, asked as soon as these are stored.
+        store: Receives the responses.
+        progress: Updated as responses are stored. Models that it lists as given up are not among
+            ``requests``.
+        budget: What may be spent; unlimited by default.
+        watch: Called after every stored group of responses, and twice a second.
+        journal: Records what happens.
+        following: Gives the follow-ups of stored answers.
 
     Returns:
-        How it ended. After Ctrl-C what was in flight has been answered and stored.
+        The outcome. After Ctrl-C, calls in flight have been answered and stored.
 
     Raises:
-        ModelError: A model is of no use; what the others answered is stored.
+        ModelError: A model cannot be used; the answers of the others are stored.
         StoreError: Responses cannot be written.
     """
     budget, journal = budget or Budget(), journal or Journal()
@@ -142,7 +142,7 @@ def collect(
     failures = dict(progress.given_up)
     with _interrupts(budget), closing(spill), _metering(meters, budget):
         asked = list(gates)
-        while asked:  # again where the budget turned a request away that has room now
+        while asked:  # again, if the budget now has room for a request that it refused
             workers = [(name, models[name], feeds[name], gates[name]) for name in asked]
             _ask(workers, writer, budget, failures)
             asked = [name for name, gate in gates.items() if gate.waits and name not in failures]
@@ -158,31 +158,31 @@ def _ask(
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
-    """Let some models answer what the budget has room for; what fails is added to ``failures``."""
+    """Let models answer what the budget has room for; adds failures to ``failures``."""
     answers: Queue[object] = Queue(maxsize=_QUEUE)
     workers = [_Worker(*one, budget, answers, writer) for one in asked]
     for worker in workers:
         worker.start()
     try:
         _listen(answers, workers, writer, budget, failures)
-    finally:  # also after a second Ctrl-C: what came in is kept
+    finally:  # also after a second Ctrl-C
         writer.flush()
     budget.give_up()
 
 
 def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception | None:
-    """The first failure; where it was a model's, with which were given up and what is stored."""
+    """The first failure; a model's says which models were given up and how much is stored."""
     first = next(iter(failures.values()), None)
     if isinstance(first, ModelError):
-        told = f"given up: {', '.join(name for name in failures if name)}"
-        told += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
-        first.fix = f"{first.fix}; {told}" if first.fix else told
+        message = f"given up: {', '.join(name for name in failures if name)}"
+        message += f"; {progress.before + progress.done:,} of {progress.total:,} calls are stored"
+        first.fix = f"{first.fix}; {message}" if first.fix else message
     return first
 
 
 @contextmanager
 def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
-    """What passes beside the answers counts in the budget as it passes."""
+    """Count replies that become no answer in the budget, as they arrive."""
     for name, meter in meters.items():
         meter.report_to(partial(budget.discard, name))
     try:
@@ -194,7 +194,7 @@ def _metering(meters: Mapping[str, Meter], budget: Budget) -> Iterator[None]:
 
 @contextmanager
 def _interrupts(budget: Budget) -> Iterator[None]:
-    """The first Ctrl-C lets what is in flight come in; a second one gives that up."""
+    """The first Ctrl-C waits for calls in flight; a second one gives them up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -218,7 +218,7 @@ def _listen(
     budget: Budget,
     failures: dict[str, Exception],
 ) -> None:
-    """Take answers in until every worker has ended."""
+    """Receive answers until every worker has ended."""
     running = len(workers)
     while running:
         name: str
@@ -237,11 +237,11 @@ def _listen(
             elif isinstance(message, BaseException):
                 raise message
         if writer.is_due():
-            for worker in workers:  # a slow one may hold an answer while it works on the next
+            for worker in workers:  # a slow worker may hold an answer while it works on the next
                 writer.take(*worker.hand_over())
             try:
                 writer.flush(sum(worker.in_flight for worker in workers))
-            except QuaverError as error:  # the answers stay with the writer for a last try
+            except QuaverError as error:  # the writer keeps the answers for a last try
                 failures.setdefault("", error)
                 budget.stop("interrupted")
                 writer.wait()

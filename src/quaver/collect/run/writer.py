@@ -1,4 +1,4 @@
-"""The one writer of a run: answers are kept at once, gathered, and written in groups."""
+"""The one writer of a run: answers go to the spill at once and to the store in groups."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ __all__ = ["Kept", "Writer"]
 _GROUP, _GROUP_BYTES = 500, 2**20
 """Responses, and their bytes, that are written together."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
-"""Seconds between two writes, at least and at most; times as long as the last one took, in between. To
-write each answer alone would cost more than to ask."""
+"""Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
+duration.
+Writing each answer alone would cost more than asking."""
 _TAKES, _TOUCHES = 2.5, 6 * 2**10
-"""What an answer takes of a full disk: its bytes in the spill and in the database's journal, and the pages
-that its row touches besides."""
+"""Disk space that an answer needs: a multiple of its bytes, for spill and journal, and the pages that its row
+touches."""
 
 
 class Kept(NamedTuple):
-    """An answer that a kill does not lose any more.
+    """An answer that survives a kill.
 
     Attributes:
         answered: The request and its responses.
-        receipt: The same as it is stored.
-        weight: Bytes.
+        receipt: The same, as it is stored.
+        weight: Its size in bytes.
     """
 
     answered: Answered
@@ -52,15 +53,15 @@ class Writer:
     """Gathers answers and writes them in groups.
 
     Args:
-        store: Where they go.
-        spill: Where they are kept until then.
-        progress: Kept up to date.
+        store: Receives the groups.
+        spill: Keeps answers until then.
+        progress: Updated with every group.
         sources: The number of each model in the store.
-        feeds: Told what is stored, by model.
-        budget: Says what was spent.
+        feeds: By model; each learns what is stored.
+        budget: Knows what was spent.
         watch: Called after every group.
-        journal: Told what happens.
-        meters: Count what passes beside the answers, by model.
+        journal: Records what happens.
+        meters: By model; each counts replies that become no answer.
     """
 
     def __init__(
@@ -91,9 +92,9 @@ class Writer:
         return self._store.full is not None
 
     def keep(self, model: str, answered: Answered) -> Kept:
-        """Keep an answer as soon as it is there; from any thread.
+        """Add an answer to the spill; thread-safe.
 
-        A response that cannot be put down at all becomes an error, which can be asked again.
+        A response that cannot be stored becomes an error, whose call can be asked again.
         """
         try:
             made = receipt(answered, self._sources[model], self._keys)
@@ -112,33 +113,33 @@ class Writer:
         return response
 
     def take(self, model: str, kept: Sequence[Kept]) -> None:
-        """Take in answers to be written with the next group."""
+        """Add answers to the next group."""
         for one in kept:
             self._group.append((one, model))
             self._size += len(one.answered[1])
             self._weight += one.weight
 
     def give_up(self, model: str, error: Exception) -> None:
-        """A model is of no use any more."""
+        """A model is given up."""
         self._progress.given_up[model] = error
         self._journal.given_up(model, error)
 
     def is_due(self) -> bool:
-        """Whether a group is to be written now."""
+        """Whether the group should be written now."""
         return self._size >= _GROUP or self._weight >= _GROUP_BYTES or time.monotonic() >= self.due
 
     def wait(self) -> None:
-        """Until a group is due again."""
+        """Set the time when the next group is due."""
         self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
 
     def flush(self, in_flight: int = 0) -> None:
         """Write the group.
 
         Args:
-            in_flight: Calls that are still to be answered, for which room is set aside.
+            in_flight: Unanswered calls, for which disk space is set aside.
 
         Raises:
-            StoreError: It could not be written; it stays for another try, and in the spill.
+            StoreError: It could not be written; it stays here and in the spill for another try.
         """
         for model, meter in self._meters.items():
             if (traffic := meter.take()) != NO_TRAFFIC:
@@ -173,7 +174,7 @@ class Writer:
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:
-    """An answer with the errors that are stored in the place of some responses."""
+    """An answer, with the errors that were stored in place of some responses."""
     request, responses = answered
     if not unfit:
         return answered

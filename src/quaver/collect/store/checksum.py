@@ -1,4 +1,4 @@
-"""A checksum a row: SQLite takes a byte that was flipped inside a value for the value."""
+"""A checksum for each row, since SQLite does not notice a flipped byte inside a value."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["add_checksums", "checksum", "checksum_of_prompt", "is_damaged"]
 
 
 def checksum(*values: Any) -> int:
-    """CRC-32 of the values of ``tables.SUMMED``: the same before they are stored and when they are read.
+    """CRC-32 of the values of ``SUMMED``, the same before they are stored and after they are read.
 
-    SQLite gives a whole number back as a float or the other way round, by the column, and NaN as NULL.
+    SQLite may return an integer as a float or the reverse, and NaN as NULL.
 
     >>> checksum(1, 2.0, "yes", None) == checksum(1.0, 2, "yes", float("nan"))
     True
@@ -32,16 +32,16 @@ def checksum_of_prompt(messages: str) -> int:
 
 
 def add_checksums(db: sqlite3.Connection) -> None:
-    """Let a connection's statements make checksums."""
+    """Make the checksum functions available in a connection's SQL."""
     db.create_function("checksum", -1, checksum, deterministic=True)
     db.create_function("checksum_of_prompt", 1, checksum_of_prompt, deterministic=True)
 
 
 def is_damaged(kept: int | None, values: Sequence[Any]) -> bool:
-    """Whether a row is not what was stored; what an older Quaver stored without a checksum never is.
+    """Whether a row has changed since it was stored; False for rows that have no checksum.
 
     Args:
-        kept: The row's checksum.
-        values: Those of ``tables.SUMMED``.
+        kept: The stored checksum, or None.
+        values: The values of ``SUMMED``.
     """
     return kept is not None and kept != checksum(*values)

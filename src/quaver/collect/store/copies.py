@@ -1,4 +1,4 @@
-"""Copies of a store, whole or without what must not be passed on."""
+"""Copies of a store, complete or without the texts that must not leave."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LEFT_OUT = "[left out]"
 
 
 def copy_store(source: Path, target: Path) -> None:
-    """Copy a store as it stands, with what still waits in its journal.
+    """Copy a store, including what is still in its journal.
 
     Raises:
-        StoreError: It cannot be read or written.
+        StoreError: The store cannot be read, or the copy cannot be written.
     """
     try:
         with closing(open_to_read(source)) as db:
             db.execute("VACUUM INTO ?", (str(target),))
         with closing(sqlite3.connect(target, isolation_level=None)) as db:
-            # Says of the study's folder how fresh its frame is; and its place changes with every scoring.
+            # It says which annotation frame is current in the study's own folder.
             db.execute("DELETE FROM meta WHERE name = 'annotations'")
             db.execute("VACUUM")
     except sqlite3.Error as error:
@@ -38,21 +38,20 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 def copy_store_without(source: Path, target: Path, texts: Container[str]) -> list[dict[str, Any]]:
-    """Copy a store without the items' texts: no prompts, nothing raw, no answer that holds one.
+    """Copy a store without the items' texts: no prompts, no raw replies, no answers that contain a text.
 
-    Responses that belong to no call of the study as it stands are left out: what they were asked about
-    is not known any more.
+    Responses that belong to no call of the current study are left out, since their items are unknown.
 
     Args:
         source: The store.
         target: The copy.
-        texts: Whether a string is in it says whether it holds an item's text.
+        texts: Contains a string if and only if the string holds an item's text.
 
     Returns:
         The calls whose answers were withheld, by ``model``, ``variant``, ``decoding``, ``item``, ``repeat``.
 
     Raises:
-        StoreError: It cannot be read or written.
+        StoreError: The store cannot be read, or the copy cannot be written.
     """
     copy_store(source, target)
     try:

@@ -1,4 +1,4 @@
-"""The SQLite file under a store: opened, brought up to date, written all or nothing, also on a full disk."""
+"""The SQLite file of a store: opening, migration, and transactions that also survive a full disk."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ UNFIT: Final = (
     TypeError,
     ValueError,
 )
-"""What is raised where a value does not go into a row: the file itself is as good as before."""
+"""Raised when a value does not fit into a row; the file itself is unharmed."""
 
 _ROWS = 50
-"""Rows that are inserted with one statement; SQLite may know no more than 999 values."""
+"""Rows per INSERT statement; SQLite may allow no more than 999 values."""
 
 
 class Database:
-    """A file of responses, whatever is asked of its tables.
+    """An SQLite file of responses.
 
     Args:
-        path: The file; made where it is missing.
+        path: The file; created if it is missing.
 
     Attributes:
-        read_only: Whether the file may not be written: what is to be changed is changed in a copy, if at all.
+        read_only: Whether the file may not be written. Changes, if any, go to a copy.
 
     Raises:
-        StoreError: It is no store, or one of a newer Quaver, or cannot be read.
+        StoreError: It is not a store, a newer Quaver wrote it, or it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,11 +84,11 @@ class Database:
 
     @property
     def on_copy(self) -> bool:
-        """Whether it is a copy of a file that may not be written."""
+        """Whether this works on a copy of a read-only file."""
         return self._copy is not None
 
     def work_on_copy(self) -> None:
-        """Go on with a copy of a file that may not be written; the copy goes when it is closed."""
+        """Switch to a copy of a read-only file; closing removes the copy."""
         with self._translated():
             if self._copy is None:
                 self._look_up.close()
@@ -97,7 +97,7 @@ class Database:
                 self._open()
 
     def _bring_up_to_date(self) -> None:
-        """Make the tables, or those that an older Quaver made into today's."""
+        """Create the tables, or migrate those of an older Quaver."""
         version = self._version()
         if version > VERSION:
             raise StoreError(
@@ -130,38 +130,38 @@ class Database:
 
     @property
     def full(self) -> StoreError | None:
-        """Set when the disk is full: what was answered can still be written, and no more should be asked."""
+        """Set when the disk is full: answers that arrived still fit, but nothing more should be asked."""
         if not self._reserve.spent:
             return None
         return StoreError(
             "the disk is full",
             where=str(self._path.parent),
-            found="no room for more responses; all that were answered are stored",
-            fix="free some space and run again; it goes on from there",
+            found="no room for more responses; every answer that arrived is stored",
+            fix="free some space and run again; the run continues where it stopped",
         )
 
     def reserve(self) -> None:
-        """Set space aside for the day when the disk is full.
+        """Set space aside for when the disk is full.
 
         Raises:
-            StoreError: There is no room.
+            StoreError: There is no room for it.
         """
         with self._translated():
             self._reserve.begin()
 
     def reserve_at_least(self, wanted: int) -> None:
-        """Set more space aside; where there is no room for so many bytes, ``full`` says so."""
+        """Set at least this many bytes aside; ``full`` is set if there is no room for them."""
         with suppress(OSError):
             self._reserve.cover(wanted)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a query of the tables gives; it may not change them."""
+        """The result of a query that changes nothing."""
         with self._translated():
             return self._db.execute(sql, parameters).fetchall()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Whatever is read in the block is read of one moment, also while somebody else writes."""
+        """Read a consistent snapshot within the block, even while another process writes."""
         with self._translated():
             self._db.execute("BEGIN")
             try:
@@ -171,12 +171,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own for queries whose rows are drawn bit by bit, from any thread."""
+        """A separate connection, usable from any thread, for results that are read row by row."""
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             yield reader
 
     def _write_whatever_happens(self, write: Callable[[], None]) -> None:
-        """Write in one transaction; where the disk is full, into the space that was set aside."""
+        """Write in one transaction; on a full disk, use the space that was set aside."""
         try:
             with self._transaction():
                 write()
@@ -188,10 +188,10 @@ class Database:
                 write()
 
     def _insert_many(self, sql: str, rows: Iterable[Sequence[Any]], each: int = _ROWS) -> None:
-        """Insert rows in place of ``{rows}``, many with one statement.
+        """Insert rows in place of ``{rows}``, many per statement.
 
-        Python's lock is let go of once a statement: with a statement a row, writing and asking take turns
-        at it for longer than either works.
+        Python's lock is released once per statement; one statement per row would make writing and asking
+        spend most of their time waiting for each other.
         """
         unread = iter(rows)
         while part := list(islice(unread, each)):

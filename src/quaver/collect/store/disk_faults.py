@@ -1,4 +1,4 @@
-"""What the operating system and SQLite say when a store cannot be used, and what to do about it."""
+"""Fixes for the errors that the operating system and SQLite raise about a store."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["REPAIR", "what_to_do"]
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO)
 
 _COPY = (
-    "this drive does not let files be locked, as some network drives do not: move the study's folder to a "
-    "local disk, and copy it back when the run is over"
+    "this drive does not support file locks (common on network drives): move the study's folder to a "
+    "local disk, and copy it back after the run"
 )
-REPAIR = "`quaver repair STUDY` saves what can still be read; the next run asks for the rest"
-_NO_STORE = f"move the file away; it is not a store of responses (if it was one, {REPAIR})"
+REPAIR = "`quaver repair STUDY` recovers what is still intact; the next run asks for the rest"
+_NO_STORE = f"move the file away: it holds no responses (if it once did, {REPAIR})"
 
 _BY_CODE = {
     sqlite3.SQLITE_PROTOCOL: _COPY,
@@ -34,7 +34,7 @@ _LOCKING = {
 
 
 def what_to_do(error: Exception) -> str | None:
-    """What to do about an error; None where there is no more to say than it says itself."""
+    """The fix for an error; None where the error says enough."""
     if isinstance(error, OSError):
         return _COPY if error.errno in _NO_LOCKS else None
     code = getattr(error, "sqlite_errorcode", 0)

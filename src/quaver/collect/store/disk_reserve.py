@@ -1,4 +1,4 @@
-"""Disk space set aside beside a store, and given up when the disk is full: what was answered finds room."""
+"""Disk space set aside beside a store and released when the disk is full, so that answers still fit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 __all__ = ["Reserve", "is_full"]
 
 _LEAST = 16 * 2**20
-"""Bytes that are set aside before anything is known of the answers' weight."""
+"""Bytes set aside before the size of answers is known."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NO_ROOM = 2**20
-"""A disk without room for so many bytes is full when SQLite speaks of an I/O error."""
+"""If SQLite reports an I/O error and this many bytes do not fit, the disk is full."""
 
 
 class Reserve:
-    """A file that takes up space until it is needed. Its methods may be called from any thread.
+    """A file that takes up space until it is needed; thread-safe.
 
     Args:
-        path: The store's; the reserve lies beside it.
+        path: The store; the reserve lies beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,7 +32,7 @@ class Reserve:
         self._changing = threading.Lock()
         self._size = 0
         self.spent = False
-        """Whether the disk was full: the reserve was given up, or could not grow as it had to."""
+        """Whether the disk is full: the reserve was released, or could not grow."""
 
     def begin(self) -> None:
         """Set space aside for a run.
@@ -44,15 +44,15 @@ class Reserve:
         self.cover(_LEAST)
 
     def cover(self, wanted: int) -> None:
-        """Set aside at least so many bytes.
+        """Set aside at least this many bytes.
 
         Raises:
-            OSError: There is no room for them; what was set aside before still is.
+            OSError: There is no room for them; the present reserve stays.
         """
         with self._changing:
             if self.spent or wanted <= self._size:
                 return
-            size = wanted + wanted // 2 if self._size else wanted  # so that it grows seldom
+            size = wanted + wanted // 2 if self._size else wanted  # grows rarely
             try:
                 with self._path.open("ab") as file:
                     _allocate(file.fileno(), self._size, size - self._size)
@@ -64,7 +64,7 @@ class Reserve:
             self._size = size
 
     def give_up(self) -> bool:
-        """Let go of the space, since the disk is full; whether there was any."""
+        """Release the space because the disk is full; returns whether there was any."""
         with self._changing:
             self.spent = True
             had, self._size = self._size, 0
@@ -73,7 +73,7 @@ class Reserve:
             return had > 0
 
     def close(self) -> None:
-        """Remove the file, where this process made it: one that only looks must leave it."""
+        """Remove the file if this process created it."""
         with self._changing:
             if self._size:
                 with suppress(OSError):
@@ -82,21 +82,21 @@ class Reserve:
 
 
 def _allocate(file: int, start: int, length: int) -> None:
-    """Take up blocks of the disk for good."""
+    """Allocate disk blocks."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, start, length)
         return
-    block = os.urandom(2**20)  # zeros may be stored as nothing
+    block = os.urandom(2**20)  # a file system may not store zeros
     for _ in range(0, length, len(block)):
         os.write(file, block)
 
 
 def is_full(error: Exception, folder: Path) -> bool:
-    """Whether an error says that a disk is full, in one of the ways in which systems and SQLite say so.
+    """Whether an error of the system or of SQLite means that the disk is full.
 
     Args:
         error: What was raised.
-        folder: Where something was being written.
+        folder: The folder that was being written to.
     """
     if isinstance(error, OSError):
         return error.errno in _FULL
@@ -110,7 +110,7 @@ def is_full(error: Exception, folder: Path) -> bool:
 
 
 def _has_room(folder: Path) -> bool:
-    """Whether a small file can be written there. The free space that a system reports knows no quota."""
+    """Whether a small file fits there; the free space that systems report ignores quotas."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             _allocate(file.fileno(), 0, _NO_ROOM)

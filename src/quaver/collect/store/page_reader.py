@@ -1,8 +1,8 @@
-"""Rows read from the pages of a SQLite file, whatever became of the pages that lead to them.
+"""Rows read directly from the pages of an SQLite file, even if pages that lead to them are damaged.
 
-SQLite finds a row by going down from its table's first page, and gives up where a page on the way is damaged.
-Here every page is looked at by itself: each that holds rows of a table says so, and each row says how long it
-is and of which types (https://www.sqlite.org/fileformat2.html). Of which table a row is, its values must say.
+SQLite descends from a table's first page and stops at a damaged one. This reader looks at every page on its
+own: a page says that it holds rows, and each row gives its length and types
+(https://www.sqlite.org/fileformat2.html). Which table a row belongs to follows from its values.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import Any
 __all__ = ["Row", "rows_in"]
 
 Row = tuple[int, list[Any]]
-"""A row's number and values. A column that is the number itself is None among the values."""
+"""A row's id and values; a column that is the id itself is None among the values."""
 
 _LEAF = 0x0D
 _HEAD = 100
-"""Bytes of the first page before its own header."""
+"""Bytes of the first page before its header."""
 
 _USUAL = 4096
-"""Bytes of a page, where the file's header does not say it any more."""
+"""Bytes of a page if the file's header is damaged."""
 
 _JOURNAL_HEAD, _FRAME_HEAD = 32, 24
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 def rows_in(path: Path, journal: Path) -> Iterator[Row | None]:
-    """Every row in a database, page by page; None for one that cannot be read.
+    """Every row in a database, page by page; None for a damaged one.
 
     Args:
         path: The database.
-        journal: Its write-ahead log, which may be missing; what was committed there comes first.
+        journal: Its write-ahead log, which may be missing; its pages replace those of the database.
     """
     file = _File(path.read_bytes(), journal.read_bytes() if journal.exists() else b"")
     for number in range(1, file.pages + 1):
@@ -52,12 +52,12 @@ class _File:
         self.pages = max([-(-len(content) // self._size), *self._newer])
 
     def page(self, number: int) -> bytes:
-        """A page by its number, from 1; shorter than a page, or empty, where the file ends."""
+        """A page by number, from 1; shorter or empty at the end of the file."""
         start = (number - 1) * self._size
         return self._newer.get(number, self._content[start : start + self._size])
 
     def rows(self, number: int) -> Iterator[Row | None]:
-        """The rows of a page; none where it holds something else."""
+        """The rows of a page; none if it holds something else."""
         page, start = self.page(number), _HEAD if number == 1 else 0
         if len(page) < start + 8 or page[start] != _LEAF:
             return
@@ -86,7 +86,7 @@ class _File:
         return number, _values(payload)
 
     def _local(self, length: int) -> int:
-        """How many of a row's bytes stand in its own page."""
+        """How many of a row's bytes are in its own page."""
         most, least = self._room - 35, (self._room - 12) * 32 // 255 - 23
         if length <= most:
             return length
@@ -98,7 +98,7 @@ class _File:
         while length > 0:
             page = self.page(number)
             if not 0 < number <= self.pages or len(page) < self._room:
-                raise ValueError("goes on where there is nothing")
+                raise ValueError("continues on a missing page")
             part = page[4 : min(4 + length, self._room)]
             parts.append(part)
             length -= len(part)
@@ -123,7 +123,7 @@ def _committed(journal: bytes, size: int) -> dict[int, bytes]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, and where it ends."""
+    """A varint of one to nine bytes, and where it ends."""
     value = 0
     for _ in range(8):
         byte = content[at]
@@ -155,7 +155,7 @@ def _value(payload: bytes, kind: int, at: int) -> tuple[Any, int]:
         return (None if kind == 0 else kind - 8), at
     length = _INTEGERS.get(kind, 8 if kind == 7 else (kind - 12) // 2)
     if kind in (10, 11) or at + length > len(payload):
-        raise ValueError("there is no such value")
+        raise ValueError("not a type of SQLite")
     content = payload[at : at + length]
     value: Any = content
     if kind in _INTEGERS:

@@ -37,7 +37,7 @@ class PlacedCalls(Database):
     """A database that knows the study's calls and their responses."""
 
     def placed(self, fingerprint: str) -> bool:
-        """Whether the calls are those of the study with this fingerprint."""
+        """Whether the placed calls are those of the study with this fingerprint."""
         return self.noted("study") == fingerprint
 
     def place(
@@ -47,12 +47,12 @@ class PlacedCalls(Database):
         items: Sequence[str],
         calls: Iterable[Call],
     ) -> None:
-        """Find the responses that belong to the study as it stands now.
+        """Find the responses that belong to the current study.
 
         Args:
-            fingerprint: Of the study; ``placed`` compares it.
-            conditions: The study's, in order.
-            items: Ids of its items, in order.
+            fingerprint: The study's fingerprint, for ``placed``.
+            conditions: The study's conditions, in order.
+            items: The ids of its items, in order.
             calls: All of its calls.
         """
         with self._translated(), self._transaction():
@@ -71,18 +71,18 @@ class PlacedCalls(Database):
 
     @property
     def recipe(self) -> int:
-        """The number of the recipe by which its keys were made; the first one was not noted."""
+        """The version of the recipe that made its keys; version 1 was not noted."""
         return int(self.noted("recipe") or 1)
 
     def rekey(self, keys: Iterable[tuple[bytes, bytes]], recipe: int) -> int:
-        """Put answers under the keys of another recipe, all or none.
+        """Move answers to the keys of another recipe, all or none.
 
         Args:
-            keys: The old key and the new one of each call that may be answered.
-            recipe: The number of the new recipe.
+            keys: The old and the new key of each call that may have an answer.
+            recipe: The version of the new recipe.
 
         Returns:
-            How many answers fit none of the old keys, and keep theirs.
+            How many answers matched no old key and were left as they are.
         """
         with self._translated(), self._transaction():
             before = self._db.total_changes
@@ -98,9 +98,9 @@ class PlacedCalls(Database):
         return left
 
     def set_aside(self, rows: Sequence[int]) -> None:
-        """Have the calls of some answers, and of the follow-ups that quote these, asked again.
+        """Have the calls of some answers asked again, with the follow-ups that quote them.
 
-        The answers stay; but their keys go on with a point and the row's number, and fit no call.
+        The answers stay, but a point and the row's id are added to their keys, which then match no call.
 
         Args:
             rows: The ids of the answers.
@@ -118,17 +118,17 @@ class PlacedCalls(Database):
             self._db.execute("DELETE FROM meta WHERE name = 'annotations'")
 
     def unfollowed(self, *, errors: bool = True) -> int:
-        """How many follow-ups cannot be asked, for there is no answer that they could quote.
+        """How many follow-ups cannot be asked because there is no answer to quote.
 
         Args:
-            errors: Whether errors count, or only what a filter withheld.
+            errors: Whether errors count, or only answers that a filter withheld.
         """
         return self._unfollowed(errors).total()
 
     def _unfollowed(self, errors: bool) -> Counter[str]:
-        """The same by model."""
+        """The same, by model."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
-        # Written out, since SQLite looks into an index of a part of the rows for a text that it sees alone.
+        # Written out, because SQLite uses a partial index only for a literal.
         ended = " UNION ALL ".join(f"SELECT id FROM responses WHERE finish = '{one}'" for one in finishes)
         sql = f"""
             SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
@@ -138,7 +138,7 @@ class PlacedCalls(Database):
             return Counter(dict(self._db.execute(sql).fetchall() if has_quoting_follow_ups(self._db) else ()))
 
     def unfinished(self, *, errors: bool = True) -> set[str]:
-        """The models of whose calls some can be asked and have no response yet.
+        """The models with calls that can be asked and have no response yet.
 
         Args:
             errors: Whether an error counts as a response.
@@ -154,7 +154,7 @@ class PlacedCalls(Database):
         return {model for model, calls in left.items() if calls > 0}
 
     def counts(self) -> Counts:
-        """How much of the study is answered."""
+        """How much of the study has been answered."""
         with self._translated():
             answered = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
             errors = self._db.execute(
@@ -164,9 +164,9 @@ class PlacedCalls(Database):
         return Counts(answered, errors, stored - answered)
 
     def usage(self) -> dict[str, dict[str, float]]:
-        """By model: calls, tokens and seconds of the study's stored responses.
+        """Calls, tokens and seconds of the study's stored responses, by model.
 
-        ``counted`` is how many of the calls say what they took; the squares are of these one by one.
+        ``counted`` is the number of calls that report their tokens; the squares are sums over these calls.
         """
         sql = f"""
             SELECT c.model, count(*), count({WRITTEN}), total(r.prompt_tokens),
@@ -190,14 +190,14 @@ class PlacedCalls(Database):
             return {model: dict(zip(names, row, strict=True)) for model, *row in self._db.execute(sql)}
 
     def note(self, name: str, value: str) -> None:
-        """Keep a short text under a name; not where nothing may be written."""
+        """Store a short text under a name, unless the store is read-only."""
         if self.read_only and not self.on_copy:
             return
         with self._translated():
             self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def noted(self, name: str) -> str | None:
-        """What was kept under a name."""
+        """The text that was stored under a name."""
         with self._translated():
             found = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return found[0] if found else None

@@ -1,8 +1,8 @@
-"""A store's file opened for reading, also where its folder may not be written.
+"""Opening a store for reading, even in a read-only folder.
 
-SQLite keeps a file beside the database to coordinate readers and writers, and cannot read without making it.
-In a folder that may not be written the database is therefore opened as one that nobody changes; where the
-journal beside it still holds answers, a copy is read.
+SQLite creates a file beside the database to coordinate readers and writers, and cannot read without it. In a
+read-only folder the database is therefore opened as immutable; if its journal still holds answers, a copy is
+read instead.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["copied", "may_write", "open_to_read", "read_only_uri"]
 
 
 def may_write(path: Path) -> bool:
-    """Whether a store may be written; one that is missing, whether it may be made."""
+    """Whether a store may be written, or created if it is missing."""
     return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
 def journal(path: Path) -> Path:
-    """Where SQLite keeps what is not in a database yet."""
+    """The write-ahead log of a database."""
     return path.with_name(path.name + "-wal")
 
 
 def copied(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A copy of a database and of its journal, in a folder that is removed with the object."""
+    """A copy of a database and its journal, in a folder that is removed with the object."""
     folder = tempfile.TemporaryDirectory(prefix="quaver-")
     for file in (path, journal(path)):
         if file.exists():
@@ -37,7 +37,7 @@ def copied(path: Path) -> tempfile.TemporaryDirectory[str]:
 
 
 def read_only_uri(path: Path) -> str | None:
-    """The address of a database that nobody changes; None where its journal holds what it lacks."""
+    """The URI that opens a database as immutable; None if its journal holds more."""
     beside = journal(path)
     if beside.exists() and beside.stat().st_size:
         return None
@@ -45,13 +45,13 @@ def read_only_uri(path: Path) -> str | None:
 
 
 class _Reader(sqlite3.Connection):
-    """A connection that keeps the copy that it reads."""
+    """A connection that keeps its copy alive."""
 
     copy: tempfile.TemporaryDirectory[str] | None = None
 
 
 def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
-    """A connection that only reads, to a store of another study.
+    """A read-only connection to another study's store.
 
     Args:
         path: The database.
@@ -68,7 +68,7 @@ def open_to_read(path: Path, **how: Any) -> sqlite3.Connection:
 
 
 def _without_changing(uri: str, **how: Any) -> sqlite3.Connection | None:
-    """A connection that can be read from; None where SQLite would have to make a file for that."""
+    """A connection that can read; None if SQLite would have to create a file."""
     db: sqlite3.Connection | None = None
     try:
         db = sqlite3.connect(uri, uri=True, **how)

@@ -1,4 +1,4 @@
-"""What came back for a request, made ready to be stored, and as a line of text that survives a kill."""
+"""The answers to a request as the database stores them, and as a line of text that survives a kill."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Receipt", "line_of", "receipt", "receipt_of", "text_of"]
 
 
 class Receipt(NamedTuple):
-    """The responses to one request, as the database takes them.
+    """The responses to one request, as the database stores them.
 
     Attributes:
-        source: The number that ``Store.register`` gave for what answered.
+        source: The number that ``Store.register`` returned for the engine.
         messages: The prompt, as JSON.
-        seed: Of the first call.
-        received: When the answer came, in seconds since 1970.
-        terms: What was asked for beside the prompt (``quaver.core.call_terms``).
+        seed: The seed of the first call.
+        received: When the answer arrived, in seconds since 1970.
+        terms: What was sent beside the prompt (``quaver.core.call_terms``).
         calls: The request's calls.
         rows: The values of ``tables.COLUMNS`` for each call.
     """
@@ -41,20 +41,20 @@ class Receipt(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The first call's key, which no other receipt of a run has."""
+        """The first call's key, unique within a run."""
         return self.calls[0].key
 
 
 def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receipt:
-    """Make an answer ready to be stored.
+    """Prepare an answer for storing.
 
     Args:
         answered: The request and its responses.
-        source: The number that ``Store.register`` gave for its model.
-        keys: Those of which no value may be stored.
+        source: The number that ``Store.register`` returned for its model.
+        keys: API keys whose values must not be stored.
 
     Raises:
-        ValueError: There is not one response a call.
+        ValueError: There is not one response per call.
     """
     request, responses = answered
     if len(responses) != len(request.calls):
@@ -66,7 +66,7 @@ def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receip
 
 
 def line_of(document: Any) -> bytes:
-    r"""A line of JSON behind its own checksum: a line that was cut off or damaged is recognised.
+    r"""A line of JSON behind its checksum, so that a cut or damaged line is recognised.
 
     >>> line_of(["a", 1])
     b'ba636a39 ["a",1]\n'
@@ -76,7 +76,7 @@ def line_of(document: Any) -> bytes:
 
 
 def text_of(line: bytes) -> Any:
-    r"""What stands in a line; None where it is not whole.
+    r"""The content of a line; None if it is incomplete.
 
     >>> text_of(b'ba636a39 ["a",1]\n'), text_of(b'9dfc81da ["a",2]\n'), text_of(b'9dfc81da ["a"')
     (['a', 1], None, None)
@@ -88,11 +88,11 @@ def text_of(line: bytes) -> Any:
 
 
 def receipt_of(document: Any) -> Receipt:
-    """The receipt in what stood in a line.
+    """The receipt in the content of a line.
 
     Raises:
-        ValueError: It is no receipt.
-        TypeError: It is no receipt.
+        ValueError: It is not a receipt.
+        TypeError: It is not a receipt.
     """
     source, messages, seed, received, terms, calls, rows = document
     placed = [

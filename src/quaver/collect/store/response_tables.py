@@ -1,4 +1,4 @@
-"""The tables of ``responses.db``, and how a response becomes a row and a row a response."""
+"""The tables of ``responses.db``, and the conversion between responses and rows."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ COLUMNS = (
     "thinking_tokens, served_model, fingerprint"
 )
 SUMMED = f"seed, received, {COLUMNS}"
-"""What of a response its checksum is of. Its key, prompt and source are missed by whoever looks for them."""
+"""The columns that a checksum covers. A wrong key, prompt or source is noticed when it is looked up."""
 
 CHECKED = f"""
 UPDATE responses SET checksum = checksum({SUMMED});
 UPDATE prompts SET checksum = checksum_of_prompt(messages);
 """
-"""All checksums made anew."""
+"""Recomputes all checksums."""
 
 SCHEMA = (
     """
@@ -76,7 +76,7 @@ CREATE VIEW IF NOT EXISTS answers AS
 )
 
 VERSION = 5
-"""Of the tables; a newer version is refused, an older one brought up to this."""
+"""Version of the tables; newer ones are refused, older ones migrated."""
 
 CHANGES = {
     1: """
@@ -100,7 +100,7 @@ ALTER TABLE prompts ADD COLUMN checksum INTEGER;
     + CHECKED,
     4: REMADE,
 }
-"""What brings the tables of a version to the next."""
+"""Migrations: by version, the statements that lead to the next."""
 
 INSERT = f"""
 INSERT INTO responses (key, prompt, source, terms, checksum, seed, received, {COLUMNS})
@@ -117,11 +117,11 @@ FROM (SELECT column1 AS key, column2 AS condition, column3 AS item, column4 AS r
       FROM (VALUES {rows})) c
 CROSS JOIN responses r ON r.key = c.key
 """
-"""Calls' places; a row's values stand in a call's order."""
+"""Places calls; a row's values are in the order of a call's fields."""
 
 
 def written_prompt(messages: Sequence[Message]) -> str:
-    """A prompt's messages as JSON: a list of role and content."""
+    """A prompt's messages as JSON: a list of pairs of role and content."""
     said = (f'["{role}", {encode_basestring(content)}]' for role, content in messages)
     return utf8(f"[{', '.join(said)}]")
 
@@ -130,12 +130,12 @@ def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:
     """The values of ``COLUMNS``.
 
     Args:
-        response: What came.
-        keys: Those of which no value may be stored, should whoever answered repeat one.
+        response: The response.
+        keys: API keys whose values must not be stored, in case a reply repeats one.
     """
     own = keys or None
     text = own.out_of(response.text) if own else response.text
-    # Its tokens would spell a key that was taken out of the text.
+    # The tokens would still spell a key that was removed from the text.
     tokens = json.dumps(response.tokens) if response.tokens and text == response.text else None
     raw = json.dumps(dict(response.raw), default=str) if response.raw else None
     thinking, served, fingerprint = response.thinking, response.served_model, response.fingerprint

@@ -43,15 +43,15 @@ Stored = tuple[int, int, int, Response, Response | None]
 
 
 class Adopted(NamedTuple):
-    """A response that was asked for by another study.
+    """A response that another study collected.
 
     Attributes:
         request: The request of this study that it answers.
-        call: Which of its calls.
-        source: The number that ``register`` gave for what answered.
+        call: The call among the request's calls.
+        source: The number that ``register`` returned for the engine.
         seed: The seed that was sent.
-        received: When it came, in seconds since 1970.
-        row: The values of ``tables.COLUMNS``.
+        received: When it arrived, in seconds since 1970.
+        row: The values of ``COLUMNS``.
     """
 
     request: Request
@@ -73,11 +73,11 @@ class Responses(PlacedCalls):
         Args:
             model: Its name in the study.
             identity: What is served.
-            provenance: What is known of it.
-            reused: The study that its answers are taken from; None where it is asked.
+            provenance: What is known about it.
+            reused: The study that its answers are taken from; None if it is asked.
 
         Returns:
-            The number under which its responses are to be written.
+            The number under which to write its responses.
         """
         known = json.dumps(dict(provenance), sort_keys=True, default=str)
         row = (model, identity, without_keys(known), reused)
@@ -98,11 +98,11 @@ class Responses(PlacedCalls):
         """Write responses, all or none, and wait until they are on the disk.
 
         Returns:
-            By key, the errors that were written in the place of responses that no row takes.
+            By key, the errors that were written in place of responses that do not fit into a row.
 
         Raises:
-            StoreError: They could not be written. Where the disk is full they go into the space that
-                was set aside, and ``full`` says so.
+            StoreError: They could not be written. On a full disk they go into the space that was set aside,
+                and ``full`` is set.
         """
         return self._write_fitting(receipts, lambda some: self._insert(some, placed=True))
 
@@ -111,7 +111,7 @@ class Responses(PlacedCalls):
     ) -> dict[bytes, Response]:
         try:
             self._write_whatever_happens(lambda: write(receipts))
-        except UNFIT:  # row by row: one that does not fit must not take the others with it
+        except UNFIT:  # row by row, so that one bad response does not lose the others
             errors: dict[bytes, Response] = {}
             fitting = [self._fitted(one, errors) for one in receipts]
             self._write_whatever_happens(lambda: write(fitting))
@@ -119,7 +119,7 @@ class Responses(PlacedCalls):
         return {}
 
     def _fitted(self, one: Receipt, errors: dict[bytes, Response]) -> Receipt:
-        """A receipt with an error in the place of each row that SQLite does not take."""
+        """A receipt with an error in place of each row that SQLite rejects."""
         rows = []
         for call, row in zip(one.calls, one.rows, strict=True):
             try:
@@ -146,11 +146,11 @@ class Responses(PlacedCalls):
             self._insert_many(PLACE, places)
 
     def add_traffic(self, source: int, traffic: Traffic) -> None:
-        """Add up what passed beside the answers.
+        """Add the traffic that became no answer.
 
         Args:
-            source: The number that ``register`` gave for the model.
-            traffic: What passed since the last time.
+            source: The number that ``register`` returned for the model.
+            traffic: The traffic since the last call.
 
         Raises:
             StoreError: It could not be written.
@@ -166,7 +166,7 @@ class Responses(PlacedCalls):
         self._write_whatever_happens(write)
 
     def adopt(self, adopted: Sequence[Adopted]) -> None:
-        """Write responses that were asked for elsewhere, all or none.
+        """Write responses that another study collected, all or none.
 
         Raises:
             StoreError: They could not be written.
@@ -186,13 +186,13 @@ class Responses(PlacedCalls):
             self._insert_many(PLACE, [tuple(one.call) for one in adopted])
 
     def _term_ids(self, terms: Collection[str]) -> dict[str, int]:
-        """Write terms down where they are new; their numbers."""
+        """Write new terms; returns the numbers of all."""
         self._db.executemany("INSERT OR IGNORE INTO terms (asked) VALUES (?)", [(one,) for one in terms])
         find = "SELECT id FROM terms WHERE asked = ?"
         return {one: self._db.execute(find, (one,)).fetchone()[0] for one in terms}
 
     def _prompt_ids(self, prompts: Iterable[str]) -> list[int]:
-        """Write the prompts down; requests of the same prompt come one after the other and share it."""
+        """Write the prompts; consecutive requests with the same prompt share one."""
         last_id = self._db.execute("SELECT ifnull(max(id), 0) FROM prompts").fetchone()[0]
         ids, rows, last = [], [], None
         for messages in prompts:
@@ -205,14 +205,14 @@ class Responses(PlacedCalls):
         return ids
 
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
-        """Those of these keys that have a response; may be called from any thread.
+        """Look up which keys have a response; thread-safe.
 
         Args:
             keys: The keys.
-            errors: Whether an error counts as one.
+            errors: Whether an error counts as a response.
 
         Returns:
-            By key, the response's text and how it ended.
+            By key, a response with text and finish alone.
         """
         found: dict[bytes, Response] = {}
         but = "" if errors else " AND finish != 'error'"
@@ -226,14 +226,14 @@ class Responses(PlacedCalls):
         return found
 
     def read(self, chunk: int = 20_000) -> Iterator[list[Stored]]:
-        """The study's responses, in the order in which they came.
+        """The study's responses, in the order of arrival.
 
         Args:
             chunk: How many at a time.
 
         Yields:
-            Lists of (position of condition, position of item, repeat, response, and for a follow-up that
-            quotes an answer the response that it quotes).
+            Lists of (condition position, item position, repeat, response, quoted response). The last is None
+            except for a follow-up that quotes an answer.
         """
         some = ", ".join(f"r.{name}" for name in ("id", "checksum", *SUMMED.split(", ")))
         about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
@@ -241,32 +241,32 @@ class Responses(PlacedCalls):
         quoting = f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c"
         quoting += " LEFT JOIN responses p ON p.id = c.parent"
         rest = " JOIN responses r ON r.id = c.response ORDER BY c.response"
-        # A connection of its own: whoever writes the frame draws from another thread.
+        # A separate connection, because the annotation frame is written from another thread.
         with self._translated(), closing(self._connect(check_same_thread=False)) as reader:
             rows = reader.execute((quoting if has_quoting_follow_ups(reader) else plain) + rest)
             while part := list(islice(rows, chunk)):
                 yield [self._stored(row) for row in part]
 
     def _stored(self, row: Sequence[Any]) -> Stored:
-        """What is in a row of an answer's place, number, checksum and values, and of the answer it quotes.
+        """The response in a row of place, id, checksum, values, and the values of the quoted answer.
 
         Raises:
-            StoreError: It is not as it was stored.
+            StoreError: The row has changed since it was stored.
         """
         condition, item, repeat, number, kept = row[:_PLACED]
         if is_damaged(kept, row[_PLACED:_WHOLE]):
             raise StoreError(
-                "a stored answer is not as it was stored",
+                "a stored answer has changed",
                 where=str(self._path),
                 expected=f"checksum {kept}",
-                found=f"row {number} of responses has another",
+                found=f"another checksum in row {number} of responses",
                 fix=REPAIR,
             )
         quoted = None if row[_WHOLE] is None else response_of(row[_WHOLE + 1 :])
         return condition, item, repeat, response_of(row[_WHOLE - len(COLUMNS.split(", ")) : _WHOLE]), quoted
 
     def sources(self) -> list[dict[str, Any]]:
-        """Every engine that answered, with its provenance and the number of its responses."""
+        """Every engine that answered, with its provenance and number of responses."""
         sql = """SELECT s.model, s.identity, s.provenance, s.started, s.reused, count(r.id)
             FROM sources s LEFT JOIN responses r ON r.source = s.id GROUP BY s.id ORDER BY s.id"""
         with self._translated():
@@ -276,7 +276,7 @@ class Responses(PlacedCalls):
             ]
 
     def state(self) -> str:
-        """Changes whenever a response comes in."""
+        """A text that changes whenever a response arrives."""
         with self._translated():
             last = self._db.execute("SELECT max(id) FROM responses").fetchone()[0]
             errors = self._db.execute("SELECT count(*) FROM responses WHERE finish = 'error'").fetchone()[0]

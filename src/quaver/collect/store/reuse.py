@@ -1,8 +1,8 @@
-"""Answers that another study stored to the very same call are taken from there, repeat by repeat.
+"""Answers to the same calls that another study has stored are reused, repeat by repeat.
 
-The same call is one with the same key: the same served model, decoding, prompt and number of the repeat.
-What is taken keeps its text, tokens, time and provenance, and is marked with the study that it came from.
-What was asked there under other terms than its key says, or may have been, stays there.
+The same call has the same key: the same served model, decoding, prompt and repeat number. A reused answer
+keeps its text, tokens, time and provenance, and is marked with its study. Answers that were asked, or may
+have been asked, under terms that differ from their key are not reused.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _CHUNK = 512
 
 
 def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]) -> Counter[str]:
-    """Take what other studies stored; errors are left there.
+    """Copy answers that other studies stored; their errors are not copied.
 
     Args:
-        requests: What this study has still to ask.
-        store: Where the answers go.
-        folders: The other studies' folders, by the name that marks what came from them; the first
-            that has an answer gives it.
+        requests: The requests that this study has yet to send.
+        store: The store that receives the answers.
+        folders: The other studies' folders, by the name that marks their answers. The first that has an
+            answer provides it.
 
     Returns:
         How many answers came from each.
 
     Raises:
-        StoreError: A folder holds no study's answers, or they have keys of another version.
+        StoreError: A folder holds no answers, or their keys are of another version.
     """
     taken: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -60,23 +60,23 @@ def reuse(requests: Iterable[Request], store: Store, folders: Mapping[str, Path]
                 adopted = list(_adopted(name, other, wanted, store, sources))
                 store.adopt(adopted)
                 taken[name] += len(adopted)
-    return +taken  # without those that gave none
+    return +taken  # drops studies that gave none
 
 
 def _check_recipes(others: Mapping[str, Elsewhere], store: Store) -> None:
-    """See to it that the same call has the same key there.
+    """Check that the same call has the same key in the other studies.
 
     Raises:
-        StoreError: Another study's keys are made by another recipe.
+        StoreError: Another study made its keys by another recipe.
     """
     for name, other in others.items():
         if other.recipe != store.recipe:
             raise StoreError(
-                "the answers of another study have keys of another version of Quaver",
+                "another study's answers have keys of another version of Quaver",
                 where=name,
-                expected=f"keys by recipe {store.recipe}",
-                found=f"recipe {other.recipe}; none of its answers would be found",
-                fix="bring it up to date with `quaver status` on that study, or update Quaver",
+                expected=f"keys of recipe {store.recipe}",
+                found=f"recipe {other.recipe}, by which none of its answers would match",
+                fix="run `quaver status` on that study to update its keys, or update Quaver",
             )
 
 
@@ -87,7 +87,7 @@ def _adopted(
     store: Store,
     sources: dict[tuple[str, int, str], int],
 ) -> Iterator[Adopted]:
-    """What one study has of what is wanted; what is found is not wanted any more."""
+    """The wanted answers that one study has; they are removed from ``wanted``."""
     found = {
         key: (source, seed, received, row)
         for key, source, seed, received, terms, row in other.find(wanted)
@@ -104,13 +104,13 @@ def _adopted(
 
 
 class Elsewhere:
-    """Another study's stored responses, read and never written.
+    """Another study's stored responses, never written.
 
     Args:
         folder: The study's folder.
 
     Raises:
-        StoreError: There are none.
+        StoreError: The folder has none.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -130,10 +130,10 @@ class Elsewhere:
             recipe = self._db.execute("SELECT value FROM meta WHERE name = 'recipe'").fetchone()
             self.recipe = int(recipe[0]) if recipe else 1
             if not {"key", "text", "finish"} <= known:
-                raise sqlite3.DatabaseError("no responses are stored in it")
+                raise sqlite3.DatabaseError("it holds no responses")
         except sqlite3.Error as error:
             raise StoreError(
-                "the answers of another study cannot be read", where=str(self._path), found=str(error)
+                "another study's answers cannot be read", where=str(self._path), found=str(error)
             ) from error
         self._columns = [name if name in known else "NULL" for name in COLUMNS.split(", ")]
 
@@ -146,12 +146,12 @@ class Elsewhere:
         self._db.close()
 
     def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
-        """Whether an answer was asked for as a request asks, as far as the other study knows.
+        """Whether an answer was asked under the terms of a request, as far as the other study knows.
 
         Args:
-            key: The answer's.
-            terms: Those that stand beside it; None where none do.
-            request: What it is to answer.
+            key: The answer's key.
+            terms: The terms stored with it, or None.
+            request: The request that it would answer.
         """
         if terms is None and request.schema:
             return key in self._sent_whole
@@ -159,16 +159,16 @@ class Elsewhere:
 
     @cached_property
     def _sent_whole(self) -> set[bytes]:
-        """The keys of answers without terms beside them that came with their whole request."""
-        untold = "r.terms IS NULL" if self._knows_terms else "1"
-        placed = f"SELECT r.key FROM responses r JOIN calls a ON a.response = r.id WHERE {untold}"
-        rest = REST.format(which=untold)
+        """The keys of answers without stored terms whose request was sent whole."""
+        unknown = "r.terms IS NULL" if self._knows_terms else "1"
+        placed = f"SELECT r.key FROM responses r JOIN calls a ON a.response = r.id WHERE {unknown}"
+        rest = REST.format(which=unknown)
         return {key for (key,) in self._rows(f"{placed} AND r.id NOT IN ({rest})", ())}
 
     def find(
         self, keys: Iterable[bytes]
     ) -> Iterator[tuple[bytes, int, int, float, str | None, tuple[Any, ...]]]:
-        """Those keys that have an answer: key, source, seed, time, terms, and the values of the columns."""
+        """For each key that has an answer: key, source, seed, time, terms, and column values."""
         asked = list(keys)
         terms = "(SELECT t.asked FROM terms t WHERE t.id = responses.terms)" if self._knows_terms else "NULL"
         for start in range(0, len(asked), 500):
@@ -181,7 +181,7 @@ class Elsewhere:
                 yield key, source, seed, received, asked_so, tuple(row)
 
     def source(self, number: int) -> tuple[str, dict[str, Any]]:
-        """Identity and provenance of what answered."""
+        """The identity and provenance of the engine that answered."""
         rows = self._rows("SELECT identity, provenance FROM sources WHERE id = ?", (number,))
         identity, provenance = rows[0] if rows else ("", "{}")
         return identity, json.loads(provenance)
@@ -192,5 +192,5 @@ class Elsewhere:
                 return found.fetchall()
         except sqlite3.Error as error:
             raise StoreError(
-                "the answers of another study cannot be read", where=str(self._path), found=str(error)
+                "another study's answers cannot be read", where=str(self._path), found=str(error)
             ) from error

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged store, and a new one made of it."""
+"""Recovery of a damaged store: what can still be read becomes a new store."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _RESPONSE = (
     *("prompt_tokens", "cached_tokens", "completion_tokens", "latency", "received", "raw"),
     *("thinking_tokens", "served_model", "fingerprint", "terms", "checksum"),
 )
-"""The columns in the order of a row's values; a row of an older Quaver ends earlier."""
+"""The columns in the order of a row's values; older rows have fewer."""
 
 _FEWEST = _RESPONSE.index("raw") + 1
 _SUMMED = [_RESPONSE.index(name) for name in SUMMED.split(", ")]
 _FINISH = _RESPONSE.index("finish")
 _FEW = 20
-"""Rows of any table that are inserted with one statement."""
+"""Rows per INSERT statement, for any table."""
 _FORGOTTEN = ("study", "annotations", "misasked")
-"""Notes about what is made anew."""
+"""Notes about what is rebuilt anyway."""
 
 
 @dataclass(slots=True)
 class Salvage:
-    """The rows that can still be read, by the table that they belong to.
+    """The rows that can still be read, by table.
 
     Attributes:
-        responses: By id: the values of the columns.
-        prompts: By id: the messages.
-        others: By table: the rows of those that are small, each as it goes into the table.
-        highest: The highest id of a response that anything speaks of.
-        unread: Rows that are damaged themselves.
+        responses: Column values by id.
+        prompts: Messages by id.
+        others: Rows of the small tables, by table and key.
+        highest: The highest response id that any row mentions.
+        unread: The number of damaged rows.
     """
 
     responses: dict[int, list[Any]] = field(default_factory=dict)
@@ -53,11 +53,11 @@ class Salvage:
 
     @property
     def lost(self) -> int:
-        """Responses that cannot be read any more; ids are given out without gaps."""
+        """How many responses are lost; ids have no gaps."""
         return self.highest - len(self.responses)
 
     def add(self, row: Row | None) -> None:
-        """Take a row in where it belongs; what belongs nowhere is made anew anyway."""
+        """Add a row to its table; rows of other tables are rebuilt anyway."""
         if row is None:
             self.unread += 1
             return
@@ -91,7 +91,7 @@ class Salvage:
             return
         whole[-1] = summed
         known = self.responses.get(number)
-        if known is None or known[_FINISH] == "error":  # a page that is out of use may hold the error
+        if known is None or known[_FINISH] == "error":  # an unused page may still hold the error
             self.responses[number] = whole
 
     def _other(self, table: str, key: Any, *values: Any) -> None:
@@ -103,25 +103,25 @@ def _is_prompt(messages: str) -> bool:
 
 
 class Rebuilt(Store):
-    """A store that is made of what another one still held."""
+    """A store made of the rows of a damaged one."""
 
     def put_back(self, tables: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
-        """Write rows that were read from a damaged store, as they stood there.
+        """Write rows of a damaged store unchanged.
 
         Args:
-            tables: Rows by table, their values in the order of its columns.
+            tables: Rows by table, with values in the order of its columns.
         """
         with self._translated(), self._transaction():
             for table, rows in tables:
                 self._insert_many(f"INSERT OR REPLACE INTO {table} VALUES {{rows}}", rows, each=_FEW)
 
     def lacking_prompts(self) -> set[bytes]:
-        """The keys of responses whose prompt is not there."""
+        """The keys of responses whose prompt is missing."""
         sql = "SELECT key FROM responses WHERE prompt IS NULL OR prompt NOT IN (SELECT id FROM prompts)"
         return {key for (key,) in self.rows(sql)}
 
     def put_prompts(self, prompts: Iterable[tuple[bytes, str]]) -> int:
-        """Write prompts of responses that lack theirs, by key; how many there were."""
+        """Write missing prompts, given by the keys of their responses; returns their number."""
         with self._translated(), self._transaction():
             found = list(prompts)
             numbers = self._prompt_ids(messages for _, messages in found)
@@ -130,19 +130,19 @@ class Rebuilt(Store):
         return len(found)
 
     def leave_prompts_empty(self) -> int:
-        """Give responses whose prompt nobody knows an empty one; how many there are."""
+        """Give responses with an unknown prompt an empty one; returns their number."""
         return self.put_prompts((key, "[]") for key in self.lacking_prompts())
 
 
 def salvaged(path: Path, target: Path) -> Salvage:
-    """Read what can be read of a damaged store, and make a new one of it.
+    """Make a new store of what can be read of a damaged one.
 
     Args:
         path: The damaged store.
-        target: The new one; nothing stands there yet. The calls of the study are still to be placed in it.
+        target: The new store, which must not exist. The study's calls have to be placed in it afterwards.
 
     Raises:
-        StoreError: The new one cannot be written.
+        StoreError: The new store cannot be written.
     """
     found = Salvage()
     for row in rows_in(path, journal(path)):
@@ -153,15 +153,15 @@ def salvaged(path: Path, target: Path) -> Salvage:
 
 
 def _tables(found: Salvage) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
-    """The rows by table; prompts before the responses that are added up by them."""
-    keys = {row[1]: row for row in found.responses.values()}  # a key is asked for once
+    """The rows by table; prompts come first, since the tallies of responses need them."""
+    keys = {row[1]: row for row in found.responses.values()}  # one response per key
     yield "prompts", ((n, messages, checksum_of_prompt(messages)) for n, messages in found.prompts.items())
     yield from ((table, rows.values()) for table, rows in found.others.items())
     yield "responses", sorted(keys.values())
 
 
 def is_whole(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with a store, and every row is as it was stored."""
+    """Whether SQLite finds a store intact and every checksum holds."""
     try:
         with closing(sqlite3.connect(path)) as db:
             add_checksums(db)

@@ -1,4 +1,4 @@
-"""One process at a time collects for a study."""
+"""A lock, so that one process at a time collects for a study."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["sole_writer", "who_collects", "writing"]
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
-    """Hold a study's folder; the operating system lets go of it when the process dies.
+    """Lock a study's folder; the operating system releases it when the process ends.
 
     Raises:
-        StoreError: Another process holds it; its pid is named.
+        StoreError: Another process holds the lock, or the folder cannot be locked.
     """
-    # A file in the place of a real lock would outlive a killed process.
+    # A lock file without a system lock would outlive a killed process.
     lock = FileLock(folder / ".run.lock", fallback_to_soft=False)
     pid = folder / ".run.pid"
     try:
@@ -33,14 +33,14 @@ def sole_writer(folder: Path) -> Iterator[None]:
             "another process is collecting for this study",
             where=str(folder),
             found=f"process {holder}",
-            fix="wait for it, or end it; what it collected is stored",
+            fix="wait for it, or stop it; what it collected is stored",
         ) from None
     except OSError as error:
         raise StoreError(
-            "the study's folder cannot be held for this run alone",
+            "the study's folder cannot be locked for this run",
             where=str(folder),
             found=error.strerror or str(error),
-            fix=what_to_do(error) or "see whether the folder may be written, and whose it is",
+            fix=what_to_do(error) or "check the folder's owner and permissions",
         ) from error
     try:
         with writing(folder):
@@ -53,11 +53,11 @@ def sole_writer(folder: Path) -> Iterator[None]:
 
 
 def who_collects(folder: Path) -> int | None:
-    """The process that collects for a study now; None where none does."""
+    """The process that is collecting for a study, or None."""
     try:
         process = int((folder / ".run.pid").read_text())
         os.kill(process, 0)
-    except PermissionError:  # somebody else's process, and so one that lives
+    except PermissionError:  # another user's process, which is alive
         return process
     except (OSError, ValueError):
         return None
@@ -66,10 +66,10 @@ def who_collects(folder: Path) -> int | None:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Translate what the operating system says when something cannot be written there.
+    """Translate the operating system's errors when a folder cannot be written.
 
     Raises:
-        StoreError: The disk is full, or the folder is somebody else's.
+        StoreError: The disk is full, or the folder may not be written.
     """
     try:
         yield
@@ -78,5 +78,5 @@ def writing(folder: Path) -> Iterator[None]:
             "the study's folder cannot be written",
             where=str(folder),
             found=error.strerror or str(error),
-            fix="free some space, or see whose folder it is",
+            fix="free some space, or check the folder's owner and permissions",
         ) from error

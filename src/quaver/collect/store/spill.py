@@ -1,12 +1,12 @@
-"""What was answered and is not in the database yet: a file of lines that is added to at once.
+"""Answers that are not yet in the database, in a file that grows by a line at once.
 
-The database is written in groups, since waiting for the disk after every answer would cost more than to
-ask. An answer that reaches the process is first added to ``responses.spill``, in one call of the operating
-system, which keeps it when the process is killed. When its group is in the database its line is of no use
-any more, and the file is emptied. The next run takes in what a run that was killed left there.
+The database is written in groups, because waiting for the disk after every answer would cost more than
+asking. An answer is therefore first appended to ``responses.spill`` with one system call, and survives if the
+process is killed. The file is emptied once its answers are in the database. If a run is killed, the next one
+stores what it left in the spill.
 
-A line is JSON behind its checksum (``receipt.line_of``), so that one that was cut off is recognised. The
-first one says which study and which engines the others speak of.
+A line is JSON behind its checksum (``receipt.line_of``), so that a cut line is recognised. The first line
+names the study and the engines that the other lines refer to.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ __all__ = ["Spill", "SpillFile"]
 _FORM = "quaver spill 1"
 
 _SHORT = 2**16
-"""Bytes of a line that is written without letting other threads go on."""
+"""Longest line, in bytes, that is written without releasing Python's lock."""
 
 _LONG = 2**20
-"""Bytes of a file that is written anew without the lines that are of no use any more."""
+"""Size in bytes from which the file is rewritten without its stored lines."""
 
 
 class Spill:
-    """Keeps answers until the database has them. ``add`` may be called from any thread.
+    """Keeps answers until the database has them; ``add`` is thread-safe.
 
     Args:
-        path: The file; it must hold nothing that is not in the database.
-        reserve: Given up when the disk is full.
-        facts: What the first line says.
+        path: The file; everything in it must already be in the database.
+        reserve: Released when the disk is full.
+        facts: The content of the first line.
 
     Attributes:
-        largest: Bytes of the longest line so far.
+        largest: Length of the longest line so far, in bytes.
     """
 
     def __init__(self, path: Path, reserve: Reserve, facts: Mapping[str, Any]) -> None:
@@ -59,16 +59,16 @@ class Spill:
 
     @property
     def weight(self) -> float:
-        """Bytes of a call's answer, on average."""
+        """Average bytes per call."""
         return self._bytes / self._calls if self._calls else 0.0
 
     def add(self, kept: Receipt) -> int:
-        """Keep an answer; on a full disk without any room it is in memory alone.
+        """Keep an answer; without any room on the disk, in memory alone.
 
         Returns:
-            Its bytes.
+            Its size in bytes.
         """
-        *head, calls, rows = kept  # plain tuples are the fastest to write
+        *head, calls, rows = kept  # plain tuples are fastest to serialise
         line = line_of((*head, [(*call,) for call in calls], rows))
         with self._adding:
             self._lines[kept.key] = line
@@ -82,21 +82,21 @@ class Spill:
         try:
             written = _write(self._file, lines)
             if written < len(lines):
-                written += os.write(self._file, lines[written:])  # says why
+                written += os.write(self._file, lines[written:])  # raises the reason
             self._size += written
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._file, self._size)
             if again and is_full(error, self._path.parent):
-                self._reserve.give_up()  # unless whoever writes the database has just done so
+                self._reserve.give_up()  # unless the database's writer just did
                 self._write(lines, again=False)
 
     def forget(self, stored: Iterable[Receipt]) -> None:
-        """Answers are in the database now."""
+        """Drop answers that are in the database now."""
         with self._adding:
             for kept in stored:
                 self._lines.pop(kept.key, None)
-            with suppress(OSError):  # a line too many does no harm: it is not stored twice
+            with suppress(OSError):  # a line too many is harmless: it is not stored twice
                 if not self._lines:
                     os.ftruncate(self._file, 0)
                     self._size = 0
@@ -104,7 +104,7 @@ class Spill:
                     self._rewrite()
 
     def _rewrite(self) -> None:
-        """Write those lines anew that are still of use; at every moment one file holds all of them."""
+        """Rewrite the file with the lines that are still needed; at any moment one file has them all."""
         part = self._path.with_name(self._path.name + ".part")
         lines = self._head + b"".join(self._lines.values())
         file = _opened(part)
@@ -120,7 +120,7 @@ class Spill:
         self._file, self._size = file, len(lines)
 
     def close(self) -> None:
-        """Let go of the file; remove it where all of it is in the database, else see it onto the disk."""
+        """Close the file; remove it if the database has everything, otherwise sync it to the disk."""
         with self._adding:
             with suppress(OSError):
                 if self._lines:
@@ -131,10 +131,10 @@ class Spill:
 
 
 def _writing_at_once() -> Callable[[int, bytes], int]:
-    """``os.write`` that keeps Python's lock.
+    """``os.write`` without releasing Python's lock.
 
-    A worker that answers thousands of calls a second would wait for the lock after every line, and ask a
-    third fewer.
+    A worker that answers thousands of calls a second would otherwise wait for the lock after every line, and
+    ask a third fewer calls.
     """
     if sys.platform == "win32":
         return os.write
@@ -161,17 +161,17 @@ def _opened(path: Path) -> int:
 
 
 class SpillFile:
-    """What a run that was killed left: read, and never written.
+    """The spill that a killed run left; read only.
 
     Args:
-        path: The file; nothing is left where there is none.
+        path: The file, which may be missing.
 
     Attributes:
-        study: The fingerprint of the study whose calls they are; None where nothing can be read.
-        sources: By the number that answers name: model, identity, provenance, and the study taken from.
+        study: The fingerprint of the study; None if there is nothing to read.
+        sources: Model, identity, provenance and reused study, by the number that answers refer to.
 
     Raises:
-        StoreError: Its first line is not this version's.
+        StoreError: The first line is of another version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -189,7 +189,7 @@ class SpillFile:
             self.sources = {n: (m, i, json.loads(facts), of) for n, m, i, facts, of in first["sources"]}
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(
-                "what a run left here when it was killed cannot be read",
+                "the answers that a killed run left here cannot be read",
                 where=str(path),
                 expected=_FORM,
                 found=str(error),
@@ -197,7 +197,7 @@ class SpillFile:
             ) from error
 
     def receipts(self) -> Iterator[Receipt]:
-        """The answers, in the order in which they came; a line that is not whole is left out."""
+        """The answers in order of arrival; incomplete lines are skipped."""
         places = [
             self._columns.index(name) if name in self._columns else None for name in COLUMNS.split(", ")
         ]
@@ -205,7 +205,7 @@ class SpillFile:
             try:
                 found = receipt_of(document)
                 rows = [tuple(None if at is None else row[at] for at in places) for row in found.rows]
-            except (ValueError, TypeError, IndexError, KeyError):  # the first line, or none of Quaver's
+            except (ValueError, TypeError, IndexError, KeyError):  # the first line, or not Quaver's
                 continue
             if found.source in self.sources:
                 yield found._replace(rows=rows)

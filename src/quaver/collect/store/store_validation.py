@@ -1,7 +1,7 @@
-"""A store that came from elsewhere, looked at before it is trusted: its tables, and what its cells hold.
+"""Checks of a store from elsewhere before it is trusted: its tables and the types of its cells.
 
-A database can carry more than rows. Triggers run when something is written, views compute what they like when
-they are read; those that came along are dropped, and Quaver's own put in their place.
+A database can carry more than rows: triggers run on writes, and views compute anything on reads. Foreign ones
+are dropped and Quaver's own are created.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _FINISHES = ("stop", "length", "content_filter", "error")
 
 
 def make_sound(path: Path) -> None:
-    """Leave a database nothing but tables, with Quaver's own views and triggers.
+    """Reduce a database to its tables and Quaver's own views and triggers.
 
     Raises:
-        StoreError: It is no database, or has a table that no store has.
+        StoreError: It is not a database, or has a table that no store has.
     """
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -44,8 +44,8 @@ def make_sound(path: Path) -> None:
                 if kind in ("view", "trigger") and name.isidentifier():
                     db.execute(f'DROP {kind} "{name}"')
                 elif kind in ("view", "trigger"):
-                    raise _strange(path, f"a {kind} of a strange name")
-            if version == VERSION:  # an older one gets them when it is brought up to date
+                    raise _strange(path, f"a {kind} with an odd name")
+            if version == VERSION:  # an older one gets them when it is migrated
                 for statement in SCHEMA.split(";\n"):
                     db.execute(statement)
     except sqlite3.Error as error:
@@ -53,10 +53,10 @@ def make_sound(path: Path) -> None:
 
 
 def check_cells(store: Store, path: Path) -> None:
-    """See that every cell holds what its column is for.
+    """Check the type of every cell.
 
     Raises:
-        StoreError: One does not.
+        StoreError: A cell has a wrong type, or a column is missing.
     """
     for table, columns in _tables().items():
         known = {str(row[1]) for row in store.rows(f'PRAGMA table_xinfo("{table}")') if row[6] == 0}
@@ -74,13 +74,13 @@ def check_cells(store: Store, path: Path) -> None:
 
 
 def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:
-    """See that the store's calls are those of a study.
+    """Check that a store's calls are those of a study.
 
     Args:
         store: The store.
         path: Where it is, for errors.
-        conditions: The study's, in order.
-        items: Ids of its items, in order.
+        conditions: The study's conditions, in order.
+        items: The ids of its items, in order.
 
     Raises:
         StoreError: They are not.
@@ -89,21 +89,21 @@ def check_places(store: Store, path: Path, conditions: Sequence[Condition], item
     placed = store.rows(f"SELECT {columns} FROM conditions ORDER BY position")
     asked = [(c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent) for c in conditions]
     if [(*row[:4], row[4] or "", row[5]) for row in placed] != asked:
-        raise _strange(path, "other conditions than the study's")
+        raise _strange(path, "conditions that differ from the study's")
     if [row[0] for row in store.rows("SELECT id FROM items ORDER BY position")] != list(items):
-        raise _strange(path, "other items than the study's")
+        raise _strange(path, "items that differ from the study's")
     sizes = (("condition", "a condition", len(asked)), ("item", "an item", len(items)))
     for column, what, size in sizes:
         outside = f'SELECT 1 FROM calls WHERE "{column}" NOT BETWEEN 0 AND ? OR "{column}" IS NULL LIMIT 1'
         if store.rows(outside, [size - 1]):
-            raise _strange(path, f"a call of {what} that there is not")
+            raise _strange(path, f"a call of {what} that does not exist")
     if store.rows("SELECT 1 FROM calls WHERE repeat NOT BETWEEN 0 AND 2147483646 OR repeat IS NULL LIMIT 1"):
-        raise _strange(path, "a call of a repeat that there is not")
+        raise _strange(path, "a call of a repeat that does not exist")
 
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, tuple[str, bool]]]:
-    """The columns of a store's tables: what each is declared as, and whether it is always there."""
+    """By table and column: the declared type, and whether it is NOT NULL."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -115,9 +115,9 @@ def _tables() -> Mapping[str, Mapping[str, tuple[str, bool]]]:
 
 def _strange(path: Path, found: str) -> StoreError:
     return StoreError(
-        "these responses are not as Quaver stores them",
+        "these responses do not have the form in which Quaver stores them",
         where=path.name,
         expected="a bundle's own responses.db",
         found=found[:200],
-        fix="get the bundle again from where it was published",
+        fix="download the bundle again",
     )

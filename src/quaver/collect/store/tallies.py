@@ -1,7 +1,7 @@
-"""What the stored responses add up to, kept by the database itself as they come in.
+"""Running totals of the stored responses, kept by the database itself.
 
-To add up a million responses takes seconds, and is asked for at every ``quaver status``. Triggers therefore
-keep the sums in ``tallies``, a row for each source, served model and fingerprint.
+Every ``quaver status`` needs them, and summing a million responses takes seconds. Triggers therefore keep the
+totals in ``tallies``, with a row for each source, served model and fingerprint.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNCOUNTED = "r.prompt_tokens IS NULL AND r.completion_tokens IS NULL AND r.fini
 WRITTEN = """coalesce(r.completion_tokens, CASE WHEN json_valid(r.raw) THEN
     json_extract(r.raw, '$.completion_tokens_of_request') * 1.0
     / coalesce(json_extract(r.raw, '$.answers_of_request'), 1) END)"""
-"""The tokens that a response took to write: its share, where a server counts what it drew together."""
+"""The completion tokens of a response: its share, if the server counts all answers of a request together."""
 
 SUMS = {
     "calls": "1",
@@ -36,13 +36,13 @@ SUMS = {
     "speechless": f"r.finish = 'length' AND {_SPEECHLESS}",
     "empty": f"r.finish = 'stop' AND {_SPEECHLESS}",
 }
-"""What is added up of each response ``r``."""
+"""The columns of ``tallies``, and what each response ``r`` adds to them."""
 
 KEY = ("source", "served_model", "fingerprint")
 
 
 def _trigger(name: str, when: str, parts: Iterator[str]) -> str:
-    """A trigger; its statements stand in one line, since the tables' script is split where lines end in ;."""
+    """A trigger, on one line, since the tables' script is split where a line ends in ``;``."""
     body = " ".join(" ".join(part.split()) + ";" for part in parts)
     return f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {when} ON responses BEGIN {body} END;"
 
@@ -82,8 +82,8 @@ CREATE INDEX IF NOT EXISTS tally ON tallies ({", ".join(KEY)});
 {_trigger("response_replaced", "UPDATE OF finish", _changes())}
 {_trigger("response_removed", "DELETE", _takes_away("OLD"))}
 """
-"""The table and what keeps it. A response changes where an error gives way to an answer, and is removed from
-copies alone."""
+"""The table and its triggers. A response changes when an answer replaces an error, and only
+copies delete any."""
 
 REFILL = f"""
 DELETE FROM tallies;
@@ -91,7 +91,7 @@ INSERT INTO tallies ({", ".join(KEY)}, {", ".join(SUMS)}, first, last)
     SELECT {", ".join(f"r.{name}" for name in KEY)}, {", ".join(f"total({sql})" for sql in SUMS.values())},
         min(r.received), max(r.received) FROM responses r GROUP BY {", ".join(f"r.{name}" for name in KEY)};
 """
-"""The sums made anew, from all responses."""
+"""Recomputes the totals from all responses."""
 
 REMADE = (
     """
@@ -103,4 +103,4 @@ DROP TABLE IF EXISTS tallies;
     + TALLIES
     + REFILL
 )
-"""Table, triggers and sums made anew: the step to the next version where what is added up has changed."""
+"""Rebuilds table, triggers and totals: the migration for a change of what is summed."""

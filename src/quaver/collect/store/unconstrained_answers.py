@@ -1,9 +1,9 @@
-"""Answers that were asked under other terms than their call's key says.
+"""Answers that were asked under terms that differ from their call's key.
 
-Until the terms were stored beside every answer (tables 2 and older), the rest of a partly answered request
-was sent without its JSON schema: more repeats, failed calls that were asked again, further rounds. Of such
-answers the store still says which came together. A request that was sent whole holds the first repeat and is
-the first of its condition and item that was answered; what came later was its rest.
+Before the terms were stored with every answer (tables 2 and older), the rest of a partly answered request was
+sent without its JSON schema: more repeats, retried calls, further rounds. The store still shows which answers
+arrived together. A request that was sent whole includes the first repeat and was the first of its condition
+and item to be answered; answers that came later were its rest.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ REST = """
             dense_rank() OVER (PARTITION BY a.condition, a.item ORDER BY r.prompt, r.received) AS turn
         FROM calls a JOIN responses r ON r.id = a.response WHERE {which})
     WHERE (first > 0 OR turn > 1) AND finish != 'error'"""
-"""Answers that nothing shows to have been sent with their whole request. A retried call leaves behind answers
-whose own first repeat came later: they are among these, though they may have been sent whole."""
+"""Answers that cannot be shown to belong to a whole request. They include answers whose first repeat was
+retried, which may have been sent whole."""
 
 
 def misasked(store: Store, terms: Sequence[str]) -> list[int]:
-    """The rows of such answers to the study's calls.
+    """The ids of such answers to the study's calls.
 
     Args:
         store: The answers.
-        terms: For each condition of the study, those that its keys were made of.
+        terms: The terms behind the keys of each condition.
     """
     numbers = dict(store.rows("SELECT asked, id FROM terms"))
     found: list[int] = []
-    untold: list[int] = []
+    unknown: list[int] = []
     for condition, number in store.rows(_STORED):
         if number is None and _has_schema(terms[condition]):
-            untold.append(condition)
+            unknown.append(condition)
         elif number is not None and number != numbers.get(terms[condition]):
             found += [row for (row,) in store.rows(_UNDER, (condition, number))]
-    if untold:
-        which = f"r.terms IS NULL AND a.condition IN ({', '.join(map(str, untold))})"
+    if unknown:
+        which = f"r.terms IS NULL AND a.condition IN ({', '.join(map(str, unknown))})"
         found += [row for (row,) in store.rows(REST.format(which=which))]
     return sorted(found)
 

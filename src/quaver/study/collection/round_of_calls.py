@@ -196,7 +196,7 @@ class Collecting:
             SpecError: That is more than it allows.
         """
         caps = self._caps.tokens is not None or self._caps.money is not None
-        used = spent(ledger(self._store), self._prices, reckoned=caps) if progress.before else Spent()
+        used = spent(ledger(self._store), self._prices, estimated=caps) if progress.before else Spent()
         if self._retry_errors:  # an error that is asked again does not count twice
             used = used._replace(calls=min(used.calls, progress.before))
         made = spent(self._made, self._prices)
