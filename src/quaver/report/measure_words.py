@@ -10,25 +10,6 @@ from quaver.report.sections import Section, section_named
 
 __all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
 
-_TITLES: Mapping[str, str] = {
-    "mixed_effects": "What each term does to the odds of a right answer: mixed logistic model",
-    "mixed_effects_sd": "How unlike the items are in difficulty, by the mixed model",
-    "mixed_effects_interactions": "Whether the mixed model’s effects depend on each other",
-}
-
-_AXES: Mapping[str, str] = {
-    "mixed_effects": "log odds (above 0: more often right)",
-    "mixed_effects_sd": "standard deviation, in log odds",
-    "mixed_effects_interactions": "likelihood-ratio χ²",
-}
-
-_AGAINST_NONE = frozenset(
-    {
-        *("mixed_effects",),
-    }
-)
-"""Measures whose 0 says that there is nothing: charts of them have a line there."""
-
 _SHARES = frozenset(
     {
         "level_shares",
@@ -59,12 +40,6 @@ _SHARES = frozenset(
 ALL: Mapping[str, str] = {"view": "all answers"}
 """What an estimate is about that lacks a column which others of its measure have; ``all`` where not here."""
 
-_FAMILIES = {
-    **dict.fromkeys(("factor_effects",), "factors"),
-    **dict.fromkeys(("mixed_effects",), "accuracy"),
-    "readiness": "readiness",
-}
-
 
 def in_words(column: str) -> str:
     """A column or a measure without a name of its own, as an axis calls it.
@@ -81,13 +56,9 @@ def presentation_of(measure: str) -> Presentation:
     >>> presentation_of("my_measure").title
     'My measure, with intervals'
     """
-    section = next((place for family, place in _FAMILIES.items() if measure.startswith(family)), "more")
     return presented(measure) or Presentation(
-        title=_TITLES.get(measure) or f"{in_words(measure).capitalize()}, with intervals",
-        axis=_AXES.get(measure) or in_words(measure),
-        section=section,
+        section="readiness" if measure.startswith("readiness") else "",
         unit="share" if measure in _SHARES else "number",
-        null=0.0 if measure in _AGAINST_NONE else None,
     ).named(measure)
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing, cells, frame_of
-from quaver.estimation.column_roles import Columns, UnknownColumn
+from quaver.estimation.cells import Missing
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
 from quaver.estimation.formula import parsed
 from quaver.estimation.judgements import judge, treatment
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.reading import Reading
 from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, likelihood_ratio, mixed_logit
 from quaver.measures.variation.label_shares import ASKING
 
@@ -30,54 +31,44 @@ _ITEM, _CORRECT = "item", "correct"
 _SEPARATED = "always right or always wrong here, or nearly so: the log odds have no finite estimate"
 
 
-def mixed_effects(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    formula: str = "correct ~ 1",
-    missing: Missing = "wrong",
-    columns: Columns | None = None,
-    group: str | None = None,
-) -> list[Estimate]:
+@measure(
+    title="What each term does to the odds of a right answer: mixed logistic model",
+    axis="log odds (above 0: more often right)",
+    section="accuracy",
+    null=0.0,
+    source=REFERENCE,
+    missing=("wrong", "drop"),
+    parts={
+        "_sd": Presentation(
+            title="How unlike the items are in difficulty, by the mixed model",
+            axis="standard deviation, in log odds",
+        ),
+        "_interactions": Presentation(
+            title="Whether the mixed model’s effects depend on each other", axis="likelihood-ratio χ²"
+        ),
+    },
+)
+def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Missing) -> Iterator[Estimate]:
     """Effects on the log odds of a right answer, in a logistic model with a random intercept an item.
 
-    log odds(right) = X·β + u, u ~ N(0, sd²) of each item, by maximum likelihood (see `mixed_logit`, which
-    takes any frame). Text columns are compared with their first level; numbers are slopes. One estimate for
-    each coefficient, with its Wald interval and, in ``details``, ``se``, ``z``, ``p`` and the
-    ``odds_ratio``; ``mixed_effects_sd``, the items' standard deviation; and, where the formula has
-    interactions, ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together
-    (``details``: ``df``, ``p``).
+    log odds(right) = X·β + u, u ~ N(0, sd²) of each item (or of each of the groups that ``group`` names), by
+    maximum likelihood (see `mixed_logit`, which takes any frame). Text columns are compared with their first
+    level; numbers are slopes. One estimate for each coefficient, with its Wald interval (nothing is
+    resampled) and, in ``details``, ``se``, ``z``, ``p`` and the ``odds_ratio``; ``mixed_effects_sd``, the
+    items' standard deviation; and, where the formula has interactions, ``mixed_effects_interactions``, the
+    likelihood-ratio χ² of all of them together (``details``: ``df``, ``p``).
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
     or always wrong), the fit fails, or gpboost (the extra ``stats``) is not installed: the reason says
     which.
 
-    Source: Breslow & Clayton (1993), JASA 88, 9-25 (Laplace approximation); fitted by gpboost: Sigrist
-    (2022), J. Machine Learning Research 23(232).
-
     Args:
-        annotations: A row an annotation, with ``gold``; see `quaver.estimation.measure_protocol.Measure`.
-        labels: The label set.
-        by: Columns that make the cells; a model is fitted to each.
-        confidence: Level of the Wald intervals.
-        resamples: Not used: nothing is resampled.
-        seed: Not used.
         formula: ``"correct ~ treatment * temperature"``, of the frame's columns; by default the intercept
             alone.
-        missing: ``"wrong"``: an answer without a label is wrong; ``"drop"``: it is left out.
-        columns: Other names for the frame's columns.
-        group: The column with a random intercept instead of the item.
 
     Returns:
         Estimates for each cell; the cell holds the coefficient's name under ``"term"``.
-
-    Raises:
-        MeasureError: The frame, the formula or an option cannot be used.
 
     Of two items' 20 answers half are right, so that the log odds are 0:
 
@@ -86,9 +77,7 @@ def mixed_effects(
     >>> [abs(round(one.value, 3)) for one in mixed_effects(frame)]
     [0.0, 0.0]
     """
-    Resampling(confidence, resamples, seed)  # says what is wrong with them
-    told = treatment(missing)
-    frame = frame_of(annotations)
+    frame = reading.frame
     response, terms = parsed(formula)
     if response != _CORRECT:
         raise MeasureError(
@@ -101,23 +90,22 @@ def mixed_effects(
     for name in dict.fromkeys(name for term in terms for name in term):
         if name not in frame.columns:
             raise UnknownColumn(name, frame.columns, where="formula")
-    found: list[Estimate] = []
-    for cell in cells(frame, raters=ASKING, by=by, labels=labels, columns=columns, group=group, gold=True):
+    model = f"{formula}, unanswered {treatment(missing)}"
+    for cell in reading.cells(raters=ASKING, gold=True):
         blank = Estimate(
             "mixed_effects",
             None,
-            confidence=confidence,
+            confidence=reading.resampling.confidence,
             n=cell.units.count,
             unit=cell.unit,
-            method=f"logistic regression, random intercept by {cell.unit}, {formula}, unanswered {told}",
+            method=f"logistic regression, random intercept by {cell.unit}, {model}",
             reference=REFERENCE,
             cell=cell.where,
         )
-        found += _cell(frame, cell, blank, formula, terms, missing)
-    return found
+        yield from _fitted(frame, cell, blank, formula, terms, missing)
 
 
-def _cell(
+def _fitted(
     frame: pl.DataFrame,
     cell: Cell,
     blank: Estimate,
@@ -137,14 +125,14 @@ def _cell(
     blank = replace(blank, n=len(np.unique(items[place[0]])))
     try:
         whole = mixed_logit(rows, formula, group=_ITEM, confidence=blank.confidence)
-        return [*_told(whole, blank), *_interactions(rows, whole, terms, blank)]
+        return [*_coefficients(whole, blank), *_interactions(rows, whole, terms, blank)]
     except UnknownColumn:
         raise
     except MeasureError as error:  # what these answers do not allow; and gpboost, which others may have
         return [replace(blank, reason=_reason(error))]
 
 
-def _told(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
+def _coefficients(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
     made = []
     for name, one in whole.coefficients.items():
         where = replace(blank, cell={**blank.cell, "term": name})
@@ -185,5 +173,5 @@ def _interactions(
 
 def _reason(error: MeasureError) -> str:
     """What an error says, on one line."""
-    told = [error.problem, error.found and f"({error.found})", error.fix and f"; {error.fix}"]
-    return " ".join(part for part in told if part).replace(" ;", ";")
+    parts = [error.problem, error.found and f"({error.found})", error.fix and f"; {error.fix}"]
+    return " ".join(part for part in parts if part).replace(" ;", ";")

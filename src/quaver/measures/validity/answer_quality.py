@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Resampling, Units
 from quaver.estimation.cells import frame_of
-from quaver.estimation.intervals import Claim, estimate, mean_within
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.estimation.statistic import Sampler, Statistic
 
 __all__ = ["answer_quality"]
 
@@ -59,9 +59,20 @@ def answer_quality(
         items = part.group_by("item", maintain_order=True).agg(
             pl.len(), *(pl.col(kind).sum() for kind in _KINDS)
         )
+        units = Units(items.height)
+        calls = items["len"].to_numpy().astype(float)
         for kind, method in _KINDS.items():
-            claim = Claim(kind, method, cell={"model": str(model)}, details=_details(part, kind, factors))
-            found.append(_share(claim, items, resampling))
+            times = items[kind].to_numpy().astype(float)
+            details = {"times": int(times.sum()), "calls": int(calls.sum())}
+            share = Statistic(
+                method=method,
+                under=ratio(times[:, None], calls[:, None]),
+                differing=differing(times / calls, units),
+                spread=mean_within,
+                details={**_details(part, kind, factors), **details},
+            )
+            where = {"model": str(model)}
+            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
     return found
 
 
@@ -81,24 +92,6 @@ def _marked(frame: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
         (bare & ~failed).alias("unlabelled_answers"),
         cut.alias("truncated_answers"),
     )
-
-
-def _share(claim: Claim, items: pl.DataFrame, resampling: Resampling) -> Estimate:
-    part, whole = (items[name].to_numpy().astype(float) for name in (claim.measure, "len"))
-    units = Units(items.height)
-    draws = bootstrap(ratio(part[:, None], whole[:, None]), units, resampling, jackknife=False)
-    spread = partial(mean_within, float(draws.point[0]))
-    details = {**(claim.details or {}), "times": int(part.sum()), "calls": int(whole.sum())}
-    claim = Claim(
-        claim.measure,
-        claim.method,
-        cell=claim.cell,
-        details=details,
-        n=units.count,
-        differing=differing(part / whole, units),
-        spread=spread,
-    )
-    return estimate(claim, draws, units, resampling)
 
 
 def _details(part: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, object]:

@@ -2,111 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.agreement.stratified_alpha import mean_alpha, scaled
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.agreement.stratified_alpha import alpha_over_strata
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate, Level
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.cell import Cell, label_counts
-from quaver.estimation.cells import cells, frame_of
-from quaver.estimation.column_roles import Columns, UnknownColumn
-from quaver.estimation.encoding import encode_labels
-from quaver.estimation.intervals import Claim, undefined
-from quaver.estimation.measure_protocol import Frame
+from quaver.estimation.cell import Cell
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.declaration import measure
+from quaver.estimation.encoding import Encoded, encode_labels
+from quaver.estimation.reading import Reading
+from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 __all__ = ["coder_agreement"]
 
-_REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
-
 Ints = NDArray[np.int64]
 
 
+@measure(
+    unit="coefficient",
+    better="higher",
+    source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
+    treatments=("level",),
+    parts={
+        "_model": Presentation(unit="coefficient", better="higher"),
+        "_coders": Presentation(unit="coefficient", better="higher"),
+    },
+)
 def coder_agreement(
-    annotations: Frame,
-    *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    coders: Sequence[str] = ("gold",),
-    level: Level | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+    reading: Reading, *, coders: str | Sequence[str] = ("gold",), level: Level | None = None
+) -> Iterator[Estimate]:
     """Krippendorff's alpha of the answers with each human coder, and of the coders with each other.
 
     With each coder: alpha of two raters, the coder and one answer, for each asking (model × variant ×
     decoding × repeat), averaged over these; so that it compares with the agreement of two coders: alpha of
     each pair of coders, and of all of them. In ``details``: ``percent``, the share of answers (or pairs) that
-    agree. Undefined where alpha is. Intervals resample items.
-
-    Source: Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
+    agree. Undefined where alpha is. A coder's label outside the label set counts as none. Intervals resample
+    items.
 
     Args:
-        annotations: A row an annotation, each coder's label in a column that is constant for an item.
-        labels: The label set; a coder's label outside it counts as none.
-        by: Columns that make the cells.
-        confidence: Nominal level.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
-        coders: The coders' columns.
+        coders: The coders' columns, each with one label for all rows of an item.
         level: Level of measurement; by default the label set's, nominal without one.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         For each cell: ``coder_agreement_model`` for each coder (named in the cell as ``coder``), and with two
         coders or more ``coder_agreement_coders`` for each pair (``"first, second"``) and for ``"all"``.
 
     Raises:
-        MeasureError: The frame or an option cannot be used; an item has two labels of one coder.
+        MeasureError: An item has two labels of one coder.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3], "label": list("aab"), "gold": list("abb")})
     >>> [(e.cell["coder"], round(e.value, 6)) for e in coder_agreement(frame)]
     [('gold', 0.444444)]
     """
-    resampling = Resampling(confidence, resamples, seed, interval)
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
         raise MeasureError(
             "no coders, or one twice", where="coders", expected="names of columns", found=repr(coders)
         )
-    frame = frame_of(annotations)
+    frame = reading.frame
     for name in names:
         if name not in frame.columns and name != "gold":
             raise UnknownColumn(name, frame.columns, where="coders")
-    found: list[Estimate] = []
-    given = {name: encode_labels(frame[name], name) for name in names if name in frame.columns}
+    nobody = Encoded(np.full(frame.height, -1), ())
+    given = {n: encode_labels(frame[n], n) if n in frame.columns else nobody for n in names}
+    for cell in reading.cells(raters=ASKING):
+        coded = _coded(cell, given)
+        yield from _with_each(coded, level)
+        if len(names) > 1:
+            yield from _among(coded, level)
+
+
+class _Coded(NamedTuple):
+    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
+
+    cell: Cell
+    marks: Mapping[str, Ints]
+
+
+def _coded(cell: Cell, given: Mapping[str, Encoded]) -> _Coded:
     # Without a label set, the labels are those that anybody used.
-    known = {value for column in given.values() for value in column.values}
-    for cell in cells(annotations, raters=ASKING, by=by, labels=labels, columns=columns, group=group):
-        # Of two ways to write an accent the answers' counts.
-        codes = list(
-            {composed(code): code for code in (*(() if labels else sorted(known)), *cell.labels)}.values()
-        )
-        codes = [*cell.labels, *(code for code in codes if code not in cell.labels)]
-        place = {composed(code): index for index, code in enumerate(codes)}
-        marks = {}
-        for name in names:
-            values = given[name].values if name in given else ()
-            table = np.array([place.get(composed(value), -1) for value in values] + [-1])
-            row = table[given[name].codes] if name in given else np.full(frame.height, -1)
-            marks[name] = _by_item(cell, row, name)
-        found += _Coders(cell, tuple(codes), marks, labels, level, resampling).estimates()
-    return found
+    known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
+    # Of two ways to write an accent the answers' counts.
+    codes = {composed(code): code for code in (*known, *cell.labels)}.values()
+    labels = (*cell.labels, *(code for code in codes if code not in cell.labels))
+    place = {composed(code): index for index, code in enumerate(labels)}
+    marks = {}
+    for name, column in given.items():
+        table = np.array([place.get(composed(value), -1) for value in column.values] + [-1])
+        marks[name] = _by_item(cell, table[column.codes], name)
+    return _Coded(replace(cell, labels=labels), marks)
 
 
 def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
@@ -127,61 +122,53 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
     return found
 
 
-class _Coders:
-    """One cell's answers beside its coders' labels."""
+def _with_each(coded: _Coded, level: Level | None) -> Iterator[Estimate]:
+    """The answers with each coder."""
+    items, strata, raters = coded.cell.codes.shape
+    answers = coded.cell.codes.reshape(items, strata * raters)
+    for name, mark in coded.marks.items():
+        pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
+        yield _alpha(coded.cell, "_model", name, pair, "mean over askings", level)
 
-    def __init__(
-        self,
-        cell: Cell,
-        codes: tuple[str, ...],
-        marks: dict[str, Ints],
-        labels: LabelSet | None,
-        level: Level | None,
-        resampling: Resampling,
-    ) -> None:
-        self._cell, self._codes, self._marks, self._resampling = cell, codes, marks, resampling
-        self._level, self._values = scaled(codes, level, labels, "drop")
 
-    def estimates(self) -> list[Estimate]:
-        """With each coder, then among the coders."""
-        found = []
-        items, strata, raters = self._cell.codes.shape
-        answers = self._cell.codes.reshape(items, strata * raters)
-        for name, mark in self._marks.items():
-            pair = np.stack(np.broadcast_arrays(answers, mark[:, None]), 2)
-            found.append(self._alpha("coder_agreement_model", name, pair, "mean over askings"))
-        if len(self._marks) > 1:
-            for one, two in combinations(self._marks, 2):
-                pair = np.stack([self._marks[one], self._marks[two]], 1)[:, None]
-                found.append(self._alpha("coder_agreement_coders", f"{one}, {two}", pair, "two coders"))
-            every = np.stack(list(self._marks.values()), 1)[:, None]
-            found.append(self._alpha("coder_agreement_coders", "all", every, f"{every.shape[2]} coders"))
-        return found
+def _among(coded: _Coded, level: Level | None) -> Iterator[Estimate]:
+    """The coders with each other."""
+    for one, two in combinations(coded.marks, 2):
+        pair = np.stack([coded.marks[one], coded.marks[two]], 1)[:, None]
+        yield _alpha(coded.cell, "_coders", f"{one}, {two}", pair, "two coders", level)
+    every = np.stack(list(coded.marks.values()), 1)[:, None]
+    yield _alpha(coded.cell, "_coders", "all", every, f"{every.shape[2]} coders", level)
 
-    def _alpha(self, kind: str, name: str, ratings: Ints, what: str) -> Estimate:
-        """Alpha of ratings, shape (items, strata, raters)."""
-        percent = _percent(ratings)
-        claim = Claim(
-            kind,
-            f"Krippendorff's alpha, {what}",
-            _REFERENCE,
-            cell={**self._cell.where, "coder": name},
-            excluded={"item without the coder's label": bare}
-            if (bare := int((ratings[:, :, 1:] < 0).all((1, 2)).sum() if ratings.size else 0))
-            else {},
-            details={} if percent is None else {"percent": percent},
-        )
-        units = self._cell.units
-        if not ratings.size:
-            return undefined(replace(claim, n=0), units, self._resampling, "no annotations")
-        counts = label_counts(ratings, len(self._codes))
-        return mean_alpha(claim, counts, units, self._resampling, self._level, self._values, "asking")
+
+def _alpha(cell: Cell, part: str, name: str, ratings: Ints, what: str, level: Level | None) -> Estimate:
+    """Alpha of ratings, shape (items, strata, raters)."""
+    method = f"Krippendorff's alpha, {what}"
+    if not ratings.size:
+        nothing = Statistic(method=method, part=part, where={"coder": name}, n=0, reason="no annotations")
+        return cell.estimated(nothing)
+    bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
+    percent = _percent(ratings)
+    rated = replace(
+        cell,
+        codes=ratings.astype(np.int32),
+        counted={"item without the coder's label": bare} if bare else {},
+    )
+    alpha = alpha_over_strata(
+        rated,
+        method=method,
+        stratum="asking",
+        level=level,
+        missing="drop",
+        where={"coder": name},
+        details={} if percent is None else {"percent": percent},
+    )
+    return rated.estimated(replace(alpha, part=part))
 
 
 def _percent(ratings: Ints) -> float | None:
     """The share of pairs of raters that agree, among those that both rated."""
     same = both = 0
-    for one, two in combinations(range(ratings.shape[2] if ratings.ndim == 3 else 0), 2):
+    for one, two in combinations(range(ratings.shape[2]), 2):
         known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
         both += int(known.sum())
         same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())

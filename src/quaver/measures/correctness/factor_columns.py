@@ -1,0 +1,54 @@
+"""Which columns of an annotation frame are factors of the prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.estimation.cells import frame_of
+from quaver.estimation.column_roles import Columns
+from quaver.estimation.confidences import column_for
+
+__all__ = ["factors_of", "holds_lengths"]
+
+
+def factors_of(
+    annotations: Any, *, columns: Columns | None = None, without: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The columns that are factors of the variants.
+
+    Columns beyond those of every annotation frame that vary, and have one value in all rows of a variant;
+    without any, the first of variant, decoding and model that varies.
+
+    Args:
+        annotations: The frame.
+        columns: Other names for its columns.
+        without: Columns that are not to be taken.
+    """
+    frame = frame_of(annotations)
+    played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}
+    left = {*ANNOTATION_COLUMNS, *played, *without, "prompt_tokens", "raw", "token"}
+    left |= {"length"} if holds_lengths(frame, columns) else set()
+    variant = column_for(frame, "variant", columns)
+    candidates = [
+        name
+        for name, kind in frame.schema.items()
+        if name not in left and not kind.is_nested() and kind != pl.Object
+    ]
+    found: list[str] = []
+    if variant is not None and candidates and frame.height:
+        counts = frame.group_by(variant).agg(pl.col(candidates).n_unique())
+        found = [n for n in candidates if counts[n].max() == 1 and frame[n].n_unique() > 1]
+    if found:
+        return tuple(found)
+    roles = [column_for(frame, role, columns) for role in ("variant", "decoding", "model")]
+    return tuple(n for n in roles if n is not None and n not in without and frame[n].n_unique() > 1)[:1]
+
+
+def holds_lengths(frame: pl.DataFrame, columns: Columns | None) -> bool:
+    """Whether there is a column of lengths, and not a factor of that name (standard, concise)."""
+    name = column_for(frame, "length", columns)
+    return name is not None and (name != "length" or frame[name].dtype.is_numeric())
