@@ -80,7 +80,7 @@ def _python() -> str:
     sections = (
         ("`quaver`", "", _members(quaver, quaver.__all__)),
         ("`quaver.measures`", beside, _members(quaver.measures, FUNCTIONS)),
-        ("`quaver.agreement`", "", _members(quaver.agreement, quaver.agreement.__all__)),
+        ("`quaver.agreement`", _coefficients(), []),
         ("`quaver.errors`", "", _members(quaver.errors, set(quaver.errors.__all__) - set(quaver.__all__))),
         ("What these take and give", "", GIVEN),
     )
@@ -96,6 +96,17 @@ def _python() -> str:
 
 
 _BLOCK = "::: {}\n    options:\n      heading_level: 3\n"
+
+
+def _coefficients() -> str:
+    """The coefficients of agreement, each with its arguments and its documentation."""
+    blocks = []
+    for name in quaver.agreement.__all__:
+        one = getattr(quaver.agreement, name)
+        call = "".join(f"    {parameter},\n" for parameter in one.__signature__.parameters.values())
+        text = _markdown(inspect.getdoc(one) or "")
+        blocks.append(f"### `{name}`\n\n```python\n{name}(\n{call}) -> Estimate\n```\n\n{text}")
+    return "\n\n".join(blocks)
 
 
 def _members(package: ModuleType, names: Iterable[str]) -> list[str]:

@@ -76,7 +76,7 @@ def test_cohen_of_a_resample_is_that_of_its_items():
     assert len(cell.labels) == 3
     weights = rng.multinomial(12, np.full(12, 1 / 12), 20).astype(float)
     drawn = [ratings[np.repeat(np.arange(12), row.astype(int))] for row in weights]
-    found = _cohen(cell, np.eye(3))(weights)[:, 0]
+    found = _cohen(cell.codes[:, 0], np.eye(3))(weights)[:, 0]
     assert found == pytest.approx([cohen_kappa(rows, labels=[0, 1, 2], resamples=0).value for rows in drawn])
 
 
@@ -91,6 +91,6 @@ def test_undefined():
     same = [["a", "a"], ["a", "a"]]
     assert fleiss_kappa(same).reason == "no variation"
     assert cohen_kappa(same).reason == "no variation"
-    assert gwet_ac(same).reason == "fewer than two labels"
-    assert percent_agreement([["a", None]]).reason == "fewer than two raters"
+    assert "labels" in gwet_ac(same).reason
+    assert "raters" in percent_agreement([["a", None]]).reason
     assert gwet_ac(same, labels=["a", "b"]).value == 1

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from quaver.agreement.alpha import alpha_of
-from quaver.agreement.chance_agreement import kappa_of
+from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
 from quaver.agreement.ratings import label_set_of
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 
 __all__ = ["agreement_of"]
+
+_COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
 
 
 def agreement_of(
@@ -57,8 +60,7 @@ def agreement_of(
     resampling = Resampling(confidence, resamples, seed, interval)
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
     label_set = label_set_of(labels, at)
-    found: list[Estimate] = []
-    for cell in cells(
+    found = cells(
         annotations,
         raters=("rater",),
         by=by,
@@ -66,8 +68,6 @@ def agreement_of(
         columns={"item": item, "rater": rater, "label": label},
         group=group,
         missing=missing,
-    ):
-        found.append(alpha_of(cell, resampling, at, label_set, missing))
-        for kind in ("percent_agreement", "fleiss_kappa", "cohen_kappa", "gwet_ac"):
-            found.append(kappa_of(kind, cell, resampling, at, label_set, missing))
-    return found
+    )
+    rated = [replace(cell, label_set=label_set) for cell in found]
+    return [one.of(cell, resampling, at, missing) for cell in rated for one in _COEFFICIENTS]

@@ -4,7 +4,7 @@ All are (p_a − p_e) / (1 − p_e), with p_a the weighted share of agreeing pai
 
     p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)),
 
-and differ in p_e, the agreement that chance would give. Weights w are 1 for the same label, otherwise 0
+and differ in p_e, the agreement that chance would give. Weights w are 1 for the same label, and 0 for others
 (nominal), or grow towards 1 with nearness at the other levels.
 Source: Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., chs. 2-5, whose treatment of missing
 ratings this is.
@@ -12,40 +12,121 @@ ratings this is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quaver.agreement.ratings import label_set_of, read_ratings
-from quaver.agreement.stratified_alpha import scaled
-from quaver.core.records import Estimate, LabelSet, Level
-from quaver.estimation.bootstrap import Floats, Resampling, Weighted, bootstrap
-from quaver.estimation.cell import Cell
-from quaver.estimation.cells import Missing
-from quaver.estimation.intervals import Claim, estimate, mean_within, undefined
+from quaver.agreement.coefficient import Ratings, coefficient
+from quaver.core.records import Level
+from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
+from quaver.estimation.statistic import Statistic
 
-__all__ = [
-    "KINDS",
-    "agreement_weights",
-    "cohen_kappa",
-    "fleiss_kappa",
-    "gwet_ac",
-    "kappa_of",
-    "percent_agreement",
-]
+__all__ = ["agreement_weights", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"]
 
-Kind = Literal["percent_agreement", "fleiss_kappa", "cohen_kappa", "gwet_ac"]
 
-KINDS: dict[Kind, tuple[str, str]] = {
-    "percent_agreement": ("share of agreeing pairs of ratings", "Gwet (2014), ch. 2"),
-    "fleiss_kappa": ("Fleiss' kappa", "Fleiss (1971), Psychological Bulletin 76, 378-382"),
-    "cohen_kappa": ("Cohen's kappa, mean over pairs of raters", "Cohen (1960); Light (1971) for more raters"),
-    "gwet_ac": ("Gwet's agreement coefficient", "Gwet (2008), BJMSP 61, 29-48; (2014), ch. 5"),
-}
+@coefficient(source="Gwet (2014), ch. 2")
+def percent_agreement(ratings: Ratings) -> Statistic:
+    """Percent agreement: the share of pairs of ratings of one item that agree.
+
+    p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)), with r_ik
+    the number of ratings k of item i and weights w by the level (`agreement_weights`). Undefined where no
+    item has two ratings.
+
+    >>> from quaver.agreement import percent_agreement
+    >>> percent_agreement([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
+    0.75
+    """
+    weights = _weights(ratings)
+    under = _of_shares(ratings.counts, weights, lambda p: np.zeros(len(p)))
+    return _of_pairs(ratings, weights, "share of agreeing pairs of ratings", under, low=0.0)
+
+
+@coefficient(source="Fleiss (1971), Psychological Bulletin 76, 378-382")
+def fleiss_kappa(ratings: Ratings) -> Statistic:
+    """Fleiss' kappa: chance gives each rating from the labels' overall shares.
+
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl π_k π_l, where π_k is the
+    mean over items of the share of their ratings that are k. Undefined where no item has two ratings, or all
+    ratings are the same (``no variation``).
+
+    p_a = 3/4, π = (3/8, 5/8), p_e = 34/64:
+
+    >>> from quaver.agreement import fleiss_kappa
+    >>> round(fleiss_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 14 / 30
+    0.466667
+    """
+    weights = _weights(ratings)
+    under = _of_shares(ratings.counts, weights, lambda p: np.asarray(((p @ weights) * p).sum(1)))
+    return _of_pairs(ratings, weights, "Fleiss' kappa", under)
+
+
+@coefficient(source="Cohen (1960); Light (1971) for more raters")
+def cohen_kappa(ratings: Ratings) -> Statistic:
+    """Cohen's kappa: chance gives each rater's rating from that rater's own shares of labels.
+
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl p_k q_l, of the items that
+    both raters rated; with more than two raters, the mean over their pairs for which it is defined (Light
+    1971). Undefined where no two raters rated an item, or each rater used one label, the same one (``no
+    variation``).
+
+    p_a = 3/4, p = (1/2, 1/2), q = (1/4, 3/4), p_e = 1/2:
+
+    >>> from quaver.agreement import cohen_kappa
+    >>> cohen_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
+    0.5
+    """
+    weights = _weights(ratings)
+    method = "Cohen's kappa, mean over pairs of raters"
+    return _of_pairs(ratings, weights, method, _cohen(ratings.codes, weights))
+
+
+@coefficient(source="Gwet (2008), BJMSP 61, 29-48; (2014), ch. 5")
+def gwet_ac(ratings: Ratings) -> Statistic:
+    """Gwet's AC1 (nominal) or AC2 (other levels): chance is agreement on items that are hard to label.
+
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl / (q (q − 1)) ·
+    Σ_k π_k (1 − π_k), with q labels and π as in `fleiss_kappa`. It stays high where one label dominates,
+    where the kappas and alpha collapse. Undefined where no item has two ratings or there is one label only:
+    name the labels that could have been given in ``labels``.
+
+    p_a = 3/4, π = (3/8, 5/8), p_e = 2 / 2 · 2 · 15/64 = 15/32:
+
+    >>> from quaver.agreement import gwet_ac
+    >>> round(gwet_ac([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 9 / 17
+    0.529412
+    """
+    weights, q = _weights(ratings), len(ratings.cell.labels)
+    spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
+    under = _of_shares(ratings.counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
+    found = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
+    if found.under is not None and q < 2:
+        found = replace(found, under=None, reason="fewer than two labels")
+    return replace(found, part="1" if ratings.level == "nominal" else "2")
+
+
+def _weights(ratings: Ratings) -> Floats:
+    return agreement_weights(len(ratings.cell.labels), ratings.level, ratings.values)
+
+
+def _of_pairs(
+    ratings: Ratings, weights: Floats, method: str, under: Weighted, low: float = -1.0
+) -> Statistic:
+    """What a coefficient says of the pairs of ratings of one item; undefined where there are none."""
+    cell = ratings.cell
+    share, paired = _pairwise(ratings.counts, weights)
+    said = replace(
+        ratings.said(f"{method}, {ratings.level} weights"),
+        differing=cell.units.touched((paired > 0) & (share < 1 - 1e-12)),
+        n=cell.units.touched(paired > 0),
+    )
+    if not paired.any():
+        return replace(said, reason="fewer than two raters" if cell.items else "no annotations")
+    return replace(said, under=under, reason="no variation", spread=partial(mean_within, low=low))
 
 
 def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:
@@ -96,14 +177,13 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
     return statistic
 
 
-def _cohen(cell: Cell, weights: Floats) -> Weighted:
+def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
     """Kappa of each pair of raters, over the items that both rated.
 
     A rater's shares of labels depend on the other rater through the items alone that this one rated: they
     are summed once for all raters who rated the same items, and a rater's pairs are done together.
     """
-    codes, size = cell.codes[:, 0], len(cell.labels)
-    items = len(codes)
+    items, size = len(codes), len(weights)
     known = codes >= 0
     given = (codes[:, :, None] == np.arange(size)).astype(float)
     rated, of = np.unique(known, axis=1, return_inverse=True)
@@ -141,267 +221,3 @@ def _kappas(agreed: Floats, p: Floats, q: Floats, weights: Floats) -> Floats:
     n = np.where(n > 0, n, np.nan)
     room = 1 - np.einsum("spl,spl->sp", (p.reshape(-1, p.shape[2]) @ weights).reshape(p.shape), q) / n**2
     return np.asarray(np.where(room > 1e-12, (agreed / n - 1 + room) / np.where(room > 0, room, 1), np.nan))
-
-
-def _statistic(kind: Kind, cell: Cell, weights: Floats) -> Weighted:
-    counts, q = cell.counts()[:, 0], len(cell.labels)
-    if kind == "cohen_kappa":
-        return _cohen(cell, weights)
-    if kind == "fleiss_kappa":
-        return _of_shares(counts, weights, lambda p: np.asarray(((p @ weights) * p).sum(1)))
-    if kind == "gwet_ac":
-        spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
-        return _of_shares(counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
-    return _of_shares(counts, weights, lambda p: np.zeros(len(p)))
-
-
-def kappa_of(
-    kind: Kind,
-    cell: Cell,
-    resampling: Resampling,
-    level: Level = "nominal",
-    label_set: LabelSet | None = None,
-    missing: Missing = "drop",
-) -> Estimate:
-    """One of the coefficients, of a cell with one stratum."""
-    level, values = scaled(cell.labels, level, label_set, missing)
-    units, method = cell.units, KINDS[kind]
-    counts = cell.counts()[:, 0] if cell.codes.size else np.zeros((0, len(cell.labels)))
-    weights = agreement_weights(len(cell.labels), level, values)
-    share, paired = _pairwise(counts, weights)
-    name: str = kind if kind != "gwet_ac" else "gwet_ac1" if level == "nominal" else "gwet_ac2"
-    claim = Claim(
-        name,
-        f"{method[0]}, {level} weights",
-        method[1],
-        cell=cell.where,
-        excluded=cell.counted if missing == "drop" else {},
-        differing=units.touched((paired > 0) & (share < 1 - 1e-12)),
-        n=units.touched(paired > 0),
-        details={"level": level, "raters": len(cell.raters)},
-    )
-    if not paired.any():
-        return undefined(
-            claim, units, resampling, "fewer than two raters" if cell.items else "no annotations"
-        )
-    if kind == "gwet_ac" and len(cell.labels) < 2:
-        return undefined(claim, units, resampling, "fewer than two labels")
-    draws = bootstrap(_statistic(kind, cell, weights), units, resampling)
-    value = float(draws.point[0])
-    low = -1.0 if kind != "percent_agreement" else 0.0
-    claim = replace(claim, reason="no variation", spread=partial(mean_within, value, low=low))
-    return estimate(claim, draws, units, resampling)
-
-
-def _measure(
-    kind: Kind,
-    ratings: Any,
-    level: Level,
-    confidence: float,
-    resamples: int,
-    seed: int,
-    options: dict[str, Any],
-) -> Estimate:
-    resampling = Resampling(confidence, resamples, seed, options.pop("interval"))
-    labels = label_set_of(options.pop("labels"), level)
-    cell = read_ratings(ratings, labels=labels, **options)
-    return kappa_of(kind, cell, resampling, level, labels, options["missing"])
-
-
-def percent_agreement(
-    ratings: Any,
-    level: Level = "nominal",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    *,
-    item: str | None = None,
-    rater: str | Sequence[str] | None = None,
-    label: str | None = None,
-    labels: LabelSet | Sequence[Any] | None = None,
-    missing: Missing = "drop",
-    groups: str | Sequence[Any] | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> Estimate:
-    """Percent agreement: the share of pairs of ratings of one item that agree.
-
-    p_a of this module, the mean over items. Undefined where no item has two ratings.
-
-    Args:
-        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
-        level: Level of measurement, which gives the weights (`agreement_weights`).
-        confidence: Nominal level of the interval.
-        resamples: Bootstrap resamples of items.
-        seed: Root seed.
-        item: The long frame's column of items.
-        rater: Its column, or columns, of raters.
-        label: Its column of labels.
-        labels: The labels in order; others count as missing.
-        missing: ``"drop"``, or ``"category"``: one more label (nominal only).
-        groups: Resample these groups of items.
-        interval: Which interval is given.
-
-    Returns:
-        One estimate; undefined with a reason where it has no value.
-
-    Raises:
-        MeasureError: The ratings or an option cannot be used.
-
-    >>> percent_agreement([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
-    0.75
-    """
-    told = {"item": item, "rater": rater, "label": label, "labels": labels, "missing": missing}
-    told |= {"groups": groups, "interval": interval}
-    return _measure("percent_agreement", ratings, level, confidence, resamples, seed, told)
-
-
-def fleiss_kappa(
-    ratings: Any,
-    level: Level = "nominal",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    *,
-    item: str | None = None,
-    rater: str | Sequence[str] | None = None,
-    label: str | None = None,
-    labels: LabelSet | Sequence[Any] | None = None,
-    missing: Missing = "drop",
-    groups: str | Sequence[Any] | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> Estimate:
-    """Fleiss' kappa: chance gives each rating from the labels' overall shares.
-
-    p_e = Σ_kl w_kl π_k π_l, with π_k the mean over items of the share of their ratings that are k.
-    Undefined where no item has two ratings, or all ratings are the same (``no variation``).
-
-    Args:
-        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
-        level: Level of measurement, which gives the weights (`agreement_weights`).
-        confidence: Nominal level of the interval.
-        resamples: Bootstrap resamples of items.
-        seed: Root seed.
-        item: The long frame's column of items.
-        rater: Its column, or columns, of raters.
-        label: Its column of labels.
-        labels: The labels in order; others count as missing.
-        missing: ``"drop"``, or ``"category"``: one more label (nominal only).
-        groups: Resample these groups of items.
-        interval: Which interval is given.
-
-    Returns:
-        One estimate; undefined with a reason where it has no value.
-
-    Raises:
-        MeasureError: The ratings or an option cannot be used.
-
-    p_a = 3/4, π = (3/8, 5/8), p_e = 34/64:
-
-    >>> round(fleiss_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 14 / 30
-    0.466667
-    """
-    told = {"item": item, "rater": rater, "label": label, "labels": labels, "missing": missing}
-    told |= {"groups": groups, "interval": interval}
-    return _measure("fleiss_kappa", ratings, level, confidence, resamples, seed, told)
-
-
-def cohen_kappa(
-    ratings: Any,
-    level: Level = "nominal",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    *,
-    item: str | None = None,
-    rater: str | Sequence[str] | None = None,
-    label: str | None = None,
-    labels: LabelSet | Sequence[Any] | None = None,
-    missing: Missing = "drop",
-    groups: str | Sequence[Any] | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> Estimate:
-    """Cohen's kappa: chance gives each rater's rating from that rater's own shares of labels.
-
-    p_e = Σ_kl w_kl p_k q_l, of the items that both raters rated; with more than two raters, the mean over
-    their pairs for which it is defined (Light 1971). Undefined where no two raters rated an item, or each
-    rater used one label, the same one (``no variation``).
-
-    Args:
-        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
-        level: Level of measurement, which gives the weights (`agreement_weights`).
-        confidence: Nominal level of the interval.
-        resamples: Bootstrap resamples of items.
-        seed: Root seed.
-        item: The long frame's column of items.
-        rater: Its column, or columns, of raters.
-        label: Its column of labels.
-        labels: The labels in order; others count as missing.
-        missing: ``"drop"``, or ``"category"``: one more label (nominal only).
-        groups: Resample these groups of items.
-        interval: Which interval is given.
-
-    Returns:
-        One estimate; undefined with a reason where it has no value.
-
-    Raises:
-        MeasureError: The ratings or an option cannot be used.
-
-    p_a = 3/4, p = (1/2, 1/2), q = (1/4, 3/4), p_e = 1/2:
-
-    >>> cohen_kappa([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value
-    0.5
-    """
-    told = {"item": item, "rater": rater, "label": label, "labels": labels, "missing": missing}
-    told |= {"groups": groups, "interval": interval}
-    return _measure("cohen_kappa", ratings, level, confidence, resamples, seed, told)
-
-
-def gwet_ac(
-    ratings: Any,
-    level: Level = "nominal",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-    *,
-    item: str | None = None,
-    rater: str | Sequence[str] | None = None,
-    label: str | None = None,
-    labels: LabelSet | Sequence[Any] | None = None,
-    missing: Missing = "drop",
-    groups: str | Sequence[Any] | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> Estimate:
-    """Gwet's AC1 (nominal) or AC2 (other levels): chance is agreement on items that are hard to label.
-
-    p_e = Σ_kl w_kl / (q (q − 1)) · Σ_k π_k (1 − π_k), with q labels and π as in Fleiss' kappa. It stays high
-    where one label dominates, where the kappas and alpha collapse. Undefined where no item has two ratings
-    or there is one label only: name the labels that could have been given in ``labels``.
-
-    Args:
-        ratings: As `quaver.agreement.krippendorff_alpha` takes them.
-        level: Level of measurement, which gives the weights (`agreement_weights`).
-        confidence: Nominal level of the interval.
-        resamples: Bootstrap resamples of items.
-        seed: Root seed.
-        item: The long frame's column of items.
-        rater: Its column, or columns, of raters.
-        label: Its column of labels.
-        labels: The labels in order; others count as missing.
-        missing: ``"drop"``, or ``"category"``: one more label (nominal only).
-        groups: Resample these groups of items.
-        interval: Which interval is given.
-
-    Returns:
-        One estimate; undefined with a reason where it has no value.
-
-    Raises:
-        MeasureError: The ratings or an option cannot be used.
-
-    p_a = 3/4, π = (3/8, 5/8), p_e = 2 / 2 · 2 · 15/64 = 15/32:
-
-    >>> round(gwet_ac([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 9 / 17
-    0.529412
-    """
-    told = {"item": item, "rater": rater, "label": label, "labels": labels, "missing": missing}
-    told |= {"groups": groups, "interval": interval}
-    return _measure("gwet_ac", ratings, level, confidence, resamples, seed, told)

@@ -49,53 +49,53 @@ def read_ratings(
     label: str | None = None,
     labels: LabelSet | None = None,
     missing: Missing = "drop",
-    groups: str | Sequence[Any] | None = None,
+    group: str | Sequence[Any] | None = None,
 ) -> Cell:
     """One cell with one stratum from whatever holds ratings.
 
     Args:
         ratings: Items × raters (an array, a list of rows, a wide frame), missing values as None or NaN;
-            or a long frame, of which ``item``, ``rater`` and ``label`` name the columns. A frame that
-            has columns called so is long without being told.
+            or a long frame, of which ``item``, ``rater`` and ``label`` name the columns; a frame with
+            columns of these names is taken as a long one.
         item: The long frame's column of items.
         rater: Its column (or columns) of raters.
         label: Its column of labels.
         labels: The label set.
         missing: What the missing ones count as.
-        groups: The group of each item, in the rows' order; of a long frame, the column.
+        group: The group of each item, in the rows' order; of a long frame, the column.
 
     Raises:
         MeasureError: The ratings are not two-dimensional, mix text and numbers, or hold infinities.
     """
     named = {"item": item, "rater": rater, "label": label}
-    told = {role: name for role, name in named.items() if name is not None}
+    columns = {role: name for role, name in named.items() if name is not None}
     frame = isinstance(ratings, (pl.DataFrame, pl.LazyFrame)) or hasattr(ratings, "columns")
-    if isinstance(ratings, Mapping) or (frame and (told or set(named) <= set(frame_of(ratings).columns))):
-        if groups is not None and not isinstance(groups, str):
-            raise MeasureError("not a column", where="groups", expected="the column's name in a long frame")
-        long, group = frame_of(ratings, "ratings"), groups
+    if isinstance(ratings, Mapping) or (frame and (columns or set(named) <= set(frame_of(ratings).columns))):
+        if group is not None and not isinstance(group, str):
+            raise MeasureError("not a column", where="group", expected="the column's name in a long frame")
+        long, column = frame_of(ratings, "ratings"), group
     else:
         matrix = _matrix(ratings)
-        _check_groups(groups, len(matrix))
-        long, told, group = _melt(matrix, groups), {}, None if groups is None else "group"
+        _check_group(group, len(matrix))
+        long, columns, column = _melt(matrix, group), {}, None if group is None else "group"
     return cells(
         long,
         raters=("rater",),
         labels=labels,
-        columns=told,
-        group=group,
+        columns=columns,
+        group=column,
         missing=missing,
     )[0]
 
 
-def _check_groups(groups: Any, items: int) -> None:
-    if groups is None:
+def _check_group(group: Any, items: int) -> None:
+    if group is None:
         return
-    many = isinstance(groups, Sized) and not isinstance(groups, str)
-    if not many or len(groups) != items:
-        found = f"{len(groups)} of them" if many else excerpt(groups)
+    many = isinstance(group, Sized) and not isinstance(group, str)
+    if not many or len(group) != items:
+        found = f"{len(group)} of them" if many else excerpt(group)
         raise MeasureError(
-            "not a group for each item", where="groups", expected=f"{items} values", found=found
+            "not a group for each item", where="group", expected=f"{items} values", found=found
         )
 
 
@@ -128,7 +128,7 @@ def _shape(found: str) -> MeasureError:
     return MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=found)
 
 
-def _melt(matrix: NDArray[Any], groups: Any) -> pl.DataFrame:
+def _melt(matrix: NDArray[Any], group: Any) -> pl.DataFrame:
     items, raters = matrix.shape
     frame = pl.DataFrame(
         {
@@ -137,9 +137,9 @@ def _melt(matrix: NDArray[Any], groups: Any) -> pl.DataFrame:
             "label": _flat(matrix),
         }
     )
-    if groups is None:
+    if group is None:
         return frame
-    codes = encode(pl.Series(list(groups)), "groups").codes
+    codes = encode(pl.Series(list(group)), "group").codes
     return frame.with_columns(group=pl.Series(np.repeat(codes, raters)))
 
 

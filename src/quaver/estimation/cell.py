@@ -71,10 +71,10 @@ class Cell:
         assert self.sampler is not None, "only the cells of a reading are resampled"
         return self.sampler.draws(under)
 
-    def estimated(self, statistic: Statistic) -> Estimate:
-        """The estimate of a statistic of this cell."""
+    def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
+        """The estimate of a statistic of this cell; ``draws`` where they are not those of its units."""
         assert self.sampler is not None, "only the cells of a reading are resampled"
-        return self.sampler.estimated(statistic)
+        return self.sampler.estimated(statistic, draws)
 
     @property
     def resampling(self) -> Resampling:

@@ -90,7 +90,7 @@ from quaver.estimation.cells import Missing, checked, frame_of, names_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.reading import Reading, checked_keep
-from quaver.estimation.signature import documented, signed
+from quaver.estimation.signature import Declared
 from quaver.estimation.statistic import Keep, Statistic
 
 __all__ = ["Arithmetic", "Measure", "measure"]
@@ -99,7 +99,7 @@ Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
 
 
-class Measure:
+class Measure(Declared):
     """A declared measure, called with annotations: see `quaver.estimation.declaration`.
 
     Attributes:
@@ -120,6 +120,8 @@ class Measure:
         interval: The interval that it gives where none is asked for.
     """
 
+    kind = "measure"
+
     def __init__(
         self,
         function: Arithmetic,
@@ -136,31 +138,19 @@ class Measure:
         takes_factors: bool,
         interval: Literal["bca", "percentile"],
     ) -> None:
-        self.name, self.function = function.__name__, function
+        super().__init__(function, Measure.__call__, missing, source, {"interval": interval})
         self.presentation = presentation.named(self.name)
-        self.parts, self.source, self.missing = dict(parts), source, missing
+        self.parts, self.missing = dict(parts), missing
         self.compares = compares
         self.reads_outputs, self.pairs_evaluators = reads_outputs, pairs_evaluators
         self.takes_factors, self.interval = takes_factors, interval
         self._cells = cells
-        self._own, self.__signature__ = signed(function, Measure.__call__, missing, {"interval": interval})
         self.treatments = (*treatments, "missing") if missing else treatments
-        self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
-        self.__wrapped__ = function
-        self.__doc__ = documented(function.__doc__ or "", Measure.__call__.__doc__ or "", missing, source)
-
-    def __get__(self, instance: object, owner: type | None = None) -> Measure:
-        """A measure is documented as functions are (``inspect.isroutine``), and binds nothing."""
-        return self
-
-    def __repr__(self) -> str:
-        """Its name and arguments."""
-        return f"<measure {self.name}{self.__signature__}>"
 
     @property
     def options(self) -> tuple[str, ...]:
         """Its own options, ``missing`` among them."""
-        return (*self._own, "missing") if self.missing and "missing" not in self._own else tuple(self._own)
+        return (*self.own, "missing") if self.missing and "missing" not in self.own else tuple(self.own)
 
     def compared(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The columns whose levels it compares with these options: an option ``between`` names others."""
@@ -238,13 +228,13 @@ class Measure:
         if self.missing and found["missing"] is not None:
             checked(found["missing"], self.missing)
         return {
-            name: fitted(self.function, name, value, MeasureError, "{1}") if name in self._own else value
+            name: fitted(self.function, name, value, MeasureError, "{1}") if name in self.own else value
             for name, value in found.items()
         }
 
     def _estimates(self, reading: Reading, own: Mapping[str, Any]) -> Iterator[Estimate]:
         missing = own.get("missing")
-        given = {name: value for name, value in own.items() if name in self._own}
+        given = {name: value for name, value in own.items() if name in self.own}
         if self._cells is None:
             for made in self.function(reading, **given):
                 assert isinstance(made, Estimate), f"{self.name} yields what no cell has estimated"

@@ -1,24 +1,67 @@
-"""A measure's signature and documentation, put together from its function's and the shared arguments'."""
+"""A measure's signature and documentation: its function's, and the arguments that all measures share."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-__all__ = ["documented", "signed"]
+__all__ = ["Declared"]
 
 _TREATMENTS = {
     "drop": "it is left out",
     "category": "it is one more label",
     "wrong": "it is wrong",
 }
-_SECTION = re.compile(r"(Args|Returns|Raises):$")
+_SECTION = re.compile(r"(Args|Returns|Raises|Warns):$")
 _ENTRY = re.compile(r"    (\*{0,2}\w+):")
 
 
-def signed(
+class Declared:
+    """A function whose signature and documentation have the arguments of its kind beside its own.
+
+    Args:
+        function: The arithmetic, of one argument and of options by name.
+        shared: The method with the arguments of all of the kind.
+        missing: The treatments of answers without a label, if it has that option beside the shared ones.
+        source: Where it is defined.
+        defaults: Defaults of shared arguments that are other than the method's.
+
+    Attributes:
+        kind: What it is.
+        name: Its name, which is its function's.
+        function: Its arithmetic.
+        source: Where it is defined.
+        own: The function's own options.
+    """
+
+    kind = "declared function"
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shared: Callable[..., Any],
+        missing: Sequence[str],
+        source: str,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.function, self.source = function.__name__, function, source
+        self.own, self.__signature__ = _signed(function, shared, missing, defaults or {})
+        self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
+        self.__wrapped__ = function
+        self.__doc__ = _documented(function.__doc__ or "", shared.__doc__ or "", missing, source)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
+        """It is documented as functions are (``inspect.isroutine``), and binds nothing."""
+        return self
+
+    def __repr__(self) -> str:
+        """Its name and arguments."""
+        return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+def _signed(
     function: Callable[..., Any],
     shared: Callable[..., Any],
     missing: Sequence[str],
@@ -38,12 +81,12 @@ def signed(
     first, *rest = _resolved(function).parameters.values()
     own = {one.name: one for one in rest}
     if first.kind is first.KEYWORD_ONLY or any(one.kind is not one.KEYWORD_ONLY for one in rest):
-        raise TypeError(f"{function.__qualname__}: a measure's options are keyword-only")
+        raise TypeError(f"{function.__qualname__}: its own options are keyword-only")
     common = {
         name: one for name, one in _resolved(shared).parameters.items() if name not in ("self", "options")
     }
     if taken := sorted(own.keys() & common.keys()):
-        raise TypeError(f"{function.__qualname__}: {', '.join(taken)} belongs to all measures")
+        raise TypeError(f"{function.__qualname__}: {', '.join(taken)} belongs to all of its kind")
     if ("missing" in own) > bool(missing):
         raise TypeError(f"{function.__qualname__}: declare what missing can be")
     shown = dict(own)
@@ -56,8 +99,9 @@ def signed(
             "missing", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
         )
     common |= {name: common[name].replace(default=default) for name, default in defaults.items()}
-    annotations = common.pop("annotations")
-    parameters = [annotations, *shown.values(), *common.values()]
+    given = [one for one in common.values() if one.kind is not one.KEYWORD_ONLY]
+    named = [one for one in common.values() if one.kind is one.KEYWORD_ONLY]
+    parameters = [*given, *shown.values(), *named]
     return own, inspect.Signature(parameters, return_annotation=_resolved(shared).return_annotation)
 
 
@@ -69,7 +113,7 @@ def _resolved(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(function)
 
 
-def documented(own: str, shared: str, missing: Sequence[str], source: str) -> str:
+def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> str:
     """A measure's docstring: its function's, with the source, all arguments, and what it gives and raises.
 
     Args:
@@ -81,17 +125,19 @@ def documented(own: str, shared: str, missing: Sequence[str], source: str) -> st
     text, sections, example = _parts(own)
     _, common, _ = _parts(shared)
     described, arguments = sections.get("Args", {}), common["Args"]
+    first = next(iter(arguments))
     if missing and "missing" not in described:
         told = "; ".join(f'``"{one}"``: {_TREATMENTS[one]}' for one in missing)
         described["missing"] = f"    missing: What becomes of an answer without a label. {told}."
     shown = {
-        "Args": {"annotations": arguments["annotations"], **described, **arguments, **described},
+        "Args": {first: arguments[first], **described, **arguments, **described},
         "Returns": sections.get("Returns", common["Returns"]),
         "Raises": common["Raises"] | sections.get("Raises", {}),
+        "Warns": sections.get("Warns", {}),
     }
     del shown["Args"]["**options"]
     lines = [text, f"Source: {source or 'the definition'}."]
-    lines += ["\n".join([f"{title}:", *entries.values()]) for title, entries in shown.items()]
+    lines += ["\n".join([f"{title}:", *entries.values()]) for title, entries in shown.items() if entries]
     return "\n\n".join(part for part in [*lines, example] if part) + "\n"
 
 

@@ -95,9 +95,15 @@ class Sampler:
             self._drawn = under, bootstrap(under, self.units, self.resampling)
         return self._drawn[1]
 
-    def estimated(self, statistic: Statistic) -> Estimate:
-        """The estimate of a statistic, with its interval."""
-        draws = None if statistic.under is None else self.draws(statistic.under)
+    def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
+        """The estimate of a statistic, with its interval.
+
+        Args:
+            statistic: The statistic.
+            draws: Its draws, where they are not those of the units.
+        """
+        if draws is None and statistic.under is not None:
+            draws = self.draws(statistic.under)
         spread = None
         if draws is not None and statistic.spread is not None:
             spread = partial(statistic.spread, float(draws.point[statistic.column]))
