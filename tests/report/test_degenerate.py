@@ -11,13 +11,29 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Estimate
+from quaver.report.findings.finding import finding
 from quaver.report.page.html_page import write_report
 
 
-def words(path: Path) -> str:
-    """The page's text."""
+def words(path: Path, section: str = "") -> str:
+    """The page's text, or that of one of its sections."""
     body = path.read_text(encoding="utf-8").partition("<body>")[2]
+    if section:
+        body = body.partition(f'<section id="{section}">')[2].partition("</section>")[0]
+        assert body
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
+
+
+def judged(study: Any) -> tuple[str, ...]:
+    """What is wrong with the answers, and the verdicts."""
+    found = finding(study.results())
+    return (*(one.kind for one in found.quality.issues), *(one.kind for one in found.verdicts))
+
+
+def is_missing(path: Path, section: str) -> bool:
+    """Whether a section says that something is missing."""
+    body = path.read_text(encoding="utf-8").partition(f'<section id="{section}">')[2]
+    return 'class="missing"' in body.partition("</section>")[0]
 
 
 def test_no_answers_at_all(make: Any, tmp_path: Path) -> None:
@@ -25,40 +41,42 @@ def test_no_answers_at_all(make: Any, tmp_path: Path) -> None:
     study.annotations = study.annotations.clear()
     study.estimates = [Estimate("inter_pss", None, reason="no annotations")]
     study.noise = {}
-    text = words(write_report(tmp_path, **study.inputs()))
-    assert "There are no answers yet." in text
-    assert "no annotations" in text
-    assert "quaver doctor STUDY" in text
+    path = write_report(tmp_path, **study.inputs())
+    assert judged(study) == ("no answers",)
+    assert is_missing(path, "answers")
+    assert "no annotations" in words(path, "unmeasured")
+    assert "quaver doctor STUDY" in words(path, "noise")
     assert list((tmp_path / "figures").iterdir()) == []
 
 
 def test_an_empty_frame_without_columns(make: Any, tmp_path: Path) -> None:
     study = make()
     study.annotations, study.estimates = pl.DataFrame(), []
-    text = words(write_report(tmp_path, **study.inputs()))
-    assert "No estimate was asked for." in text
+    path = write_report(tmp_path, **study.inputs())
+    assert "no estimate" in words(path, "unmeasured")
+    assert all(is_missing(path, section) for section in ("stability", "accuracy", "answers"))
 
 
 def test_one_item_one_variant(make: Any, tmp_path: Path) -> None:
     study = make(items=1, paraphrases=("plain",), layouts=("names",), repeats=1, evaluators=("exact",))
-    text = words(write_report(tmp_path, **study.inputs()))
-    assert "100% of the answers have no label" in text  # the one answer there is
-    assert "the only variant" in text
-    assert "what moves the labels cannot be said" in text
+    path = write_report(tmp_path, **study.inputs())
+    assert judged(study) == ("unlabelled_answers", "unreadable")  # the one answer there is
+    assert "the only variant" in words(path)
+    assert is_missing(path, "factors")
 
 
 @pytest.mark.parametrize(
-    ("label", "headline"),
-    [
-        ("a", "Every label is “Alpha”"),
-        (None, "100% of the answers have no label"),
-    ],
+    ("label", "verdict", "headline"),
+    [("a", ("one label",), "Alpha"), (None, ("unlabelled_answers", "unreadable"), "100%")],
 )
-def test_one_label_or_none(make: Any, tmp_path: Path, label: str | None, headline: str) -> None:
+def test_one_label_or_none(
+    make: Any, tmp_path: Path, label: str | None, verdict: tuple[str, ...], headline: str
+) -> None:
     study = make(items=12, answer=lambda *_: label)
-    text = words(write_report(tmp_path, **study.inputs()))
-    assert headline in text
-    assert "could not be measured" in text
+    path = write_report(tmp_path, **study.inputs())
+    assert judged(study) == verdict
+    assert headline in path.read_text(encoding="utf-8").partition("<h1>")[2].partition("</h1>")[0]
+    assert is_missing(path, "stability")
 
 
 def test_no_gold(make: Any, tmp_path: Path) -> None:
@@ -69,13 +87,13 @@ def test_no_gold(make: Any, tmp_path: Path) -> None:
         else Estimate("accuracy", None, reason="no gold labels", cell=one.cell)
         for one in study.estimates
     ]
-    text = words(write_report(tmp_path, **study.inputs()))
-    assert "Accuracy could not be measured" in text
-    assert "no gold labels" in text
-    assert "(none with a gold label)" in text
+    path = write_report(tmp_path, **study.inputs())
+    assert is_missing(path, "accuracy")
+    assert "no gold labels" in words(path, "unmeasured")
+    assert "none with a gold label" in words(path, "method")
 
 
-def test_estimates_of_unlike_cells_and_no_interval(make: Any, tmp_path: Path) -> None:
+def test_estimates_of_different_cells_and_no_interval(make: Any, tmp_path: Path) -> None:
     study = make(items=2, repeats=1)
     study.estimates += [
         Estimate("odd", 0.25, cell={}),
@@ -86,8 +104,8 @@ def test_estimates_of_unlike_cells_and_no_interval(make: Any, tmp_path: Path) ->
     ]
     text = words(write_report(tmp_path, **study.inputs()))
     assert "0.25" in text
-    assert "not a finite number" in text
-    assert "its interval is not finite" in text
+    assert "not a finite" in text
+    assert "is not finite" in text
 
 
 def test_four_hundred_variants_are_drawn_by_their_levels(make: Any, tmp_path: Path) -> None:

@@ -217,12 +217,12 @@ def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
 def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -> None:
     figure = drawn["inter-pss-by-paraphrase-temperature"]
     with unchecked():
-        told = json.dumps(figure.draw(width=720).to_dict())
-    assert '"all answers"' in told
-    assert '"filtered"' in told
+        shown = json.dumps(figure.draw(width=720).to_dict())
+    assert '"all answers"' in shown
+    assert '"filtered"' in shown
 
 
-def test_parse_rates_are_told_once_where_the_report_has_them_by_other_cells_too(every: EveryChart) -> None:
+def test_parse_rates_are_shown_once_where_the_report_has_them_by_other_cells_too(every: EveryChart) -> None:
     again = [one for one in every.estimates if one.measure == "verbal_calibration_parse_rate"]
     finer = [replace(one, cell={**one.cell, "variant": "simple-0.1-0"}) for one in again]
     results = Results(every.lock, every.annotations, every.estimates, audit=[*every.audit, *finer])

@@ -77,16 +77,10 @@ def opened_in_silence(browser: Any, path: Path) -> Any:
 
 def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> None:
     page = opened_in_silence(browser, report)
-    assert (
-        page.locator("body > script").count() == 1  # the page's own, which its policy names by hash
-    )
-    assert (
-        page.locator(
-            "script:not(body > script), img, iframe, object, [onload], [onerror], i, u, "
-            "b:not(figcaption b, li > b)"
-        ).count()
-        == 0
-    )
+    assert page.locator("body > script").count() == 1  # the page's own, which its policy names by hash
+    foreign = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"
+    assert page.locator(foreign).count() == 0
+    assert page.locator("b:not(figcaption b, li > b)").count() == 0
     hrefs = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
     assert all(href.startswith(("#", "figures/", "tables/", "estimates.csv")) for href in hrefs)
     page.close()
@@ -98,7 +92,7 @@ def test_texts_are_shown_as_they_are(browser: Any, report: Path) -> None:
     shown = page.locator("#prompts details").first.locator("pre").all_text_contents()
     for text, seen in zip(HOSTILE, shown, strict=True):
         assert seen == text.replace("\x00", "␀").replace("\x1b", "␛").replace("\u202e", "⟨U+202E⟩")
-    assert page.title() == "</title></style><script>alert(0)</script> · Quaver report"
+    assert "</title></style><script>alert(0)</script>" in page.title()
     page.close()
 
 

@@ -1,4 +1,4 @@
-"""What a report is made from, with the questions that its parts ask of it."""
+"""What a report is made from: a study's design, annotations and estimates, ready to be looked up."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Results:
         estimates: Of any measures.
         noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
             it was not measured.
-        audit: Estimates that the study's file does not ask for: of how the answers were read, and those
-            that only charts show.
+        audit: Estimates that the study file does not ask for: how the answers were parsed, and what only
+            charts show.
     """
 
     def __init__(
@@ -59,27 +59,27 @@ class Results:
 
     @property
     def imported(self) -> bool:
-        """Whether the labels existed already, so that nobody here knows how they were asked for."""
+        """Whether the labels were imported, so that it is not known here how they were collected."""
         return bool(self._annotations)
 
     @property
     def has_raw_answers(self) -> bool:
-        """Whether there are answers that evaluators read."""
+        """Whether there are raw answers."""
         return not self.imported or bool(self._annotations.get("raw"))
 
     @property
     def has_prompts(self) -> bool:
-        """Whether it is known what was asked."""
+        """Whether the prompts are known."""
         return not self.imported or bool(self._annotations.get("prompt"))
 
     @property
     def _annotations(self) -> Mapping[str, Any]:
-        """Which column of imported labels or answers is what; empty where they were asked for here."""
+        """Which column of imported labels or answers is what; empty if they were collected here."""
         return self.lock.get("study", {}).get("annotations") or {}
 
     @property
     def seed(self) -> int:
-        """The study's root seed; 0 where it is no number."""
+        """The study's root seed; 0 if it is no number."""
         seed = self.lock.get("study", {}).get("seed", 0)
         return seed if isinstance(seed, int) else 0
 
@@ -115,21 +115,21 @@ class Results:
         }
 
     def variant_name(self, variant: str, without: str | None = None) -> str:
-        """A variant by the factor levels that tell it from the others.
+        """A variant by the factor levels that distinguish it from the others.
 
         Args:
             variant: Its id.
-            without: A factor that is told elsewhere.
+            without: A factor that is left out.
         """
         levels = self.factor_levels.get(variant)
         if not levels:
             return "the only variant" if len(self.variants) == 1 else variant
-        told = [level for factor, level in levels.items() if factor != without]
-        return " · ".join(told) if told else next(iter(levels.values()))
+        names = [level for factor, level in levels.items() if factor != without]
+        return " · ".join(names) if names else next(iter(levels.values()))
 
     @cached_property
     def evaluators(self) -> list[str]:
-        """Names, in the study's order; the first one's labels are the headline's."""
+        """Names, in the study's order; the headline uses the labels of the first."""
         named = [str(name) for name in self.lock.get("evaluators", {})]
         seen = [str(name) for name in self._values("evaluator")]
         return [*named, *(name for name in seen if name not in named)]
@@ -164,7 +164,7 @@ class Results:
 
     @cached_property
     def measures(self) -> list[str]:
-        """The measures that there are estimates of, in their order."""
+        """The measures that have estimates, in their order."""
         return list(dict.fromkeys(one.measure for one in self.estimates))
 
     def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
@@ -189,8 +189,14 @@ class Results:
         """The estimates of `main` that have a value, in the design's order."""
         return self.in_order(one for one in self.main(measure) if one.value is not None)
 
+    def coarsest(self, measure: str) -> list[Estimate]:
+        """Those `known` estimates that are about most: their cells have the fewest columns."""
+        known = self.known(measure)
+        fewest = min((len(one.cell) for one in known), default=0)
+        return [one for one in known if len(one.cell) == fewest]
+
     def anywhere(self, measure: str) -> list[Estimate]:
-        """A measure's estimates, asked for or not, the same cell once; of any evaluator."""
+        """A measure's estimates of any evaluator, requested by the study or not; each cell once."""
         found = {
             frozenset(one.cell.items()): one
             for one in (*self.audit, *self.estimates)
@@ -214,7 +220,7 @@ class Results:
         return strongest_factor([one for one in self.moved if one.cell.get("factor") in self.factors])
 
     def in_order(self, some: Iterable[Estimate]) -> list[Estimate]:
-        """Estimates in the design's order of what their cells hold; what it does not know stays as it was."""
+        """Estimates in the design's order of their cells; unknown values stay where they were."""
         places = {
             column: {name: at for at, name in enumerate(self.order(column))}
             for column in (*_FIRST, *self.factors)

@@ -52,7 +52,7 @@ class Table:
 
     @property
     def wordy(self) -> bool:
-        """Whether it has long texts: on a phone its rows are lists."""
+        """Whether it has long texts; on a phone its rows are then lists."""
         return any(
             len(cell) > _LONG for row in self.rows for at, cell in enumerate(row) if at not in self.numeric
         )
@@ -83,7 +83,7 @@ _DIGITS = re.compile(r"\d[\d.,e]*")
 
 
 def _kind(warning: str) -> str:
-    """A warning without its numbers: those that differ in these alone are of one kind."""
+    """A warning without its numbers: warnings that differ only in these are of one kind."""
     return _DIGITS.sub("#", warning)
 
 
@@ -97,12 +97,12 @@ def warnings_by_kind(estimates: Sequence[Estimate]) -> dict[str, list[str]]:
 
 
 def remarks(estimates: Sequence[Estimate]) -> list[str]:
-    """A remark for each kind of warning, to be said once; the rows of `estimates_table` go by its number."""
-    told = []
+    """A remark for each kind of warning; the rows of `estimates_table` refer to it by its number."""
+    lines = []
     for warnings in warnings_by_kind(estimates).values():
         how = "{} of {} estimates, for instance: {}" if len(set(warnings)) > 1 else "{} of {} estimates: {}"
-        told.append(how.format(len(warnings), len(estimates), warnings[0]))
-    return told
+        lines.append(how.format(len(warnings), len(estimates), warnings[0]))
+    return lines
 
 
 def estimates_table(estimates: Sequence[Estimate]) -> Table:
@@ -121,11 +121,11 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         percent = percent_measure(one.measure)
         value = escape("—") if one.value is None else number(one.value, percent)
         verdict = one.details.get("verdict")
-        about = [str(said) for said in (verdict, one.reason) if said]
-        about += dict.fromkeys(numbers[_kind(warning)] for warning in one.warnings)
+        remarked = [str(said) for said in (verdict, one.reason) if said]
+        remarked += dict.fromkeys(numbers[_kind(warning)] for warning in one.warnings)
         cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
         adjusted = [_p_value(one)] if tested else []
-        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(about)))
+        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(remarked)))
     at = len(columns)
     left = len(estimates) - _MOST_ROWS
     heads = ("value", _level(estimates), *([p_heading(tested)] if tested else []), "n", "remarks")
@@ -142,7 +142,7 @@ def _p_value(one: Estimate) -> Markup | str:
 
 
 def verdict(one: Estimate) -> list[str]:
-    """What became of an estimate that is held against a threshold; nothing for the others."""
+    """The verdict on an estimate that is compared with a threshold; nothing for the others."""
     limit, found = (str(one.details.get(name, "")) for name in ("limit", "verdict"))
     return [f"{found}: {limit}" if limit else found] if found else []
 
@@ -153,7 +153,7 @@ def _level(estimates: Sequence[Estimate]) -> str:
 
 
 def undefined_table(results: Results) -> Table:
-    """What could not be measured and why, alike cells together."""
+    """What could not be measured and why, similar cells together."""
     grouped: dict[tuple[str, str], list[Estimate]] = {}
     for one in results.undefined:
         grouped.setdefault((one.measure, one.reason or "no reason given"), []).append(one)
@@ -164,16 +164,16 @@ def undefined_table(results: Results) -> Table:
 
 
 def _where(some: Sequence[Estimate]) -> str:
-    """What the cells of some estimates have in common, and how many values of the rest there are."""
-    told = []
+    """What the cells of some estimates share, and how many values there are of the rest."""
+    parts = []
     for column in dict.fromkeys(column for one in some for column in one.cell):
         values = list(dict.fromkeys(one.cell.get(column, "all") for one in some))
-        told.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
-    return ", ".join(told) or "the whole study"
+        parts.append(f"{column} {values[0]}" if len(values) == 1 else f"{len(values)} values of {column}")
+    return ", ".join(parts) or "the whole study"
 
 
 def statuses(results: Results) -> Table:
-    """What became of the answers, by evaluator."""
+    """How many answers have which status, by evaluator."""
     frame = results.annotations
     if frame.is_empty() or not {"evaluator", "status"} <= set(frame.columns):
         return Table((), ())
@@ -196,7 +196,7 @@ _WAYS = {
 
 
 def noise_table(results: Results) -> Table:
-    """How the engine's answers differ from those of a freshly started one."""
+    """How the engine's answers differ from those of a freshly started engine."""
     rows = []
     for model, found in results.noise.items():
         for one in found:
@@ -215,7 +215,7 @@ def noise_table(results: Results) -> Table:
         "asked",
         "answers",
         "another text",
-        "another likeliest token",
+        "another most likely token",
         "identical to the last bit",
         "largest difference of a log-probability",
     )

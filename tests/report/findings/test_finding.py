@@ -12,6 +12,8 @@ from quaver.core.records import Estimate
 from quaver.report.findings.finding import Finding, finding
 from quaver.report.findings.key_results import clear, largest_effects
 
+BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
+
 
 def found(study: Any) -> Finding:
     return finding(study.results())
@@ -55,9 +57,9 @@ def test_missing_labels_make_no_headline(make: Any) -> None:
     def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
-    told = found(make(items=40, answer=answer))
-    assert [one.kind for one in told.verdicts] == ["steady"]
-    (issue,) = told.quality.issues
+    seen = found(make(items=40, answer=answer))
+    assert [one.kind for one in seen.verdicts] == ["steady"]
+    (issue,) = seen.quality.issues
     assert (issue.kind, issue.severity) == ("unlabelled_answers", "caution")
     assert issue.estimate.details["shares"] == {"names": 0.0, "letters": 0.5}
 
@@ -68,9 +70,9 @@ def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: A
 
 def test_models_that_differ_have_a_clause_each(make: Any) -> None:
     study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
-    told = found(study)
-    assert [(one.model, one.kind) for one in told.verdicts] == [("tiny", "steady"), ("large", "steady")]
-    assert "tiny" not in told.headline  # the same of both
+    seen = found(study)
+    assert [(one.model, one.kind) for one in seen.verdicts] == [("tiny", "steady"), ("large", "steady")]
+    assert "tiny" not in seen.headline  # the same of both
 
 
 def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
@@ -90,7 +92,12 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
             ),
         ]
     lines = str(found(study)).splitlines()
-    assert "“large” is ready; “tiny” is not ready" in lines[0]
+    assert (
+        lines[0].index("large")
+        < lines[0].index("ready")
+        < lines[0].index("tiny")
+        < lines[0].index("not ready")
+    )
     assert "not met: accuracy" in lines[1]
 
 
@@ -100,11 +107,11 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
 def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
     make: Any, answer: Any, gold: bool, items: int
 ) -> None:
-    told = found(make(items=items, answer=answer, gold=gold))
-    for sentence in (told.headline, *told.sentences):
+    seen = found(make(items=items, answer=answer, gold=gold))
+    for sentence in (seen.headline, *seen.sentences):
         text = sentence.striptags()
         assert re.fullmatch(r"\S.*\.", text)
-        assert not re.search(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|way of asking|\d\s%", text)
+        assert not BROKEN.search(text)
 
 
 def test_names_are_text_and_no_markup(make: Any) -> None:
@@ -135,24 +142,24 @@ def test_an_interval_that_touches_zero_is_not_clear_of_it(low: float, high: floa
 
 
 def test_the_largest_effect_is_the_largest_and_not_the_clearest() -> None:
-    told = largest_effects([DEFINITION, OUTPUT])
-    assert told is not None
-    assert (told.top, told.clear, told.others) == (OUTPUT, False, ())
+    seen = largest_effects([DEFINITION, OUTPUT])
+    assert seen is not None
+    assert (seen.top, seen.clear, seen.others) == (OUTPUT, False, ())
     small = effect("tone", "polite", 0.02, 0.01, 0.03)
-    told = largest_effects([DEFINITION, OUTPUT, small])
-    assert told is not None
-    assert (told.top, told.others) == (OUTPUT, (small,))
+    seen = largest_effects([DEFINITION, OUTPUT, small])
+    assert seen is not None
+    assert (seen.top, seen.others) == (OUTPUT, (small,))
 
 
 def test_most_is_said_where_the_next_is_apart() -> None:
     far = effect("order", "reversed", 0.5, 0.4, 0.6)
-    told = largest_effects([LENGTH, far])
-    assert told is not None
-    assert (told.top, told.clear, told.next, told.separated) == (far, True, LENGTH, True)
+    seen = largest_effects([LENGTH, far])
+    assert seen is not None
+    assert (seen.top, seen.clear, seen.next, seen.separated) == (far, True, LENGTH, True)
     near = effect("order", "reversed", 0.2, 0.1, 0.3)
-    told = largest_effects([LENGTH, near])
-    assert told is not None
-    assert (told.top, told.separated) == (near, False)
+    seen = largest_effects([LENGTH, near])
+    assert seen is not None
+    assert (seen.top, seen.separated) == (near, False)
 
 
 def test_the_other_side_of_a_difference_is_not_the_next_largest() -> None:
@@ -160,7 +167,7 @@ def test_the_other_side_of_a_difference_is_not_the_next_largest() -> None:
         effect("output", level, value, *sorted((value - 0.1, value + 0.1)), hypothesis="no effect of output")
         for level, value in (("score", -0.3), ("label", 0.3))
     ]
-    told = largest_effects(sides)
-    assert told is not None
-    assert told.next is None
+    seen = largest_effects(sides)
+    assert seen is not None
+    assert seen.next is None
     assert largest_effects([]) is None

@@ -302,9 +302,9 @@ def ruled(**changes: Any) -> str:
         spanned("wrong_labels", value["wrong"]),
     ]
     if value["p"] is not None:
-        told = {"p_holm": value["p"], "directed": value["directed"]}
+        shown = {"p_holm": value["p"], "directed": value["directed"]}
         about = {**cell, "factor": "paraphrase", "label": "a"}
-        estimates.append(Estimate("label_shift", 0.3, cell=about, details=told))
+        estimates.append(Estimate("label_shift", 0.3, cell=about, details=shown))
     (found,) = verdicts(estimates)
     return found.kind
 

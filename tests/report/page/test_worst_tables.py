@@ -1,4 +1,4 @@
-"""The tables of what moves most, made of hand-made studies."""
+"""The tables of the most unstable items and paraphrases."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def test_a_paraphrase_is_shown_as_it_was_asked(make: Any, instruction: str, aske
     for variant in study.lock["variants"]:
         variant |= {"instruction": instruction, "example": MESSAGES, "layout": LAYOUT}
     table = worst_paraphrases_table(study.results(), study.unlike())
-    assert {row[table.columns.index("what it asks")] for row in table.rows} == {asked}
+    assert {row[table.columns.index("instruction")] for row in table.rows} == {asked}

@@ -8,38 +8,43 @@ from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.tables.checklist import checklist
 
+KEYS = {"normalization": "normalized", "rules": "rules", "raw": "raw text", "compliance": "have a label"}
+
 
 def answered(study: Any, raw: bool = True, **lock: Any) -> dict[str, tuple[str, str]]:
-    """What is reported and how, by the first words of what is asked."""
+    """What is reported and how, by a short name of the row."""
     table = checklist(Results(study.lock | lock, study.annotations, study.estimates), raw)
-    return {" ".join(row[0].split()[:4]): (row[1], row[2]) for row in table.rows}
+    rows = {key: [row for row in table.rows if words in row[0]] for key, words in KEYS.items()}
+    assert all(len(found) == 1 for found in rows.values())
+    assert all(row[1] in ("yes", "no", "in part", "not applicable") and row[2] for row in table.rows)
+    return {key: (row[1], row[2]) for key, (row,) in rows.items()}
 
 
 def test_a_bare_study_says_what_is_missing(make: Any) -> None:
     study = make()
     study.estimates = []
     rows = answered(study, raw=False)
-    assert rows["How confidence was normalised"][0] == "not applicable"
-    assert rows["The raw text of"][0] == "no"
-    assert rows["How many answers have"] == ("no", "add the measure compliance")
-    assert all(how for _, how in rows.values())
+    assert rows["normalization"][0] == "not applicable"
+    assert rows["raw"][0] == "no"
+    status, how = rows["compliance"]
+    assert (status, "compliance" in how) == ("no", True)
 
 
-def test_what_is_there_is_told_with_where(make: Any) -> None:
+def test_what_is_there_is_reported_with_its_place(make: Any) -> None:
     study = make()
     study.estimates.append(Estimate("ece", 0.1, n=8, method="expected calibration error, 10 bins"))
     rows = answered(study)
-    assert rows["How confidence was normalised"][0] == "in part"
-    assert "10 bins" in rows["How confidence was normalised"][1]
-    assert "responses.db" in rows["The raw text of"][1]
-    assert rows["How many answers have"][0] == "yes"
-    assert rows["The evaluators’ exact rules,"][0] == "yes"
+    status, how = rows["normalization"]
+    assert (status, "10 bins" in how) == ("in part", True)
+    assert "responses.db" in rows["raw"][1]
+    assert rows["compliance"][0] == "yes"
+    assert rows["rules"][0] == "yes"
     study.estimates.append(Estimate("ece_shift", 0.1, n=8))
-    assert answered(study)["How confidence was normalised"][0] == "yes"
+    assert answered(study)["normalization"][0] == "yes"
 
 
 def test_a_prompt_that_is_not_shown_is_counted(make: Any) -> None:
     study = make()
     study.lock["variants"][0].pop("example")
-    status, how = answered(study)["The evaluators’ exact rules,"]
-    assert (status, "3 of 4 variants" in how) == ("in part", True)
+    status, how = answered(study)["rules"]
+    assert (status, "3 of 4" in how) == ("in part", True)

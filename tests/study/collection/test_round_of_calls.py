@@ -126,7 +126,7 @@ def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
     assert now.reused == {"../first": 25}
     assert now.tokens == 55 * 11
     assert second.run().before == 80
-    assert "25 answers were taken from ../first" in second.report().read_text()
+    assert "25 answers were reused" in second.report().read_text()
 
 
 def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:

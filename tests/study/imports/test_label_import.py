@@ -174,20 +174,18 @@ def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bo
     study, _ = imported(tmp_path, INTER, Roles(ignore=() if prompts else ("prompt", "original")))
     report = " ".join(study.report().read_text(encoding="utf-8").split())
     if prompts:
-        assert (
-            "6 labels in all. They existed already: how the answers were drawn is not known here." in report
-        )
-        assert "These prompts were imported with the labels." in report
+        assert "6 labels in all" in report
+        assert "prompts were imported" in report
         assert "Is it left?" in report
     else:
-        assert "They existed already: the prompts, and how the answers were drawn, are not known" in report
-        assert "The prompts were not imported" in report
+        assert "the prompts, and how" in report
+        assert "were not imported" in report
     for claim in (
         "greedily",
         "calls in all",
         "as the model saw it",
         "quaver doctor",
-        "whole design was asked",
+        "whole design was collected",
     ):
         assert claim not in report
 

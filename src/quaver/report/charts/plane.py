@@ -121,11 +121,11 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
             size=alt.Size("size:Q", scale=None),
         )
     )
-    told = ", ".join(guide.text for guide in plane.guides if guide.text)
+    guides = ", ".join(guide.text for guide in plane.guides if guide.text)
     drawn = alt.layer(*layers).properties(width=width, height=_HEIGHT)
-    if not told and not any(spot.panel for spot in plane.spots):
+    if not guides and not any(spot.panel for spot in plane.spots):
         return drawn
-    return drawn.properties(title=panel_heading(plane.names.get(panel, panel), told, width))
+    return drawn.properties(title=panel_heading(plane.names.get(panel, panel), guides, width))
 
 
 def _scale(ends: tuple[float, float]) -> Any:

@@ -1,4 +1,4 @@
-"""The share of each label, by variant: where labels go when the question is asked in another way."""
+"""The share of each label, prompt variant by prompt variant."""
 
 from __future__ import annotations
 
@@ -99,23 +99,23 @@ def not_drawn(results: Results, model: str, levels: Sequence[Estimate]) -> str:
     """What the chart leaves out, in a sentence with a space before it; nothing where it draws all."""
     every = [one for one in results.main("label_shares") if one.cell.get("model", model) == model]
     labels = {one.cell.get("label", "") for one in every if one.value is not None}
-    told = []
+    parts = []
     if levels:
-        told.append(
+        parts.append(
             f"the factors’ levels over all models and decodings, not {len(results.variants)} variants"
         )
         half = _MOST_LEVELS // 2
-        told += [
+        parts += [
             f"of {len(names)} levels of {factor} the {half} lowest and the {half} highest"
             for factor, names in results.factors.items()
             if len(names) > _MOST_LEVELS
         ]
     else:
         if len(labels) > _MOST_LABELS:
-            told.append(f"the {_MOST_LABELS} most frequent of {len(labels)} labels")
+            parts.append(f"the {_MOST_LABELS} most frequent of {len(labels)} labels")
         if len(results.decodings) > _MOST_SERIES:
-            told.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
-    return f" Drawn are {' and '.join(told)}." if told else ""
+            parts.append(f"the first {_MOST_SERIES} of {len(results.decodings)} decodings")
+    return f" Drawn are {' and '.join(parts)}." if parts else ""
 
 
 def label_share_chart(

@@ -89,7 +89,7 @@ def draw(
     """
     bars = folded(bars)
     parts = list(dict.fromkeys(part for bar in bars for part in bar.parts))
-    told = [(names or {}).get(part, part) for part in parts]
+    shown = [(names or {}).get(part, part) for part in parts]
     left = min(max(text_width(one_line(bar.row)) for bar in bars) * 1.1 + 8, 0.36 * width)
     wide, high = width - left - _RIGHT - 20, _STEP * len(bars)
     scale = options(domain=[len(bars) - 0.5, -0.5], nice=False)
@@ -116,7 +116,7 @@ def draw(
         spacing=6,
         bounds="flush",
     )
-    blocks = [legend(told, width, solid=True)]
+    blocks = [legend(shown, width, solid=True)]
     if at_end:
         text = Layer(inline([{"text": fitted(at_end, width - 20, 10.5)}]))
         end = text.mark_text(align="right", fontSize=10.5, color=SOFT)

@@ -1,9 +1,8 @@
-"""Why labels may be unstable: the probable causes, with what in a study speaks for and against each.
+"""Why labels may be unstable: the probable causes, with the evidence of a study for and against each.
 
-The rules are few and stated. An answer is *unlike* where it differs from its item's most frequent label
-or has none (`deviation_tables`). Such answers count as concentrated where a fifth of the items (or variants)
-holds at least half of them; as spread where it holds at most a third. Nothing here proves a cause: it says
-where to look.
+The rules are few and stated. An answer *deviates* if it differs from its item's modal label or has no label
+(`Deviations`). Deviations count as concentrated where a fifth of the items (or variants) holds at least half
+of them, and as spread out where it holds at most a third. Nothing here proves a cause: it says where to look.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Literal, NamedTuple
 
 import polars as pl
 
 from quaver.core.deviation_tables import Deviations
+from quaver.core.number_format import percent
 from quaver.core.number_format import points as in_points
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, strongest_factor
@@ -22,7 +23,7 @@ from quaver.report.findings.finding import STABLE
 from quaver.report.page_numbers import printed
 from quaver.report.table_rows import Table
 
-__all__ = ["Cause", "causes", "causes_table", "unstable"]
+__all__ = ["Cause", "Evidence", "causes", "causes_table", "unstable"]
 
 _SCORES = ("intra_pss", "inter_pss", "pooled_pss", "inter_model")
 _FIFTH = 5
@@ -31,26 +32,36 @@ _MOVES = 0.2
 _BETTER = 0.1
 """Accuracy above that of always giving the most frequent gold label."""
 
+Rule = Literal["items", "factor", "variants", "repeats", "prompts", "pairs", "classes", "accuracy", "models"]
+
+
+class Evidence(NamedTuple):
+    """One observation: the rule that made it, its number (None if there is none), and its sentence."""
+
+    rule: Rule
+    value: float | None
+    text: str
+
 
 @dataclass(slots=True)
 class Cause:
     """A probable cause.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         meaning: What it would mean.
-        remedy: What helps where it is the cause.
-        speaks_for: What in the study is as it would be, were this the cause.
-        against: What is not.
+        remedy: What helps if it is the cause.
+        speaks_for: The evidence for it.
+        against: The evidence against it.
         unknown: What the study cannot say about it, and why.
     """
 
     name: str
     meaning: str
     remedy: str
-    speaks_for: list[str] = field(default_factory=list)
-    against: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
+    speaks_for: list[Evidence] = field(default_factory=list)
+    against: list[Evidence] = field(default_factory=list)
+    unknown: list[Evidence] = field(default_factory=list)
 
 
 def unstable(results: Results) -> list[Estimate]:
@@ -60,32 +71,32 @@ def unstable(results: Results) -> list[Estimate]:
 
 
 def causes(results: Results, found: Deviations | None) -> list[Cause]:
-    """The probable causes of low stability, the one that most speaks for first.
+    """The probable causes of low stability, the one with most evidence first.
 
     Args:
         results: The study.
-        found: Its unlike answers.
+        found: The deviations of its answers.
 
     Returns:
-        None of them where no stability score is below 0.8, or there are no annotations.
+        Nothing if no stability score is below 0.8, or there are no annotations.
     """
     if found is None or not unstable(results):
         return []
     instruction = Cause(
         "An ambiguous instruction",
-        "the question can be understood in several ways, and its paraphrase decides in which",
-        "say in the prompt what decides a doubtful case, define each label, fix the answer’s format; then "
-        "run what changed",
+        "the question can be understood in several ways, and the paraphrase decides which",
+        "say in the prompt how to decide doubtful cases, define each label, fix the format of the answer; "
+        "then run what changed",
     )
     data = Cause(
         "Unsuitable data",
-        "some texts do not hold what is asked for, or hold several things at once",
+        "some texts do not contain what the question asks for, or contain several things at once",
         "read the worst items below; split, shorten or leave out those that a person cannot label either",
     )
     construct = Cause(
         "A vague construct",
-        "the categories themselves overlap, so that two labels are both right",
-        "merge or redefine the labels that are taken for each other; have people label some of the items",
+        "the categories overlap, so that two labels are both correct",
+        "merge or redefine the labels that are confused with each other; have people label some of the items",
     )
     model = Cause(
         "A weak model",
@@ -104,78 +115,83 @@ def causes(results: Results, found: Deviations | None) -> list[Cause]:
 
 
 def causes_table(found: Sequence[Cause]) -> Table:
-    """The causes as a table, to be written beside the page."""
-    rows = tuple((c.name, *("; ".join(p) for p in (c.speaks_for, c.against, c.unknown))) for c in found)
+    """The causes as a table, written beside the page."""
+    rows = tuple(
+        (c.name, *("; ".join(one.text for one in part) for part in (c.speaks_for, c.against, c.unknown)))
+        for c in found
+    )
     return Table(("cause", "speaks for it", "speaks against it", "not known"), rows, name="causes")
 
 
 def _by_items(found: Deviations, data: Cause, construct: Cause, model: Cause) -> None:
     held = found.items_held
     if held is None:
+        why = "too few items, or none that deviates, to see whether the instability is in some of them"
         for one in (data, construct):
-            one.unknown.append(
-                "too few items, or none that moves, to tell whether the instability sits in some"
-            )
+            one.unknown.append(Evidence("items", None, why))
         return
     worst = ceil(found.items.height / _FIFTH)
-    few = f"the worst {worst} of {found.items.height} items"
-    said = f"{few} hold {_percent(held)} of the answers unlike their item’s"
+    text = f"the worst {worst} of {found.items.height} items hold {percent(held)} of the deviations"
     if held >= _CONCENTRATED:
-        data.speaks_for.append(said)
-        construct.speaks_for.append(said + " (some items lie between categories)")
-        model.against.append("most items are labelled alike every time: " + said)
+        data.speaks_for.append(Evidence("items", held, text))
+        some = f"{text} (some items lie between categories)"
+        construct.speaks_for.append(Evidence("items", held, some))
+        most = f"most items get the same label every time: {text}"
+        model.against.append(Evidence("items", held, most))
     elif held <= _SPREAD:
-        data.against.append(said + ": the instability is spread over all items")
-        model.speaks_for.append(said + ": it is spread over all items")
+        every = f"{text}: the instability is spread over all items"
+        data.against.append(Evidence("items", held, every))
+        model.speaks_for.append(Evidence("items", held, every))
     else:
-        data.unknown.append(said + ", neither few nor all")
+        data.unknown.append(Evidence("items", held, f"{text}, neither few nor all"))
 
 
 def _by_variants(moved: Sequence[Estimate], found: Deviations, instruction: Cause) -> None:
     top = strongest_factor(moved)
-    spans = [
-        m for m in moved if m.measure == "label_range" and m.cell.get("factor") == top and m.value is not None
-    ]
-    if top is not None and spans and top not in ("decoding", "model"):
-        span = spans[0].value or 0.0
-        said = f"by {top} alone a label’s share moves by {in_points(span)}"
-        (instruction.speaks_for if span >= _MOVES else instruction.against).append(said)
+    ranges = [one for one in moved if one.measure == "label_range" and one.cell["factor"] == top]
+    span = next((one.value for one in ranges if one.value is not None), None)
+    if span is not None and top not in ("decoding", "model"):
+        text = f"{top} alone moves the share of a label by {in_points(span)}"
+        evidence = instruction.speaks_for if span >= _MOVES else instruction.against
+        evidence.append(Evidence("factor", span, text))
     if found.variants.height < 2:
-        instruction.unknown.append("one prompt only: what another would give is not known")
+        text = "there is one prompt only, so the labels of another are not known"
+        instruction.unknown.append(Evidence("variants", None, text))
         return
     held = found.variants_held
     if held is None:
         return
     worst = ceil(found.variants.height / _FIFTH)
-    said = (
-        f"the worst {worst} of {found.variants.height} variants hold {_percent(held)} of the unlike answers"
-    )
+    text = f"the worst {worst} of {found.variants.height} variants hold {percent(held)} of the deviations"
     if held >= _CONCENTRATED:
-        instruction.speaks_for.append(said)
+        instruction.speaks_for.append(Evidence("variants", held, text))
     elif held <= _SPREAD:
-        instruction.against.append(said + ": all paraphrases share in it")
+        instruction.against.append(Evidence("variants", held, f"{text}: all paraphrases share in them"))
 
 
 def _by_repeats(results: Results, instruction: Cause, model: Cause) -> None:
-    again, otherwise = (_coarsest(results, name) for name in ("intra_pss", "inter_pss"))
-    if not again:
-        model.unknown.append(
-            "the same question was not asked twice (or gave no score), so accident is not measured"
-        )
+    repeats, prompts = (results.coarsest(name) for name in ("intra_pss", "inter_pss"))
+    if not repeats:
+        text = "the same question was not asked twice (or gave no score), so chance is not measured"
+        model.unknown.append(Evidence("repeats", None, text))
         return
-    least, most = _ends(again)
-    alpha = _between(printed(least), printed(most))
-    said = f"asked again in the same words, it agrees with itself at α = {alpha}"
+    least, most = _ends(repeats)
+    text = (
+        f"the same prompt, asked again, agrees with itself at α = {_between(printed(least), printed(most))}"
+    )
     if most < STABLE:
-        model.speaks_for.append(f"{said} only")
-        instruction.against.append(f"{said} only: no paraphrase is needed to move it")
+        model.speaks_for.append(Evidence("repeats", most, text))
+        unmoved = f"{text}: no paraphrase is needed to move it"
+        instruction.against.append(Evidence("repeats", most, unmoved))
     elif least < STABLE:
-        model.unknown.append(f"{said}: stable in some conditions only")
+        model.unknown.append(Evidence("repeats", least, f"{text}: stable in some conditions only"))
     else:
-        model.against.append(said)
-        if otherwise and _ends(otherwise)[0] < STABLE:
-            words = _between(*(printed(end) for end in _ends(otherwise)))
-            instruction.speaks_for.append(f"{said}, and in other words at {words}")
+        model.against.append(Evidence("repeats", least, text))
+        if prompts and _ends(prompts)[0] < STABLE:
+            lowest = _ends(prompts)[0]
+            other = _between(*(printed(end) for end in _ends(prompts)))
+            text = f"{text}, and with its paraphrases at {other}"
+            instruction.speaks_for.append(Evidence("prompts", lowest, text))
 
 
 def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Cause) -> None:
@@ -187,77 +203,75 @@ def _by_pairs(results: Results, found: Deviations, construct: Cause, model: Caus
         sums[one, other] = sums.get((one, other), 0) + answers
     without = sum(n for pair, n in sums.items() if NO_LABEL in pair) / found.total
     if without >= _CONCENTRATED:
-        model.speaks_for.append(f"{_percent(without)} of the unlike answers are about having a label at all")
+        text = f"{percent(without)} of the deviations are between a label and none"
+        model.speaks_for.append(Evidence("pairs", without, text))
     labels = {pair: n for pair, n in sums.items() if NO_LABEL not in pair}
     if len(results.label_names) < 3:
-        construct.unknown.append(
-            "with two labels it cannot be seen whether some labels are taken for each other"
-        )
+        text = "with two labels it cannot be seen whether some labels are confused with each other"
+        construct.unknown.append(Evidence("pairs", None, text))
     elif labels:
         pair = max(labels, key=lambda known: labels[known])
         share = labels[pair] / sum(labels.values())
-        names = " and ".join(f"“{results.label_name(code)}”" for code in pair)
-        said = f"{names} taken for each other make up {_percent(share)} of the changes between labels"
+        names = " with ".join(f"“{results.label_name(code)}”" for code in pair)
+        text = f"confusing {names} makes up {percent(share)} of the changes between labels"
         if share >= _CONCENTRATED:
-            construct.speaks_for.append(said)
+            construct.speaks_for.append(Evidence("pairs", share, text))
         else:
-            construct.against.append(said + ": no pair stands out")
+            construct.against.append(Evidence("pairs", share, f"{text}: no pair stands out"))
 
 
 def _by_class(results: Results, found: Deviations, construct: Cause) -> None:
     rates = found.classes.filter(pl.col("items") >= 2).select("gold", "share")
     if rates.height < 2:
-        construct.unknown.append(
-            "without gold labels in two classes it cannot be seen whether one is unstable"
-        )
+        text = "without gold labels in two classes it cannot be seen whether one is unstable"
+        construct.unknown.append(Evidence("classes", None, text))
         return
     (worst, high), (best, low) = rates.row(0), rates.row(-1)
-    said = (
-        f"items of the gold label “{results.label_name(worst)}” move in {_percent(high)} of answers, "
-        f"those of “{results.label_name(best)}” in {_percent(low)}"
+    text = (
+        f"{percent(high)} of the answers about items with the gold label “{results.label_name(worst)}” "
+        f"deviate, {percent(low)} of those of “{results.label_name(best)}”"
     )
-    (construct.speaks_for if high >= 2 * low and high > 0 else construct.against).append(said)
+    evidence = construct.speaks_for if high >= 2 * low and high > 0 else construct.against
+    evidence.append(Evidence("classes", high, text))
 
 
 def _by_accuracy(results: Results, model: Cause) -> None:
     known = [one for one in results.main("accuracy") if one.value is not None]
     majority = [one.details.get("majority") for one in known]
     if not known or not isinstance(majority[0], float):
-        model.unknown.append("accuracy is not known, so it cannot be seen whether the model can do the task")
+        text = "accuracy is not known, so it cannot be seen whether the model can do the task"
+        model.unknown.append(Evidence("accuracy", None, text))
         return
     least, most = _ends(known)
     over = "" if len(known) == 1 else f" over {len(known)} conditions"
-    always = f"always giving the most frequent gold label is right in {_percent(majority[0])}"
-    said = f"accuracy is {_between(_percent(least), _percent(most))}{over}; {always}"
+    text = (
+        f"accuracy is {_between(percent(least), percent(most))}{over}; always giving the most frequent gold "
+        f"label is correct in {percent(majority[0])}"
+    )
     if most <= majority[0]:
-        model.speaks_for.append(said)
+        model.speaks_for.append(Evidence("accuracy", most, text))
     elif least >= majority[0] + _BETTER:
-        model.against.append(said)
+        model.against.append(Evidence("accuracy", least, text))
     else:
-        model.unknown.append(said + ": hardly better" + (", or not everywhere" if len(known) > 1 else ""))
+        text += ": hardly better" + (", or not everywhere" if len(known) > 1 else "")
+        model.unknown.append(Evidence("accuracy", least, text))
 
 
 def _by_model(found: Deviations, model: Cause, data: Cause) -> None:
     if found.models.height < 2:
-        model.unknown.append("one model only: whether another is stable on these items is not known")
+        text = "there is one model only, so it is not known whether another is stable on these items"
+        model.unknown.append(Evidence("models", None, text))
         return
     worst, best = found.models.row(0, named=True), found.models.row(-1, named=True)
-    said = (
-        f"of the answers of {worst['model']} {_percent(worst['share'])} are unlike their item’s, of those of "
-        f"{best['model']} {_percent(best['share'])}"
+    text = (
+        f"{percent(worst['share'])} of the answers of {worst['model']} deviate, "
+        f"{percent(best['share'])} of those of {best['model']}"
     )
     if worst["share"] >= 2 * best["share"] and worst["share"] > 0:
-        model.speaks_for.append(said)
-        data.against.append(said + ", on the same items")
+        model.speaks_for.append(Evidence("models", worst["share"], text))
+        data.against.append(Evidence("models", worst["share"], f"{text}, on the same items"))
     else:
-        model.against.append(said + ": the models are alike in this")
-
-
-def _coarsest(results: Results, measure: str) -> list[Estimate]:
-    """The estimates of the coarsest cells that have a value."""
-    known = [one for one in results.main(measure) if one.value is not None]
-    coarsest = min((len(one.cell) for one in known), default=0)
-    return [one for one in known if len(one.cell) == coarsest]
+        model.against.append(Evidence("models", worst["share"], f"{text}: the models are alike in this"))
 
 
 def _ends(some: Sequence[Estimate]) -> tuple[float, float]:
@@ -267,7 +281,3 @@ def _ends(some: Sequence[Estimate]) -> tuple[float, float]:
 
 def _between(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
-
-
-def _percent(share: float) -> str:
-    return printed(share, percent=True)

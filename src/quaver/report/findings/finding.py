@@ -19,13 +19,13 @@ from quaver.report.page_numbers import number, points, value_and_interval
 __all__ = ["STABLE", "Finding", "finding"]
 
 _LISTED = 6
-"""Levels that are named one by one."""
+"""As many levels are named one by one."""
 
 _NONE = 0.2
-"""Agreement that is below this at its upper end: the labels do not follow the items at all."""
+"""Where the upper end of the agreement is below this, the labels do not follow the items at all."""
 
 _MODELS = 3
-"""Models whose evidence is told one by one."""
+"""As many models have their evidence reported one by one."""
 
 _STOPPED = frozenset({"no answers", "failed", "unreadable"})
 
@@ -56,7 +56,7 @@ class Finding:
 
 
 def finding(results: Results) -> Finding:
-    """Say what was found.
+    """What was found.
 
     Args:
         results: The study, with the estimates that verdicts rest on among its audit.
@@ -79,16 +79,16 @@ def _headline(results: Results, found: Sequence[Verdict]) -> Markup:
     clauses: dict[Markup, list[str]] = {}
     for one in found:
         clauses.setdefault(_clause(results, one), []).append(one.model)
-    told = []
+    parts = []
     for clause, models in clauses.items():
         if len(clauses) == 1:
-            told.append(clause)
+            parts.append(clause)
         elif len(found) <= _MODELS:
             names = Markup(" and ").join(Markup("“{}”").format(name) for name in models)
-            told.append(Markup("{}: {}").format(names, clause))
+            parts.append(Markup("{}: {}").format(names, clause))
         else:
-            told.append(Markup("{} of {} models: {}").format(len(models), len(found), clause))
-    sentence = Markup("; ").join(told)
+            parts.append(Markup("{} of {} models: {}").format(len(models), len(found), clause))
+    sentence = Markup("; ").join(parts)
     return Markup("{}{}.").format(sentence[:1].upper(), sentence[1:])
 
 
@@ -97,10 +97,10 @@ def _clause(results: Results, one: Verdict) -> Markup:
     if one.kind in ("failed", "unreadable"):
         what = "failed_calls" if one.kind == "failed" else "unlabelled_answers"
         share = number(one.evidence[what].value or 0.0, percent=True)
-        said = "{} of the calls failed: nothing can be said of the labels"
+        words = "{} of the calls failed, so the labels cannot be judged"
         if one.kind == "unreadable":
-            said = "{} of the answers have no label: nothing can be said of the labels"
-        return Markup(said).format(share)
+            words = "{} of the answers have no label, so the labels cannot be judged"
+        return Markup(words).format(share)
     if one.kind == "too few items":
         items = one.evidence["label_in_use"].n
         return Markup("only {} a label: too few to judge").format(
@@ -109,8 +109,8 @@ def _clause(results: Results, one: Verdict) -> Markup:
     if one.kind == "one label":
         used = one.evidence["label_in_use"]
         every = "every label" if used.value == 1 else f"{percent(used.value or 0.0)} of all labels"
-        said = Markup("{} {} {}, whatever the item and the prompt")
-        return said.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
+        words = Markup("{} {} {}, whatever the item and the prompt")
+        return words.format(every, "is" if used.value == 1 else "are", named(results, used.details["label"]))
     if one.kind == "steady and wrong":
         wrong = number(one.evidence["wrong_labels"].value or 0.0, percent=True)
         return Markup("the labels hardly change with the prompt, but {} are wrong").format(wrong)
@@ -122,12 +122,12 @@ def _clause(results: Results, one: Verdict) -> Markup:
         )
     if one.kind == "follows the prompt":
         none = (one.evidence["flips_agreement"].high or 0.0) < _NONE
-        said = (
+        words = (
             "the labels follow the {}, not the items"
             if none
             else "the labels follow the {} more than the items"
         )
-        return Markup(said).format(one.factor)
+        return Markup(words).format(one.factor)
     return Markup(_CLAUSES[one.kind])
 
 
@@ -146,10 +146,10 @@ def _evidence(results: Results, one: Verdict, several: bool) -> list[Markup]:
     """The sentences that a verdict rests on."""
     if one.kind in _STOPPED:
         return []
-    told = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
-    if several and told:
-        told[0] = Markup("“{}”: {}").format(one.model, told[0])
-    return told
+    sentences = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
+    if several and sentences:
+        sentences[0] = Markup("“{}”: {}").format(one.model, sentences[0])
+    return sentences
 
 
 def _flips(one: Verdict) -> list[Markup]:
@@ -157,49 +157,49 @@ def _flips(one: Verdict) -> list[Markup]:
     prompts, chance, repeats = (
         one.evidence[name] for name in ("flips_prompts", "flips_chance", "flips_repeats")
     )
-    told = []
+    sentences = []
     if prompts.value is not None:
-        said = Markup("Two prompts give the same item different labels in {} of comparisons")
-        told.append(said.format(value_and_interval(prompts)))
+        words = Markup("Two prompts give the same item different labels in {} of comparisons")
+        sentences.append(words.format(value_and_interval(prompts)))
         if chance.value:
-            said = Markup("; if labels had nothing to do with the items, it would be {}")
-            told[0] += said.format(number(chance.value, percent=True))
-        told[0] += Markup(".")
+            words = Markup("; if labels had nothing to do with the items, it would be {}")
+            sentences[0] += words.format(number(chance.value, percent=True))
+        sentences[0] += Markup(".")
     if repeats.value is not None:
-        said = Markup("The same prompt, asked again, gives a different label in {}.")
-        told.append(said.format(value_and_interval(repeats)))
-    return told
+        words = Markup("The same prompt, asked again, gives a different label in {}.")
+        sentences.append(words.format(value_and_interval(repeats)))
+    return sentences
 
 
 def _shifts(results: Results, one: Verdict) -> list[Markup]:
-    """Which way the labels move, or that they move in none."""
+    """Which way the labels move, if any."""
     clear = [shift for shift in one.shifts if beyond_chance(shift)]
     top = one.shift or max(clear, key=lambda shift: shift.value or 0.0, default=None)
     if top is None:
         known = max(one.shifts, key=lambda shift: shift.value or 0.0, default=None)
         if known is None or not known.value or "floor_high" not in known.details:
             return []
-        said = Markup(
+        words = Markup(
             "No factor moves the share of a label further than chance does: the largest range is {} ({}), "
-            "where chance gives up to {}."
+            "and chance gives up to {}."
         )
         ends = points(known.value), known.cell["factor"], in_points(known.details["floor_high"])
-        return [said.format(*ends)]
+        return [words.format(*ends)]
     shares = dict(sorted(top.details["shares"].items(), key=lambda pair: pair[1]))
     levels = [Markup("{} ({})").format(percent(share), level) for level, share in shares.items()]
     factor, label = top.cell["factor"], named(results, top.cell["label"])
     if len(levels) > _LISTED:
-        said = Markup("By {}, the share of {} among the labels runs from {} to {}")
-        told = said.format(factor, label, levels[0], levels[-1])
+        words = Markup("By {}, the share of {} among the labels runs from {} to {}")
+        sentence = words.format(factor, label, levels[0], levels[-1])
     else:
-        said = Markup("By {}, the share of {} among the labels is {} and {}")
-        told = said.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
-    told += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
+        words = Markup("By {}, the share of {} among the labels is {} and {}")
+        sentence = words.format(factor, label, Markup(", ").join(levels[:-1]), levels[-1])
+    sentence += Markup("; chance would move it by up to {}.").format(in_points(top.details["floor_high"]))
     others = [shift for shift in clear if shift is not top]
     if others:
         each = (Markup("{} ({})").format(s.cell["factor"], points(s.value or 0.0)) for s in others)
-        told += Markup(" Beyond chance, too: {}.").format(Markup(", ").join(each))
-    return [told]
+        sentence += Markup(" Also beyond chance: {}.").format(Markup(", ").join(each))
+    return [sentence]
 
 
 def _wrong(results: Results, one: Verdict) -> list[Markup]:
@@ -207,8 +207,8 @@ def _wrong(results: Results, one: Verdict) -> list[Markup]:
     wrong = one.evidence["wrong_labels"]
     if wrong.value is None:
         return []
-    said = Markup("{} of the labels differ from the gold label").format(value_and_interval(wrong))
+    sentence = Markup("{} of the labels differ from the gold label").format(value_and_interval(wrong))
     if wrong.value:
         share, label = wrong.details["share"], named(results, wrong.details["label"])
-        said += Markup("; {} of these are {}").format(percent(share), label)
-    return [said + Markup(".")]
+        sentence += Markup("; {} of these are {}").format(percent(share), label)
+    return [sentence + Markup(".")]

@@ -16,7 +16,7 @@ from quaver.report.page_numbers import number, percent_measure, points, printed,
 __all__ = ["Largest", "carrying", "largest_effects", "named", "readiness_headline", "readiness_sentences"]
 
 _FEW = 3
-"""Estimates that are told one by one, each with its interval."""
+"""As many estimates are reported one by one, each with its interval."""
 
 
 def carrying(results: Results) -> list[Markup]:
@@ -25,8 +25,8 @@ def carrying(results: Results) -> list[Markup]:
     Args:
         results: The study.
     """
-    told = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
-    return [sentence for tell in told for sentence in tell(results)]
+    parts = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
+    return [sentence for part in parts for sentence in part(results)]
 
 
 def named(results: Results, label: str) -> Markup:
@@ -35,24 +35,24 @@ def named(results: Results, label: str) -> Markup:
 
 
 def readiness_headline(results: Results) -> Markup | None:
-    """Whether what was profiled may be put to work, by the thresholds that the study states."""
+    """Whether each profiled model is ready, by the thresholds of the study."""
     profiles = _profiles(results)
     if not profiles:
         return None
-    told = []
+    clauses = []
     for verdict in ("ready", "not ready", "undecided"):
         own = [name for name, one in profiles if one.details["verdict"] == verdict]
         if own:
             named = f"{len(own)} of {len(profiles)}" if len(own) > _FEW else _listed(own)
             verb = "is" if len(own) == 1 else "are"
-            said = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
-            told.append(Markup(said).format(named, verb))
-    return Markup("By the thresholds that were stated, {}.").format(Markup("; ").join(told))
+            words = "whether {} {} ready is undecided" if verdict == "undecided" else "{} {} " + verdict
+            clauses.append(Markup(words).format(named, verb))
+    return Markup("By the thresholds of the study, {}.").format(Markup("; ").join(clauses))
 
 
 def readiness_sentences(results: Results) -> list[Markup]:
     """How many criteria each profile meets, and which it misses."""
-    told = []
+    clauses = []
     for name, one in _profiles(results):
         missed = [
             in_words(other.measure.removeprefix("readiness_"))
@@ -62,10 +62,10 @@ def readiness_sentences(results: Results) -> list[Markup]:
             and other.details.get("verdict") == "not met"
         ]
         why = f" (not met: {', '.join(missed)})" if missed else ""
-        said = Markup("{} meets {} of {} criteria{}")
-        told.append(said.format(name, one.details["met"], one.details["criteria"], why))
-    sentence = Markup("; ").join(told[: 2 * _FEW])
-    return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if told else []
+        words = Markup("{} meets {} of {} criteria{}")
+        clauses.append(words.format(name, one.details["met"], one.details["criteria"], why))
+    sentence = Markup("; ").join(clauses[: 2 * _FEW])
+    return [Markup("{}.").format(sentence[:1].upper() + sentence[1:])] if clauses else []
 
 
 def _profiles(results: Results) -> list[tuple[str, Estimate]]:
@@ -81,7 +81,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _few(some: Sequence[Estimate]) -> str | None:
-    """The column by which few estimates are told one by one; None where there are too many, or none tells."""
+    """The column that tells a few estimates apart; None where there are too many, or no such column."""
     columns = varying(some)
     return columns[0] if 1 < len(some) <= _FEW and len(columns) == 1 else None
 
@@ -89,10 +89,10 @@ def _few(some: Sequence[Estimate]) -> str | None:
 def _span(estimates: Sequence[Estimate]) -> Markup:
     """One estimate or a few with their intervals, or the smallest and largest of many."""
     if column := _few(estimates):
-        told = [
+        values = [
             Markup("{} ({})").format(value_and_interval(one), one.cell.get(column, "")) for one in estimates
         ]
-        return Markup(" and ").join([Markup(", ").join(told[:-1]), told[-1]])
+        return Markup(" and ").join([Markup(", ").join(values[:-1]), values[-1]])
     known = sorted((one for one in estimates if one.value is not None), key=lambda one: one.value or 0.0)
     if len(known) == 1:
         return value_and_interval(known[0])
@@ -103,61 +103,54 @@ def _span(estimates: Sequence[Estimate]) -> Markup:
     return Markup("{} to {} over {} conditions").format(*(number(end, percent) for end in ends), len(known))
 
 
-def _coarsest(results: Results, measure: str) -> list[Estimate]:
-    """A measure's defined estimates that are about most."""
-    known = [one for one in results.in_order(results.main(measure)) if one.value is not None]
-    least = min((len(one.cell) for one in known), default=0)
-    return [one for one in known if len(one.cell) == least]
-
-
 def _stability(results: Results) -> list[Markup]:
-    told: list[Markup] = []
+    sentences: list[Markup] = []
     for measure, words in (
         ("intra_pss", "Repeats of the same prompt agree at α = {}."),
         ("inter_pss", "Prompt variants agree at α = {}."),
     ):
-        known = _coarsest(results, measure)
+        known = results.coarsest(measure)
         if known:
-            told.append(Markup(words).format(_span(known)))
-    if not told:
+            sentences.append(Markup(words).format(_span(known)))
+    if not sentences:
         return []
     scale = Markup("Here 1 is perfect and 0 is chance; below {}, labels are not safe to build on.").format(
         STEADY
     )
-    return [Markup(" ").join([*told, scale])]
+    return [Markup(" ").join([*sentences, scale])]
 
 
 def _always_alike(results: Results) -> list[Markup]:
-    known = _coarsest(results, "strict_stability")
+    known = results.coarsest("strict_stability")
     return [Markup("Items with the same label in every repeat: {}.").format(_span(known))] if known else []
 
 
 def _sensitivity(results: Results) -> list[Markup]:
-    of, alike = _coarsest(results, "sensitivity"), _coarsest(results, "consistency")
-    told = []
+    of, alike = results.coarsest("sensitivity"), results.coarsest("consistency")
+    sentences = []
     if of:
-        said = Markup("Sensitivity, which is 0 where another prompt never changes a label, is {}.")
-        told.append(said.format(_span(of)))
+        sentence = Markup("Sensitivity, which is 0 where another prompt never changes a label, is {}.")
+        sentences.append(sentence.format(_span(of)))
     if alike:
-        said = Markup("Consistency, which is 1 where all items of a class get the same labels, is {}.")
-        told.append(said.format(_span(alike)))
-    return [Markup(" ").join(told)] if told else []
+        sentence = Markup("Consistency, which is 1 where all items of a class get the same labels, is {}.")
+        sentences.append(sentence.format(_span(alike)))
+    return [Markup(" ").join(sentences)] if sentences else []
 
 
 def _accuracy(results: Results) -> list[Markup]:
     known = [one for one in results.in_order(results.main("accuracy")) if one.value is not None]
     if not known:
         return []
-    told = Markup("Accuracy is {}").format(_span(known))
+    sentence = Markup("Accuracy is {}").format(_span(known))
     details = known[0].details
     majority, chance = details.get("majority"), details.get("chance")
     if isinstance(majority, float) and isinstance(chance, float):
-        told += Markup("; always answering {} would be right {} of the time, guessing {}").format(
+        sentence += Markup("; always answering {} would be correct {} of the time, guessing {}").format(
             named(results, str(details.get("majority_label", "the most frequent label"))),
             number(majority, percent=True),
             number(chance, percent=True),
         )
-    return [told + Markup(".")]
+    return [sentence + Markup(".")]
 
 
 def _differences(results: Results) -> list[Markup]:
@@ -171,8 +164,8 @@ def _differences(results: Results) -> list[Markup]:
     if len(every) == 2 and against.startswith("the mean"):
         (against,) = (_of(results, one) for one in every if one is not top)
     where = "above" if (top.value or 0.0) > 0 else "below"
-    said = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
-    return [said.format(_of(results, top), _points(top, plain=True), where, against)]
+    sentence = Markup("Accuracy of {} is {} {} that of {}, on the same items.")
+    return [sentence.format(_of(results, top), _points(top, plain=True), where, against)]
 
 
 def _of(results: Results, one: Estimate) -> str:
@@ -214,7 +207,7 @@ def largest_effects(effects: Sequence[Estimate]) -> Largest | None:
     """The largest of some effects; None where there is none.
 
     Args:
-        effects: Of one outcome and model. Two that are one test, told from either side, count once.
+        effects: Of one outcome and model. The two sides of one test count once.
     """
     known: dict[object, Estimate] = {}
     for one in effects:
@@ -245,29 +238,29 @@ def _effects(results: Results) -> list[Markup]:
     for kind, what in (("accuracy", "accuracy"), ("compliance", "the share of answers with a label")):
         effects = results.main(f"factor_effects_{kind}_difference")
         models = list(dict.fromkeys(one.cell.get("model", "") for one in effects))[:_FEW]
-        told = []
+        sentences = []
         for model in models:
             found = largest_effects([one for one in effects if one.cell.get("model", "") == model])
             of = f" of “{model}”" if len(models) > 1 else ""
-            told += [] if found is None else [_largest(found, f"{what}{of}")]
-        if told:
-            return told
+            sentences += [] if found is None else [_largest(found, f"{what}{of}")]
+        if sentences:
+            return sentences
     return []
 
 
 def _largest(found: Largest, what: str) -> Markup:
-    """The largest effect with its interval, whether it is clear of zero, and whether of the next."""
+    """The largest effect with its interval, and whether it is clear of zero and of the next largest."""
     top = found.top
-    said = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against {}")
-    told = said.format(_part(top), what, _points(top), _against(top))
+    words = Markup("Of the prompt’s parts, {} makes the largest difference to {}: {} against {}")
+    sentence = words.format(_part(top), what, _points(top), _against(top))
     if not found.clear:
-        told += Markup(", not clear of zero")
+        sentence += Markup(", not clear of zero")
         if found.others:
             each = (Markup("{} ({})").format(_part(one), _points(one)) for one in found.others[:_FEW])
-            told += Markup("; clear of zero: {}").format(Markup(", ").join(each))
+            sentence += Markup("; clear of zero: {}").format(Markup(", ").join(each))
     elif found.next is not None and not found.separated:
-        told += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
-    return told + Markup(".")
+        sentence += Markup(", not clearly more than {} ({})").format(_part(found.next), _points(found.next))
+    return sentence + Markup(".")
 
 
 def _against(one: Estimate) -> Markup:
@@ -281,7 +274,7 @@ def _part(one: Estimate) -> Markup:
 
 
 def _points(one: Estimate, *, plain: bool = False) -> Markup:
-    """A difference of shares with its interval, in points; without its sign where words tell it."""
+    """A difference of shares with its interval, in points; without its sign where the words have it."""
     ends = [one.value or 0.0, one.low or 0.0, one.high or 0.0]
     if plain:
         ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]

@@ -14,7 +14,7 @@ The rules, in their order; ends are those of 95% intervals:
 | too few items | fewer than 10 items have a label |
 | one label | every label is the same, or 95% of them are and the others do not follow the items |
 | one prompt | there is one prompt only: nothing to compare |
-| steady, and wrong | as steady, and the lower end of the share of wrong labels is above 10% |
+| steady and wrong | as steady, and the lower end of the share of wrong labels is above 10% |
 | steady | the lower end of the agreement between prompts is 0.8 or more |
 | follows the item | its lower end is above 0.5 |
 | undecided | its interval holds 0.5 |
@@ -60,7 +60,7 @@ _HALF = 0.5
 _FEW_ITEMS = 10
 _NEARLY_ALL = 0.95
 _WRONG = 0.1
-_TOLD, _CAUTION = 0.01, 0.05
+_NOTED, _CAUTION = 0.01, 0.05
 _CHANCE = 0.05
 _ISSUES: Final = ("failed_calls", "unlabelled_answers", "truncated_answers")
 
@@ -141,7 +141,7 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
             Issue(one.measure, model, _severity(one.value or 0.0), one)
             for model in models
             for one in known
-            if one.cell["model"] == model and (one.value or 0.0) >= _TOLD
+            if one.cell["model"] == model and (one.value or 0.0) >= _NOTED
         ),
         models,
     )

@@ -1,4 +1,4 @@
-"""What stands behind a report and is in no annotation: item texts, raw answers, what it all took."""
+"""What a report needs beside the annotations: item texts, raw answers, costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Behind", "Cost", "PartCost", "RawAnswer"]
 
 
 class RawAnswer(NamedTuple):
-    """A stored answer as the model gave it: where it stands in the design, and its text."""
+    """A stored answer as the model gave it: its place in the design, and its text."""
 
     item: str
     model: str
@@ -19,15 +19,15 @@ class RawAnswer(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a model's answers took.
+    """What a model's answers cost.
 
     Attributes:
         model: Its name in the study.
-        calls: Answers that were asked for.
-        reused: Answers that were taken from other studies.
-        errors: How many of those asked for were errors.
+        calls: Calls that were made.
+        reused: Answers that were reused from other studies.
+        errors: How many of the calls ended in an error.
         prompt_tokens: Tokens read.
-        cached_tokens: How many of these the server had read before.
+        cached_tokens: How many of these the server had in its cache.
         completion_tokens: Tokens written.
         money: US dollars; None where the price is not known.
     """
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
 
 
 class PartCost(NamedTuple):
-    """What the answers at one level of a factor took.
+    """What the answers at one level of a factor cost.
 
     Attributes:
         factor: A factor of the variants, ``decoding`` or ``model``.
@@ -63,7 +63,7 @@ class PartCost(NamedTuple):
 
 
 class Behind(Protocol):
-    """Where a report looks things up, a few items at a time."""
+    """Where a report looks up texts, answers and costs, a few items at a time."""
 
     @property
     def raw(self) -> bool:
@@ -79,9 +79,9 @@ class Behind(Protocol):
         ...
 
     def costs(self) -> Sequence[Cost]:
-        """What each model's answers took; nothing where nothing was asked."""
+        """What each model's answers cost; nothing if no calls were made."""
         ...
 
     def part_costs(self) -> Sequence[PartCost]:
-        """What the answers at each level of each factor took, of all models together."""
+        """What the answers at each level of each factor cost, of all models together."""
         ...

@@ -1,4 +1,4 @@
-"""How a study was done, in words and counts that a methods section can take over."""
+"""How a study was done, in words and counts that you can copy into a methods section."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEW = 4
 
 
 def method_paragraph(results: Results, cost: Table) -> str:
-    """What was asked, of whom, how often, how it was read and measured, and what it took.
+    """What was asked, of which models, how often, how it was parsed and measured, and what it cost.
 
     Args:
         results: The study.
@@ -51,33 +51,33 @@ def method_paragraph(results: Results, cost: Table) -> str:
         + _asked(results, repeats),
         *setting_in_words(results),
         *lock.get("notes", ()),
-        f"Each answer was read by {_count(len(results.evaluators), 'evaluator')}"
+        f"Each answer was parsed by {_count(len(results.evaluators), 'evaluator')}"
         + (f" ({', '.join(results.evaluators)})" if len(results.evaluators) > 1 else "")
         + (
-            f"; unless it is said otherwise, figures use the labels of {results.evaluators[0]}."
+            f"; unless stated differently, figures use the labels of {results.evaluators[0]}."
             if results.evaluators
             else "."
         ),
     ]
     followed = lock.get("follow_ups", {})
     if followed:
-        parts.append(f"Beside the answers, follow-ups were asked: {', '.join(map(str, followed))}.")
+        parts.append(f"Follow-up questions were asked: {', '.join(map(str, followed))}.")
     parts += _collected({} if results.imported else lock.get("collection", {}))
     edits = lock.get("paraphrases", {}).get("edits", ())
     if edits:
-        parts.append(f"{_count(len(edits), 'edit')} by hand changed paraphrases; they are listed.")
+        parts.append(f"{_count(len(edits), 'edit')} by hand changed paraphrases; the report lists them.")
     return " ".join([*parts, *_cited(results), *_excluded(results), *_measured_with(results), *_taken(cost)])
 
 
 def _excluded(results: Results) -> list[str]:
-    """What estimates leave out, by kind."""
+    """What estimates exclude, by kind."""
     kinds = dict.fromkeys(kind.replace("_", " ") for _, kind, *_ in left_out(results))
-    return [f"Answers that some estimates leave out, each counted: {', '.join(kinds)}."] if kinds else []
+    return [f"Some estimates exclude answers and count them: {', '.join(kinds)}."] if kinds else []
 
 
 def _cited(results: Results) -> list[str]:
     """Which measures follow which paper, by its authors and year, in one sentence."""
-    told = []
+    cited = []
     for reference, measures in references(results.estimates).items():
         year = _YEAR.search(reference)
         if year is None:
@@ -87,11 +87,11 @@ def _cited(results: Results) -> list[str]:
         family = "_".join(some[0] for some in takewhile(lambda some: len(set(some)) == 1, words))
         named = measures if len(names) <= _FEW else family or f"{', '.join(names[:_FEW])} and others"
         authors = _BEFORE.split(reference[: year.start()])[-1]
-        told.append(f"{named} after {authors} {year.group().strip()}")
+        cited.append(f"{named} after {authors} {year.group().strip()}")
     asked = [str(one.get("use", "")) for one in results.lock.get("study", {}).get("measures") or ()]
     asked = asked or results.measures
-    said = [f"Measured were {', '.join(dict.fromkeys(asked))}."] if asked else []
-    return said + ([f"Of these are defined: {'; '.join(told)}."] if told else [])
+    sentences = [f"The measures are {', '.join(dict.fromkeys(asked))}."] if asked else []
+    return sentences + ([f"Their definitions: {'; '.join(cited)}."] if cited else [])
 
 
 def _measured_with(results: Results) -> list[str]:
@@ -100,8 +100,10 @@ def _measured_with(results: Results) -> list[str]:
     units = list(dict.fromkeys(one.unit for one in results.estimates if one.low is not None))
     parts = []
     if levels:
-        told = " and ".join(f"{100 * level:g} %" for level in levels)
-        parts.append(f"Intervals are of {told} and come from resampling the {' or the '.join(units)}s.")
+        percents = " and ".join(f"{100 * level:g}%" for level in levels)
+        parts.append(
+            f"Intervals are {percents} bootstrap intervals that resample the {' or the '.join(units)}s."
+        )
     software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
     parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
     return parts
@@ -109,30 +111,31 @@ def _measured_with(results: Results) -> list[str]:
 
 def _taken(cost: Table) -> list[str]:
     """Calls, tokens and money, a sentence a model."""
-    told = []
+    sentences = []
     for row in cost.rows:
         of = dict(zip(cost.columns, row, strict=True))
         money = of["US dollars"]
-        paid = {"unknown": "at a price that is not known", "0": "at no charge"}.get(money, f"for ${money}")
-        told.append(
+        paid = {"unknown": "at an unknown price", "0": "at no charge"}.get(money, f"for ${money}")
+        sentences.append(
             f"“{of['model']}” answered {of['calls']} calls ({of['errors']} errors) with {of['tokens read']} "
             f"tokens read and {of['tokens written']} written, {paid}."
         )
-    return told
+    return sentences
 
 
-def _collected(told: Mapping[str, Any]) -> list[str]:
-    """How the answers came together: in rounds, from other studies, from changing configurations."""
-    parts = [told["rounds"]] if told.get("rounds") else []
+def _collected(collection: Mapping[str, Any]) -> list[str]:
+    """How the answers were collected: in rounds, from other studies, under changed configurations."""
+    parts = [collection["rounds"]] if collection.get("rounds") else []
     parts += [
-        f"{calls:,} answers were taken from {study}." for study, calls in told.get("reused", {}).items()
+        f"{calls:,} answers were reused from {study}."
+        for study, calls in collection.get("reused", {}).items()
     ]
-    missing = told.get("total", 0) - told.get("answered", 0)
-    if missing > 0 and not told.get("rounds"):
-        parts.append(f"{missing:,} calls of the design are not answered (yet).")
-    elif told.get("total") and not told.get("rounds"):
-        parts.append("The whole design was asked; no rule ended the collection early.")
-    return parts + [f"Warning: {one}." for one in told.get("warnings", ())]
+    missing = collection.get("total", 0) - collection.get("answered", 0)
+    if missing > 0 and not collection.get("rounds"):
+        parts.append(f"{missing:,} calls of the design have no answer yet.")
+    elif collection.get("total") and not collection.get("rounds"):
+        parts.append("The whole design was collected; no rule ended it early.")
+    return parts + [f"Warning: {one}." for one in collection.get("warnings", ())]
 
 
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
@@ -154,14 +157,14 @@ def references(estimates: Iterable[Estimate]) -> dict[str, str]:
 
 
 def _asked(results: Results, repeats: Sequence[int]) -> str:
-    """How many calls there were, or that there were none."""
+    """How many calls there were, if any."""
     calls = int(results.lock.get("calls", 0))
     if results.imported:
         what = "raw answers" if results.has_raw_answers else "labels"
-        told = f", {calls:,} {what} in all. They existed already: "
+        existing = f", {calls:,} {what} in all. They were imported: "
         if results.has_prompts:
-            return f"{told}how the answers were drawn is not known here."
-        return f"{told}the prompts, and how the answers were drawn, are not known here."
+            return f"{existing}how the answers were sampled is not known."
+        return f"{existing}the prompts, and how the answers were sampled, are not known."
     times = f", asked {_times(repeats)}" if repeats else ""
     return f"{times}, {calls:,} calls in all" + (
         ", follow-ups among them." if results.lock.get("follow_ups") else "."
@@ -177,12 +180,12 @@ def _count(n: int, noun: str) -> str:
 
 
 def rules(results: Results) -> dict[str, str]:
-    """The evaluators' rules by name, without the indentation of the code that states them."""
+    """The evaluators' rules by name, without the indentation of the code."""
     return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
 
 
 def left_out(results: Results) -> list[tuple[str, str, int, int]]:
-    """What the estimates left out: measure, kind, in how many estimates, and how many in all of them."""
+    """What estimates exclude: measure, kind, in how many estimates, and how many in all of them."""
     total: Counter[tuple[str, str]] = Counter()
     times: Counter[tuple[str, str]] = Counter()
     for one in results.estimates:
@@ -194,16 +197,16 @@ def left_out(results: Results) -> list[tuple[str, str, int, int]]:
 
 def noise_in_words(results: Results) -> str:
     """The engine's own noise in one sentence, to stand beside the stability scores."""
-    told = []
+    counts = []
     for model, rows in results.noise.items():
         answers = sum(int(row.get("answers") or 0) for row in rows)
         other = sum(int(row.get("other_text") or 0) for row in rows)
-        told.append(f"{other} of {answers} answers of {model}")
+        counts.append(f"{other} of {answers} answers of {model}")
     if results.imported:
-        return "Whatever gave these labels, how far it repeats itself is not known here."
-    if not told:
+        return "These labels were imported, so their source’s own noise is not known."
+    if not counts:
         return "The engine’s own noise was not measured."
     return (
-        "The engine’s own noise: asked the very same thing otherwise (cached, reordered, batched), "
-        f"{' and '.join(told)} had another text."
+        "The engine’s own noise: when identical calls were made in other ways (cached, reordered, batched), "
+        f"{' and '.join(counts)} had another text."
     )

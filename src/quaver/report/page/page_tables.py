@@ -1,4 +1,4 @@
-"""Every table of the page by its name, which its files in ``tables/`` have too."""
+"""Every table of the page, by the name of its files in ``tables/``."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = ["estimates_frame", "page_tables", "summary_frame"]
 
 
 def page_tables(
-    results: Results, found: Deviations | None, told: Sequence[Cause], behind: Behind | None
+    results: Results, found: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None
 ) -> dict[str, Table]:
     """The tables by name, those without rows among them.
 
     Args:
         results: The study.
         found: Its unlike answers.
-        told: The probable causes of low stability.
+        found_causes: The probable causes of low stability.
         behind: Where item texts, raw answers and costs are looked up.
     """
     answers = worst_answers_table(results, found, behind)
@@ -58,7 +58,7 @@ def page_tables(
         "worst-variants": worst_paraphrases_table(results, found),
         "worst-items": worst_items_table(results, found, behind),
         "worst-answers": answers,
-        "causes": causes_table(told),
+        "causes": causes_table(found_causes),
         "cost": paid,
         "factor-cost": part_cost_table(behind.part_costs() if behind else ()),
         "noise": noise_table(results),

@@ -1,4 +1,4 @@
-"""The prompts of the page: every variant as the model saw it, with what differs from the original marked."""
+"""The prompts of the page: every variant as the model saw it, with its differences from the original."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ShownPrompt:
     """A variant's prompt.
 
     Attributes:
-        name: The levels that tell it from others.
+        name: The levels that distinguish it from others.
         id: Its id.
-        answers: What is answered for each label, by the label's name.
-        origin: Where it came from and what became of the meaning, a line each.
+        answers: The answer for each label, by the label's name.
+        origin: Where it came from and whether it keeps the meaning, a line each.
         flagged: Whether its meaning is in doubt.
         messages: Role and content, marked.
     """
@@ -39,7 +39,7 @@ class ShownPrompt:
 
 
 def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
-    """The first variants of a study, as they are shown.
+    """The first variants of a study as the page shows them.
 
     Args:
         results: The study.
@@ -61,15 +61,15 @@ def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
 
 def marked(pieces: Sequence[Change]) -> Markup:
     """Insertions and deletions in HTML; the texts are escaped."""
-    told = []
+    parts = []
     for kind, text in pieces:
         opening, closing = _TAGS[kind]
-        told.append(Markup(opening) + escape(text) + Markup(closing))
-    return Markup("").join(told)
+        parts.append(Markup(opening) + escape(text) + Markup(closing))
+    return Markup("").join(parts)
 
 
 def edits_table(results: Results) -> Table:
-    """What a person changed by hand in the prompts, with what stood there before."""
+    """What was changed by hand in the prompts, with the text before."""
     edits = results.lock.get("paraphrases", {}).get("edits", ())
     rows = tuple(
         (f"{one['factor']}={one['level']}", one["part"], one["before"], one["after"]) for one in edits

@@ -1,4 +1,4 @@
-"""What a study was made with, in sentences for its methods section: items, models, paraphrases, decodings."""
+"""Items, models, paraphrases and decodings of a study, in sentences for its methods section."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_
 
 
 def setting_in_words(results: Results) -> list[str]:
-    """Where the items are from, which models and paraphrases there were, and how answers were drawn.
+    """The source of the items, the models and paraphrases, and how answers were sampled.
 
     Args:
         results: The study.
@@ -38,20 +38,20 @@ def _items(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    told = []
+    models_in_words = []
     for name, facts in models.items():
         named = next((str(facts[key]) for key in _NAMED if facts.get(key)), "")
         parts = [str(facts.get("engine", "")), "" if named == name else named]
         parts += [f"SHA-256 {facts['sha256'][:_SHOWN_HASH]}…"] if facts.get("sha256") else []
-        said = ", ".join(part for part in parts if part)
-        told.append(f"“{name}”" + (f" ({said})" if said else ""))
-    if not told:
+        facts_in_words = ", ".join(part for part in parts if part)
+        models_in_words.append(f"“{name}”" + (f" ({facts_in_words})" if facts_in_words else ""))
+    if not models_in_words:
         return []
-    return [f"The {'model is' if len(told) == 1 else 'models are'} {_listed(told)}."]
+    return [f"The {'model is' if len(models_in_words) == 1 else 'models are'} {_listed(models_in_words)}."]
 
 
 def _paraphrases(results: Results) -> list[str]:
-    """Who made the paraphrases, at which temperatures or strengths, and how they were checked."""
+    """Which engines made the paraphrases, at which temperatures or strengths, and how they were checked."""
     made: dict[str, list[Mapping[str, Any]]] = {}
     for variant in results.variants:
         for level in variant.get("origin", {}).values():
@@ -61,20 +61,20 @@ def _paraphrases(results: Results) -> list[str]:
         str(one.get("asked", {}).get("engine")): one.get("asked", {}).get("model")
         for one in results.lock.get("paraphrases", {}).get("made", ())
     }
-    told = []
+    engines = []
     for engine, levels in made.items():
         several = {str(sorted(map(repr, level.items()))) for level in levels}
         by = asked.get(engine)
         by = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
-        said = f"{len(several):,} paraphrases were made by the engine {engine}" + (f" (“{by}”)" if by else "")
-        told.append(said + "".join(_range(levels, key) for key in ("temperature", "strength")))
-    if not told:
+        words = f"{len(several):,} paraphrases were made by the engine {engine}" + (
+            f" (“{by}”)" if by else ""
+        )
+        engines.append(words + "".join(_range(levels, key) for key in ("temperature", "strength")))
+    if not engines:
         return []
     flagged = sum(bool(one.get("covariates", {}).get("flagged")) for one in results.variants)
-    doubt = (
-        f"; the meaning of {flagged:,} is in doubt by the check that the report describes" if flagged else ""
-    )
-    return [f"{'; '.join(told)}{doubt}."]
+    doubt = f"; the check that the report describes doubts the meaning of {flagged:,}" if flagged else ""
+    return [f"{'; '.join(engines)}{doubt}."]
 
 
 def _range(levels: Sequence[Mapping[str, Any]], key: str) -> str:
@@ -91,23 +91,23 @@ def _decodings(lock: Mapping[str, Any]) -> list[str]:
         if one.get("follow_up"):
             continue
         asked.setdefault(str(one.get("decoding")), set()).add(int(one.get("repeats", 1)))
-    own = " unless the prompt says otherwise"
+    own = " unless the prompt sets another limit"
     own = own if any(one.get("max_tokens") for one in lock.get("variants", ())) else ""
-    told = []
+    decodings = []
     for name, facts in lock.get("decodings", {}).items():
         heat = facts.get("temperature")
-        said = ["greedily" if heat == 0 else f"at temperature {heat:g}"] if heat is not None else []
+        words = ["greedily" if heat == 0 else f"at temperature {heat:g}"] if heat is not None else []
         if facts.get("max_tokens"):
-            said.append(f"at most {facts['max_tokens']:,} tokens{own}")
-        said += [
+            words.append(f"at most {facts['max_tokens']:,} tokens{own}")
+        words += [
             f"{key} {facts[key]}" for key, usual in _DEFAULTS.items() if key in facts and facts[key] != usual
         ]
-        said += [f"ended by {' or '.join(map(repr, facts['stop']))}"] if facts.get("stop") else []
-        said += ["held to the labels"] if facts.get("constraint") == "labels" else []
+        words += [f"ended by {' or '.join(map(repr, facts['stop']))}"] if facts.get("stop") else []
+        words += ["constrained to the labels"] if facts.get("constraint") == "labels" else []
         repeats = sorted(asked.get(str(name), ()))
-        said += [f"{' or '.join(map(str, repeats))} times each"] if repeats and repeats != [1] else []
-        told.append(f"“{name}”: {', '.join(said)}")
-    return [f"Answers were drawn as {'; '.join(told)}."] if told else []
+        words += [f"{' or '.join(map(str, repeats))} times each"] if repeats and repeats != [1] else []
+        decodings.append(f"“{name}”: {', '.join(words)}")
+    return [f"Answers were sampled as {'; '.join(decodings)}."] if decodings else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The tables of what moves most: the worst items with raw answers, the worst paraphrases with their text."""
+"""The tables of the most unstable: items with their raw answers, paraphrases with their text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AROUND = 30
 
 
 def worst_items(found: Deviations | None) -> list[str]:
-    """The ids of the items whose labels move most; none where none moves."""
+    """The ids of the items with the largest shares of deviations; none if none deviates."""
     if found is None:
         return []
     moved = found.items.filter(pl.col("unlike") > 0)
@@ -42,7 +42,7 @@ def worst_items(found: Deviations | None) -> list[str]:
 
 
 def worst_items_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
-    """The items whose labels move most, with their text."""
+    """The items with the largest shares of deviations, with their text."""
     worst = worst_items(found)
     if found is None or not worst:
         return Table((), (), name="worst-items")
@@ -66,7 +66,7 @@ def worst_items_table(results: Results, found: Deviations | None, behind: Behind
 
 
 def worst_answers_table(results: Results, found: Deviations | None, behind: Behind | None) -> Table:
-    """What was answered about those items under each variant, as the model wrote it and as it was read."""
+    """The answers about those items under each variant, as the model wrote them and as they were parsed."""
     worst = worst_items(found)
     raw = behind.answers(worst) if behind and worst else ()
     if found is None or not raw:
@@ -96,12 +96,12 @@ def worst_answers_table(results: Results, found: Deviations | None, behind: Behi
     ]
     left = len(raw) - len(shown)
     note = f"{left:,} more answers about these items are in responses.db." if left > 0 else ""
-    columns = ("item", *apart, "variant", "read as", "raw answer")
+    columns = ("item", *apart, "variant", "label", "raw answer")
     return Table(columns, tuple(rows), frozenset(), note, "worst-answers")
 
 
 def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table:
-    """The variants whose labels are most unlike the others', with their text and how it differs."""
+    """The variants with the largest shares of deviations, with their text and how it differs."""
     if found is None or found.variants.height < 2 or not found.total:
         return Table((), (), name="worst-variants")
     variants = {str(one["id"]): one for one in results.variants}
@@ -124,11 +124,11 @@ def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table
     titles = {"accuracy": "accuracy", "paraphrase_stability": "own stability"}
     columns = (
         "variant",
-        "unlike the others",
+        "deviations",
         "95% interval",
         "answers",
         *(titles[m] for m in extra),
-        "what it asks",
+        "instruction",
         "differs by",
     )
     left = found.variants.height - _WORST
@@ -140,10 +140,9 @@ _FILLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def _asked(variant: Mapping[str, Any]) -> str:
-    """What a variant asks, as the first item was asked it; without an instruction, the last message.
+    """A variant's instruction as the first item's prompt has it; without an instruction, the last message.
 
-    The lock has the instruction as a template; the text that it became stands between the same words in the
-    example.
+    The lock has the instruction as a template; its text stands between the same words in the example.
     """
     messages = [str(content) for _, content in variant.get("example", ())]
     instruction = str(variant.get("instruction", "")).strip()
@@ -160,16 +159,18 @@ def _asked(variant: Mapping[str, Any]) -> str:
 
 
 def _next(variant: Mapping[str, Any], content: str, at: int) -> int:
-    """Where an instruction ends whose last words were filled in: where what comes after it begins."""
+    """Where an instruction ends whose last words were filled in: where the next part begins."""
     _, _, after = str(variant.get("layout", "")).partition("instruction")
-    told = (_FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2]))
-    first = (next((one.strip() for one in parts if one.strip()), "") for parts in told)
+    parts_after = (
+        _FILLED.split(str(part)) for part in (variant.get("postfix", ""), after.partition("}}")[2])
+    )
+    first = (next((one.strip() for one in parts if one.strip()), "") for parts in parts_after)
     ends = [content.find(one, at) for one in first if one]
     return min((end for end in ends if end >= 0), default=len(content))
 
 
 def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
-    """A measure's values by variant: one where there is one, else from the least to the most."""
+    """A measure's values by variant: one value, or the lowest and the highest."""
     values: dict[str, list[float]] = {}
     for one in results.main(measure):
         if one.value is not None and "variant" in one.cell:
@@ -184,7 +185,7 @@ def _by_variant(results: Results, measure: str) -> dict[str, Markup]:
 
 
 def _differences(results: Results, variant: Mapping[str, object]) -> Markup:
-    """What differs from the study file's own prompt, with a few words around it."""
+    """What differs from the prompt of the study file, with a few words around it."""
     original, example = results.lock.get("original", ()), variant.get("example", ())
     if not original or not isinstance(example, Sequence):
         return escape("")
@@ -198,21 +199,21 @@ def _differences(results: Results, variant: Mapping[str, object]) -> Markup:
 def _around(pieces: Sequence[Change]) -> list[Change]:
     short = []
     for at, (kind, text) in enumerate(pieces):
-        told = text if kind == "same" or len(text) <= _LONGEST else text[:_LONGEST] + "…"
+        shown = text if kind == "same" or len(text) <= _LONGEST else text[:_LONGEST] + "…"
         if kind == "same":
             first, last = at == 0, at == len(pieces) - 1
             if first and len(text) > _AROUND:
-                told = "…" + text[-_AROUND:]
+                shown = "…" + text[-_AROUND:]
             elif last and len(text) > _AROUND:
-                told = text[:_AROUND] + "…"
+                shown = text[:_AROUND] + "…"
             elif len(text) > 2 * _AROUND:
-                told = f"{text[:_AROUND]} … {text[-_AROUND:]}"
-        short.append(Change(kind, told))
+                shown = f"{text[:_AROUND]} … {text[-_AROUND:]}"
+        short.append(Change(kind, shown))
     return short
 
 
 def cost_table(costs: Sequence[Cost]) -> Table:
-    """What each model's answers took: calls, tokens, money."""
+    """What each model's answers cost: calls, tokens, money."""
     reused = any(one.reused for one in costs)
     rows = []
     for one in costs:
@@ -220,20 +221,20 @@ def cost_table(costs: Sequence[Cost]) -> Table:
         money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
         own = (one.model, f"{one.calls:,}", *([f"{one.reused:,}"] if reused else []), f"{one.errors:,}")
         rows.append((*own, *(f"{n:,.0f}" for n in tokens), money))
-    asked = ("model", "calls", *(["taken over"] if reused else []), "errors")
+    asked = ("model", "calls", *(["reused"] if reused else []), "errors")
     columns = (*asked, "tokens read", "of these cached", "tokens written", "US dollars")
     return Table(columns, tuple(rows), frozenset(range(1, len(columns))), "", "cost")
 
 
 def part_cost_table(costs: Sequence[PartCost]) -> Table:
-    """What each level of each factor took: in all, and a call."""
+    """What each level of each factor costs: in all, and for a call."""
     rows = []
     for one in costs:
         calls = max(1, one.calls)
         each = (one.prompt_tokens / calls, one.completion_tokens / calls)
         money = "unknown" if one.money is None else f"{one.money:,.4f}" if one.money else "0"
         rows.append((one.factor, one.level, f"{one.calls:,}", *(f"{n:,.1f}" for n in each), money))
-    columns = ("factor", "level", "calls", "tokens read a call", "tokens written a call", "US dollars")
+    columns = ("factor", "level", "calls", "tokens read per call", "tokens written per call", "US dollars")
     return Table(columns, tuple(rows), frozenset({2, 3, 4, 5}), "", "factor-cost")
 
 

@@ -1,4 +1,4 @@
-"""The tables of how the answers were read: compliance, evaluators compared, parse rates, what is missing."""
+"""The tables of how the answers were parsed: compliance, evaluators compared, parse rates, missing labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import number
-from quaver.report.table_rows import Table
+from quaver.report.table_rows import Table, shortened_table
 
 __all__ = ["compliance_table", "flips_table", "missing_table", "parse_rates_table", "recovered_table"]
 
@@ -21,7 +21,7 @@ Row = tuple[str | Markup, ...]
 
 
 def flips_table(results: Results) -> Table:
-    """For each two evaluators, a row a cell: what the second read differently, and accuracy by each."""
+    """For each two evaluators, a row a cell: the labels that differ, and accuracy by each."""
     rows: dict[tuple[str, ...], dict[str, Estimate]] = {}
     for one in results.in_order(_of(results, "evaluator_flips")):
         kind = one.measure.removeprefix("evaluator_flips")
@@ -38,12 +38,12 @@ def flips_table(results: Results) -> Table:
         accuracy = [_share(of.get(kind), ends=kind == "_accuracy_gain") for kind in kinds]
         made.append((*_cells(flips, columns, results), _share(flips), *counts, *accuracy))
     headings = (
-        "read differently",
+        "different labels",
         *_FLIPS,
-        "right by the first",
+        "correct by the first",
         "by the second",
         "gain",
-        "right, now wrong",
+        "correct, now wrong",
     )
     return _table(columns, headings, made)
 
@@ -58,7 +58,7 @@ def recovered_table(results: Results) -> Table:
     for one in some:
         kind = one.measure.removeprefix("recovered_share_").replace("_", " ")
         value = number(one.value or 0.0)
-        # A share of next to nothing may be any number: the gap says what it is a share of.
+        # A share of a tiny gap can be any number, so the gap is shown, too.
         known = [one.details.get(name) for name in ("others", "first")]
         gap = "" if None in known else number(known[0] - known[1], percent=True)  # type: ignore[operator]
         of = means.get(one.measure, kind)
@@ -85,8 +85,8 @@ def compliance_table(results: Results) -> Table:
         )
         failures = one.details.get("failures", {})
         why = "; ".join(f"{_reason(reason)} ({count:,})" for reason, count in failures.items())
-        told = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
-        made.append((*told, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
+        cells = (*(one.cell.get(c, "") for c in shared), ", ".join(about), level)
+        made.append((*cells, _share(one), _ends(one, True), f"{one.details.get('answers', 0):,}", why))
     headings = ("by", "level", "valid", "interval", "answers", "why not (times)")
     table = _table(shared, headings, made, words=2)
     return Table(table.columns, table.rows, table.numeric - {len(table.columns) - 1}, table.note)
@@ -96,14 +96,14 @@ def _condition(one: Estimate) -> tuple[str, ...]:
     return tuple(one.cell.get(column, "") for column in ("evaluator", "model", "decoding"))
 
 
-def _reason(told: str) -> str:
-    """Why an answer has no label, its status in words; once where the reason says the same."""
-    status, colon, why = told.partition(": ")
+def _reason(reason: str) -> str:
+    """Why an answer has no label, with its status in words."""
+    status, colon, why = reason.partition(": ")
     return f"{status.replace('_', ' ')}{colon}{why}"
 
 
 def missing_table(results: Results) -> Table:
-    """What accuracy, label shares and agreement would be, were the missing labels the worst or the best."""
+    """The bounds of accuracy, label shares and agreement, whatever the missing labels would have been."""
     pairs: dict[tuple[str, ...], dict[str, Estimate]] = {}
     for one in _of(results, "missing_bounds"):
         kind, _, end = one.measure.removeprefix("missing_bounds_").rpartition("_")
@@ -145,7 +145,7 @@ def _of(results: Results, measure: str) -> list[Estimate]:
 
 
 def _columns(some: Sequence[Estimate]) -> list[str]:
-    """What tells the rows apart; the evaluators of a pair always."""
+    """The columns in which rows differ; the evaluators of a pair always."""
     always = [c for c in _PAIR if any(c in one.cell for one in some)]
     return [*always, *(c for c in varying(some) if c not in always)]
 
@@ -171,12 +171,6 @@ def _ends(one: Estimate, percent: bool) -> Markup | str:
 
 
 def _table(columns: Sequence[str], headings: Sequence[str], rows: Sequence[Row], words: int = 0) -> Table:
-    """A table whose last columns are numbers, but for the first ``words`` of them."""
-    told = (*columns, *headings)
-    left = len(rows) - _MOST_ROWS
-    return Table(
-        told,
-        tuple(rows[:_MOST_ROWS]),
-        frozenset(range(len(columns) + words, len(told))),
-        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
-    )
+    """A table whose last columns are numbers, except the first ``words`` of them."""
+    heads = (*columns, *headings)
+    return shortened_table(heads, rows, range(len(columns) + words, len(heads)), _MOST_ROWS)

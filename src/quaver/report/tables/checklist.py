@@ -17,12 +17,12 @@ Row = tuple[str, str, str]
 
 
 def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
-    """What readers of an audit ask for, answered.
+    """What readers of an audit ask for, with the study's answers.
 
     Args:
         results: The study.
         raw_kept: Whether the raw answers are stored.
-        paid: What each model's answers took, where that is known.
+        paid: What each model's answers cost, if known.
     """
     rows = [
         _normalisation(results),
@@ -38,7 +38,7 @@ def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Ta
         _stopping(results),
         _cost(paid),
     ]
-    return Table(("asked", "reported", "how, or what is missing"), tuple(rows), name="checklist")
+    return Table(("item", "reported", "how, or what is missing"), tuple(rows), name="checklist")
 
 
 def _defined(results: Results, *measures: str) -> list[Estimate]:
@@ -47,30 +47,30 @@ def _defined(results: Results, *measures: str) -> list[Estimate]:
 
 
 def _normalisation(results: Results) -> Row:
-    asked = "How confidence was normalised before calibration was measured"
+    asked = "How confidence was normalized before calibration was measured"
     known = _defined(results, *_CALIBRATION)
     if not known:
         return asked, "not applicable", "no calibration was measured"
     if any(one.measure.startswith("ece_shift") for one in known):
-        return asked, "yes", "raw and normalised over the label set side by side (ece_shift)"
-    told = "; ".join(dict.fromkeys(one.method for one in known if one.method))
+        return asked, "yes", "raw and normalized over the label set, side by side (ece_shift)"
+    methods = "; ".join(dict.fromkeys(one.method for one in known if one.method))
     return (
         asked,
         "in part",
-        f"{told}. Add the measure ece_shift for raw and normalised confidence side by side",
+        f"{methods}. Add the measure ece_shift for raw and normalized confidence side by side",
     )
 
 
 def _rules(results: Results) -> Row:
-    asked = "The evaluators’ exact rules, with the prompts that they read the answers to"
+    asked = "The evaluators’ exact rules, and the prompts"
     named = ", ".join(results.evaluators)
     shown = sum(1 for one in results.variants if one.get("example"))
     if not results.has_raw_answers:
-        return asked, "no", "the labels existed already; no raw answers were imported"
+        return asked, "no", "the labels were imported without raw answers"
     if not results.has_prompts:
-        return asked, "in part", f"{named}; the answers existed already, and their prompts were not imported"
+        return asked, "in part", f"{named}; the answers were imported without their prompts"
     if not named:
-        return asked, "no", "no evaluator read the answers"
+        return asked, "no", "no evaluator parsed the answers"
     if shown < len(results.variants):
         return (
             asked,
@@ -86,9 +86,9 @@ def _raw(raw_kept: bool) -> Row:
         return (
             asked,
             "yes",
-            "responses.db holds every answer beside its prompt; quaver export writes them as a table",
+            "responses.db holds every answer with its prompt; quaver export writes them as a table",
         )
-    return asked, "no", "only labels are there: raw answers were not part of what the report was made from"
+    return asked, "no", "the report was made from labels, without raw answers"
 
 
 def _parse_rates(results: Results) -> Row:
@@ -96,7 +96,7 @@ def _parse_rates(results: Results) -> Row:
     cells = {tuple(one.cell.items()) for one in _defined(results, "compliance")}
     if not cells:
         return asked, "no", "add the measure compliance"
-    return asked, "yes", f"{_many(len(cells), 'cell')}, with the reasons of the others, under Compliance"
+    return asked, "yes", f"{_many(len(cells), 'cell')}, with the reasons for the others, under Compliance"
 
 
 def _elicitations(results: Results) -> Row:
@@ -104,11 +104,11 @@ def _elicitations(results: Results) -> Row:
     ways = _ways(results)
     if not ways:
         return asked, "not applicable", "no confidence was elicited"
-    told = "; ".join(f"{way}: {', '.join(names)}" for way, names in ways.items())
+    found = "; ".join(f"{way}: {', '.join(names)}" for way, names in ways.items())
     if len(ways) > 1:
-        return asked, "yes", told
+        return asked, "yes", found
     other = "an evaluator of stated confidence" if "tokens" in ways else "an evaluator of log-probabilities"
-    return asked, "no", f"{told} only. Add {other}"
+    return asked, "no", f"{found} only. Add {other}"
 
 
 def _ways(results: Results) -> dict[str, list[str]]:
@@ -132,7 +132,7 @@ def _spread(results: Results) -> Row:
     if known := _defined(results, "spread"):
         return asked, "yes", f"{_many(len(known), 'estimate')} of spread"
     if len(results.variants) < 2:
-        return asked, "no", "one variant only: there is nothing to spread over"
+        return asked, "no", "there is one variant only"
     cells = {one.cell["variant"] for one in _defined(results, "accuracy") if "variant" in one.cell}
     if len(cells) > 1:
         return (
@@ -147,17 +147,17 @@ def _edits(results: Results) -> Row:
     asked = "Edits by hand to the paraphrases"
     edits = results.lock.get("paraphrases", {}).get("edits", ())
     if edits:
-        return asked, "yes", f"{_many(len(edits), 'edit')}, with what stood there before, under Prompts"
+        return asked, "yes", f"{_many(len(edits), 'edit')}, with the text before, under Prompts"
     return asked, "yes", "none"
 
 
 def _exclusions(results: Results) -> Row:
-    asked = "What was left out of the estimates"
+    asked = "What the estimates exclude"
     kinds = dict.fromkeys(kind for one in results.estimates for kind in one.excluded)
     if not kinds:
         return asked, "yes", "nothing"
-    told = ", ".join(str(kind).replace("_", " ") for kind in kinds)
-    return asked, "yes", f"{told}; counts under What could not be measured"
+    named = ", ".join(str(kind).replace("_", " ") for kind in kinds)
+    return asked, "yes", f"{named}; counts under What could not be measured"
 
 
 def _seeds(results: Results) -> Row:
@@ -182,7 +182,7 @@ def _versions(results: Results) -> Row:
     items = results.lock.get("items", {}).get("blake2b")
     if nameless or not items:
         gone = [*nameless, *([] if items else ["items"])]
-        return asked, "in part", f"without a hash or a name of the version: {', '.join(gone)}"
+        return asked, "in part", f"without a hash or a version: {', '.join(gone)}"
     return (
         asked,
         "yes",
@@ -192,21 +192,21 @@ def _versions(results: Results) -> Row:
 
 def _stopping(results: Results) -> Row:
     asked = "When the collection stopped"
-    told = results.lock.get("collection", {})
+    collection = results.lock.get("collection", {})
     if results.imported:
-        return asked, "not applicable", "the labels existed already"
-    if told.get("rounds"):
-        return asked, "yes", str(told["rounds"])
-    missing = told.get("total", 0) - told.get("answered", 0)
+        return asked, "not applicable", "the labels were imported"
+    if collection.get("rounds"):
+        return asked, "yes", str(collection["rounds"])
+    missing = collection.get("total", 0) - collection.get("answered", 0)
     if missing > 0:
-        return asked, "in part", f"{missing:,} calls of the design are not answered; no stopping rule was set"
-    return asked, "yes", "the whole design was asked; no rule ended it early"
+        return asked, "in part", f"{missing:,} calls of the design have no answer; no stopping rule was set"
+    return asked, "yes", "the whole design was collected; no rule ended it early"
 
 
 def _cost(paid: Table | None) -> Row:
     asked = "What it cost"
     if paid is None or not paid.rows:
-        return asked, "no", "what the answers took is not known"
+        return asked, "no", "the cost of the answers is not known"
     at = paid.columns.index("US dollars")
     unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
     if unknown:
@@ -216,8 +216,8 @@ def _cost(paid: Table | None) -> Row:
             f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
         )
     total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
-    told = f"${total:,.4f} in all" if total else "no charge"
-    return asked, "yes", f"calls, tokens and {told}, by model under Method"
+    charge = f"${total:,.4f} in all" if total else "no charge"
+    return asked, "yes", f"calls, tokens and {charge}, by model under Method"
 
 
 def _many(n: int, noun: str) -> str:
