@@ -25,12 +25,12 @@ TONES = ("positive", "negative", "neutral")
         ("Positive or negative?", TONES, "lists the answers without 'neutral'"),
         ("Answer 0 or 1.", ("0", "1", "2"), "lists the answers without '2'"),
         ("A/B/C", ("A", "B", "C", "D"), "lists the answers without 'D'"),
-        ("One of: positive, neutral, negative.", TONES[:2], "no label has: 'neutral'"),
-        ("Answer positive, negative or neutral.", TONES[:2], "no label has: 'neutral'"),
-        ("Answer with one word: positive or neutral.", TONES[:2], "no label has: 'neutral'"),
-        ("A, B, C or E", ("A", "B", "C", "D"), "no label has: 'e'"),
-        ('Say "yes", "no", or "maybe".', ("yes", "no"), "no label has: 'maybe'"),
-        ("A|B|C", ("A", "B"), "no label has: 'c'"),
+        ("One of: positive, neutral, negative.", TONES[:2], "to no label: 'neutral'"),
+        ("Answer positive, negative or neutral.", TONES[:2], "to no label: 'neutral'"),
+        ("Answer with one word: positive or neutral.", TONES[:2], "to no label: 'neutral'"),
+        ("A, B, C or E", ("A", "B", "C", "D"), "to no label: 'e'"),
+        ('Say "yes", "no", or "maybe".', ("yes", "no"), "to no label: 'maybe'"),
+        ("A|B|C", ("A", "B"), "to no label: 'c'"),
     ],
 )
 def test_a_list_that_does_not_fit_is_refused(postfix: str, answers: tuple[str, ...], problem: str) -> None:

@@ -54,13 +54,13 @@ def test_another_seed_samples_others() -> None:
 @pytest.mark.parametrize(
     ("asked", "n", "size", "problem"),
     [
-        ("reversed", None, 1, "one label has no other order"),
-        ("sampled", None, 3, "no number of orders to sample"),
+        ("reversed", None, 1, "single label"),
+        ("sampled", None, 3, "is missing"),
         ("sampled", 6, 3, "6 other orders"),
         ("all", None, 8, "40,319 other orders"),
         ("all", 3, 3, "n is for sampled orders"),
-        ({"x": ["a"]}, None, 3, "an order has every label once"),
-        ({"x": ["a", "b", "b"]}, None, 3, "an order has every label once"),
+        ({"x": ["a"]}, None, 3, "every label once"),
+        ({"x": ["a", "b", "b"]}, None, 3, "every label once"),
     ],
 )
 def test_orders_that_there_are_not(asked: Any, n: int | None, size: int, problem: str) -> None:

@@ -248,7 +248,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
     "a part that is never there": (
         {"factors": TWO, "parts": {"x": {"text": "X", "when": {"explanation": "yes"}}}},
         SpecError,
-        "the part 'x' would never be there",
+        "'x' would never occur",
     ),
     "a part without text": ({"factors": TWO, "parts": {"x": {}}}, SpecError, "the part 'x' has no text"),
     "two outputs at once": (

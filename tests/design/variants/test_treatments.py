@@ -91,7 +91,7 @@ def test_the_last_line_is_what_final_line_reads() -> None:
     [
         ({"which": ["T9"]}, UnknownName, "unknown treatment 'T9'"),
         ({"treatments": {"X": {"max_tokens": 5}}}, SpecError, "the treatment 'X' has no text"),
-        ({"final": "Answer with a letter."}, SpecError, "the last line is not asked for"),
+        ({"final": "Answer with a letter."}, SpecError, "does not ask"),
         ({"treatments": {"T1": {"max_tokens": 0}}}, SpecError, "this value does not fit"),
         ({"which": []}, SpecError, "this factor has no level"),
     ],

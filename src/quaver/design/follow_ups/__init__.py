@@ -1,8 +1,7 @@
-"""Follow-ups: calls that go with a call, asked of the same model about the same item, one kind a file.
+"""Follow-ups: further calls to the same model about the same item, one kind a file.
 
-Each is a condition of its own beside the one that it follows. One that quotes the answer is asked
-once that answer is stored, for each of its repeats; one that does not is asked once an item. An
-answer that is an error is not followed.
+Each follow-up is a condition of its own. One that quotes the answer is asked once that answer is stored, for
+each repeat; one that does not is asked once for each item. An answer that is an error has no follow-up.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ class FollowUp(Protocol):
     """
 
     quotes_answer: ClassVar[bool]
-    """Whether it goes on from the answer; else it starts from the prompt."""
+    """Whether it continues from the answer; otherwise it starts from the prompt."""
 
     continues: bool
-    """Whether the model is to go on with a message of its own that has been begun for it."""
+    """Whether the model continues a message of its own that was begun for it."""
 
     def decoding(self, variant: Variant) -> Decoding:
-        """How it is answered; always greedily, under any name.
+        """Its decoding: always greedy, under any name.
 
-        ``logprobs`` is how many are wanted: a model that has fewer gives what it has.
+        A model that has fewer log-probabilities than ``logprobs`` returns those it has.
         """
         ...
 
     def messages(self, prompt: tuple[Message, ...], answer: str) -> tuple[Message, ...]:
-        """What the model sees.
+        """The messages that the model sees.
 
         Args:
-            prompt: What it saw before.
-            answer: What it answered; an empty text where the follow-up does not quote it.
+            prompt: The messages before the answer.
+            answer: The model's answer; empty if the follow-up does not quote it.
         """
         ...
 
     def choices(self, labels: LabelSet, variant: Variant) -> tuple[str, ...]:
-        """The only answers allowed; empty where anything is."""
+        """The only answers allowed; empty if any answer is."""
         ...

@@ -1,4 +1,4 @@
-"""``constrained``: the answer so far, a marker, and nothing but a label may follow."""
+"""``constrained``: the model ends its own answer with a label and nothing else."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _LEAST = 4
 
 
 class Constrained:
-    """Has the model end its own answer with a label: the repair for answers that no rule can read.
+    """Makes the model end its own answer with a label, for answers that no rule can parse.
 
-    The model gets its answer back, followed by a marker, and can write nothing but one of the
-    variant's answers.
+    The model sees its answer again, followed by a marker, and can write one of the variant's answers and
+    nothing else.
 
     Args:
-        marker: What stands between the answer and the label.
-        how: ``continue`` lets the model go on with its own message after the marker, as some engines
-            can; ``ask`` puts the marker as the user's next message, as every chat model can.
+        marker: The text between the answer and the label.
+        how: ``continue`` lets the model continue its own message after the marker, as some engines can;
+            ``ask`` sends the marker as the user's next message, which every chat model supports.
     """
 
     quotes_answer: ClassVar[bool] = True
@@ -32,7 +32,7 @@ class Constrained:
         self.continues = how == "continue"
 
     def decoding(self, variant: Variant) -> Decoding:
-        """As long as the longest label can be; a token is a character at least."""
+        """Enough tokens for the longest label: a token is at least one character."""
         longest = max(len(answer.encode()) for answer in variant.answers.values())
         return Decoding("constrained", max_tokens=max(_LEAST, longest), constraint="labels")
 

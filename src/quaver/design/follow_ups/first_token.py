@@ -1,4 +1,4 @@
-"""``first_token``: the same prompt, one token long, with the likeliest tokens' log-probabilities."""
+"""``first_token``: the prompt again, for one token and the log-probabilities of the most likely ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ __all__ = ["FirstToken"]
 
 
 class FirstToken:
-    """How likely each label's first token is, where the answer itself is longer than one token.
+    """How likely each label's first token is, for answers longer than one token.
 
-    The prompt is asked again for one token. What a model would say first does not depend on how its
-    answer is then drawn, so this is asked once an item, whatever the repeats and the temperature.
+    It sends the prompt again for one token. The probabilities of the first token do not depend on decoding,
+    so one call for each item is enough, whatever the repeats and the temperature.
 
     Args:
-        logprobs: How many of the likeliest tokens are wanted; a model that returns fewer gives
-            what it has.
+        logprobs: How many of the most likely tokens to return; a model that has fewer returns those.
     """
 
     quotes_answer: ClassVar[bool] = False

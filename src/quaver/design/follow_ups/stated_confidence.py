@@ -1,7 +1,7 @@
-"""``verbal``: the model is asked how sure it is of the answer that it just gave, in words of several kinds.
+"""``verbal``: asks the model how sure it is of the answer that it has just given.
 
-What a model says of its confidence depends on how it is asked. The two phrasings here differ in scale,
-mood and format, so that a study that uses both sees how much.
+The stated confidence depends on the question. The two phrasings here differ in scale, mood and format, so
+that a study that uses both can see how much.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Verbal:
     """A question of your own about the answer, in the same conversation.
 
     Args:
-        question: What is asked.
-        max_tokens: How long the reply may be.
+        question: The question.
+        max_tokens: The limit on the reply.
     """
 
     quotes_answer: ClassVar[bool] = True
@@ -45,10 +45,10 @@ class Verbal:
 
 
 class VerbalDecimal(Verbal):
-    """How sure the model is: told to give a decimal from 0 to 1.
+    """How sure the model is, as a decimal from 0 to 1.
 
     Args:
-        max_tokens: How long the reply may be.
+        max_tokens: The limit on the reply.
     """
 
     def __init__(self, *, max_tokens: Tokens = 8) -> None:
@@ -60,10 +60,10 @@ class VerbalDecimal(Verbal):
 
 
 class VerbalPercentage(Verbal):
-    """How sure the model is: asked for the chance, in per cent, that it is right.
+    """How sure the model is: the chance, in percent, that its answer is right.
 
     Args:
-        max_tokens: How long the reply may be.
+        max_tokens: The limit on the reply.
     """
 
     def __init__(self, *, max_tokens: Tokens = 8) -> None:

@@ -73,13 +73,13 @@ IDEOLOGY = (
 def rows() -> list[dict[str, Any]]:
     """The respondents, one mapping each.
 
-    Beside the study's own columns (as whole numbers) each has words for them: ``place``, ``news``,
-    ``education``, ``earnings``, ``party`` and ``ideology``, and its number, ``respondent``.
+    Beside the survey's own columns (as whole numbers), each has them in words: ``place``, ``news``,
+    ``education``, ``earnings``, ``party`` and ``ideology``; and its number, ``respondent``.
 
     Raises:
         ItemError: ``statsmodels`` is not installed.
     """
-    # Found, not imported: loading statsmodels takes longer than everything that is done with the table.
+    # Found, not imported: importing statsmodels takes longer than all work with the table.
     found = find_spec("statsmodels")
     path = (
         Path(found.origin).with_name("datasets") / "anes96" / "anes96.csv" if found and found.origin else None
@@ -93,12 +93,12 @@ def rows() -> list[dict[str, Any]]:
     with path.open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file, delimiter="\t", quotechar="'"))
     return [
-        _worded({"respondent": number} | {name: int(value) for name, value in row.items()})
+        _in_words({"respondent": number} | {name: int(value) for name, value in row.items()})
         for number, row in enumerate(table, start=1)
     ]
 
 
-def _worded(row: dict[str, Any]) -> dict[str, Any]:
+def _in_words(row: dict[str, Any]) -> dict[str, Any]:
     thousands, days = row["popul"], row["TVnews"]
     return row | {
         "place": f"a place of about {thousands * 1000:,} people" if thousands else "the countryside",

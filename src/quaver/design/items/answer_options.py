@@ -1,4 +1,4 @@
-"""The options that an item brings itself (multiple choice), and lists that templates write."""
+"""An item's own options (multiple choice), as lists that templates can write."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Listed", "options_of"]
 
 
 class Listed(Sequence[Mapping[str, str]]):
-    """What a template can go through one by one, or write as a whole.
+    """A list that a template can iterate over or write as a whole.
 
     Args:
-        parts: One mapping each.
-        text: All of them, as ``{{ … }}`` writes them.
+        parts: The elements, one mapping each.
+        text: The list as ``{{ … }}`` writes it.
     """
 
     __slots__ = ("_parts", "_text")
@@ -42,11 +42,11 @@ class Listed(Sequence[Mapping[str, str]]):
 def options_of(item: Item, labels: LabelSet) -> list[str]:
     """An item's own options, in the labels' order.
 
-    They stand in a column for each label, or in one column that holds a list: of texts, of objects
-    with a ``text``, or a mapping of which the values count; in CSV as JSON.
+    They are in a column for each label, or in one column that holds a list of texts, a list of objects with a
+    ``text``, or a mapping, whose values count; in CSV as JSON.
 
     Raises:
-        ItemError: An option is missing or empty, or there are more or fewer than there are labels.
+        ItemError: An option is missing or empty, or the numbers of options and labels differ.
     """
     if len(labels.options) > 1:
         found = [item.fields.get(column) for column in labels.options]

@@ -1,4 +1,4 @@
-"""Items from a Hugging Face dataset, where the ``datasets`` library is installed."""
+"""Items from a Hugging Face dataset, if the library ``datasets`` is installed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def rows(
     """The rows of one split.
 
     Args:
-        path: The dataset's name on the hub (``owner/name``) or a folder; what follows ``hf:``.
-        name: Its configuration, where it has several.
-        split: The split to take.
-        revision: A commit or tag, so that the items stay the same.
+        path: The dataset's name on the hub (``owner/name``) or a folder: the text after ``hf:``.
+        name: Its configuration, if it has several.
+        split: The split to load.
+        revision: A commit or tag, to fix the items.
 
     Raises:
         ItemError: ``datasets`` is not installed, or the dataset cannot be loaded.
@@ -33,7 +33,7 @@ def rows(
         ) from None
     try:
         loaded = datasets.load_dataset(path, name, split=split, revision=revision)
-    except Exception as error:  # the library raises whatever its readers and the network raise
+    except Exception as error:  # its readers and the network can raise anything
         raise ItemError(
             f"the dataset {path!r} cannot be loaded",
             where="items.source",

@@ -1,4 +1,4 @@
-"""The items of a study: from rows to texts with ids, gold labels and groups."""
+"""A study's items: rows become texts with ids, gold labels and groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ItemSource(Protocol):
     """A built-in set of items, registered under ``quaver.items``; options are keyword arguments."""
 
     def __call__(self, **options: Any) -> list[dict[str, Any]]:
-        """Return one mapping of columns a row."""
+        """One mapping of columns for each row."""
         ...
 
 
@@ -34,10 +34,10 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
 
     Args:
         spec: The study.
-        source: Where its parts stand, for errors, and the folder that relative paths start from.
+        source: The places of its parts, for errors, and the folder from which relative paths start.
 
     Returns:
-        The items that were sampled and the others, both in the order of their source.
+        The sampled items and the others, both in the order of their source.
 
     Raises:
         ItemError: There are none, an id occurs twice, or a gold label is not in the label set.
@@ -53,7 +53,7 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
     ]:
         if name is not None and name not in columns:
             raise UnknownName("column", name, columns, where=source.where(*loc))
-    for row in rows:  # a row of JSONL may leave columns out
+    for row in rows:  # a row of JSON Lines may lack columns
         row.update(dict.fromkeys(columns.difference(row)))
     items = _identified(rows, asked.id, asked.groups, source)
     if asked.gold:
@@ -103,14 +103,14 @@ def _identified(
             raise ItemError(
                 "this row has no id",
                 where=f"{where}: {id_column}",
-                expected="an id of its own for every item",
+                expected="a unique id for every item",
                 found="an empty cell",
             )
         if identity in first_at:
             raise ItemError(
                 f"the id {identity!r} occurs twice",
                 where=f"{where}: {id_column}",
-                expected="an id of its own for every item",
+                expected="a unique id for every item",
                 found=f"the same id at {first_at[identity]}",
                 fix="leave `id` out of the study file to number the rows" if id_column else None,
             )
@@ -143,7 +143,7 @@ def _with_gold(
             continue
         read = cells.read(text)
         label = read.label if read else None
-        if label is None and options.options:  # the option itself may be the gold label
+        if label is None and options.options:  # the gold label may be the option itself
             own = options_of(item, options)
             label = codes[own.index(text)] if own.count(text) == 1 else None
         if label is None:

@@ -1,4 +1,4 @@
-"""Whether a shorter text still says what the longer one does: placeholders, labels, numbers, definitions."""
+"""Whether a shorter text keeps the content of a longer one: placeholders, labels, numbers, definitions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def missing_in(concise: str, standard: str, labels: LabelSet, answers: Mapping[str, str]) -> list[str]:
-    """What a text lacks of a longer one.
+    """What a text lacks, compared with a longer one.
 
-    Both are templates. Placeholders are compared as they are written; labels (their answers and names),
-    numbers and definitions in the texts that come out. A definition counts as kept where half of its
-    words of four letters or more are.
+    Both are templates. Placeholders are compared as written; labels (their answers and names), numbers and
+    definitions are compared in the rendered texts. A definition counts as kept if half of its words of four
+    letters or more are.
 
     Args:
         concise: The shorter text.
@@ -31,7 +31,7 @@ def missing_in(concise: str, standard: str, labels: LabelSet, answers: Mapping[s
         answers: What is written for each label, by code.
 
     Returns:
-        What is missing, in words; empty where nothing is.
+        What is missing, in words; empty if nothing is.
     """
     found = [f"the placeholder {name}" for name in _placeholders(standard) - _placeholders(concise)]
     short, long = filled(concise, labels, answers), filled(standard, labels, answers)
@@ -56,10 +56,10 @@ def _placeholders(template: str) -> set[str]:
 
 
 def filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
-    """A template's text, with nothing in the place of what only an item has; as written where that fails.
+    """A template's text with every value of an item empty; the template itself if rendering fails.
 
     Args:
-        template: Of an instruction, say.
+        template: A template, of an instruction for example.
         labels: The label set.
         answers: What is written for each label, by code.
     """
@@ -79,7 +79,7 @@ def filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
 
 
 class _Nothing(dict[str, str]):
-    """An item of which every column is empty."""
+    """An item whose columns are all empty."""
 
     def __contains__(self, _: object) -> bool:
         return True

@@ -1,8 +1,8 @@
-"""Whether what a postfix says of the answers fits the label set.
+"""Whether the answers that a postfix lists fit the label set.
 
-Only what cannot be meant otherwise is refused: a list of answers ("positive, negative or neutral") that
-leaves one out or has one too many. Lists are told from other text by their elements: the variant's own
-answers, separated by commas, slashes, bars or "or".
+Only unambiguous contradictions are refused: a list of answers ("positive, negative or neutral") that leaves
+one out or has one too many. A list is recognised by its elements: the variant's own answers, separated by
+commas, slashes, bars or "or".
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _ELLIPSIS = re.compile(r"…|\.\.\.")
 
 
 def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
-    """Find a postfix that contradicts the variant's answers.
+    """Check that a postfix does not contradict the variant's answers.
 
-    A list is a stretch without a full stop, colon, bracket or line break in which at least two elements
-    are answers; or one is, and what an "or", a slash or a bar joins to it is none.
+    A list is a stretch without a full stop, colon, bracket or line break in which at least two elements are
+    answers, or one is an answer and an "or", a slash or a bar joins it to something that is not.
 
     Args:
         variant: The variant; its templates have been checked.
-        labels: The task's label set, whose other names may stand in the list too.
-        where: Where the postfix stands, for the error.
+        labels: The task's label set, whose other names may be in the list too.
+        where: The postfix's place, for the error.
 
     Raises:
-        SpecError: It lists answers and leaves one out, or lists one that no label has.
+        SpecError: A list leaves an answer out, or has one that belongs to no label.
     """
     if names_in(variant.postfix) - {"answers", "labels"} or "{%" in variant.postfix:
-        return  # every item has another
+        return  # it differs between items
     answers = {answer.strip().casefold(): answer for answer in variant.answers.values()}
     text = _written(variant, labels)
     known = answers.keys() | {
@@ -56,14 +56,14 @@ def check_postfix(variant: Variant, labels: LabelSet, *, where: str) -> None:
             element = elements[at]
             is_listed = at < named[-1] or (at == named[-1] + 1 and joins[at - 1] != ",")
             if is_listed and element and element not in known and len(element.split()) <= longest:
-                _refuse(f"the postfix lists an answer that no label has: {element!r}", variant, where)
+                _refuse(f"the postfix lists an answer that belongs to no label: {element!r}", variant, where)
         left_out = [answer for form, answer in answers.items() if not _is_named(text, answer)]
         if len(named) > 1 and left_out:
             _refuse(f"the postfix lists the answers without {left_out[0]!r}", variant, where)
 
 
 def _elements(stretch: str) -> tuple[list[str], list[str]]:
-    """What stands between the separators, and the separators."""
+    """The texts between the separators, and the separators."""
     joins = ["," if found.group().strip() == "," else "or" for found in _SEPARATOR.finditer(stretch)]
     elements = [part.strip(_AROUND).casefold() for part in _SEPARATOR.split(stretch)]
     return elements, joins
@@ -91,5 +91,5 @@ def _refuse(problem: str, variant: Variant, where: str) -> None:
         where=where,
         expected=f"all of {', '.join(variant.answers.values())}, and no other",
         found=variant.postfix[:120],
-        fix="write {{ answers | join(', ') }} in the place of the list",
+        fix="write {{ answers | join(', ') }} instead of the list",
     )

@@ -13,12 +13,12 @@ from quaver.errors import ItemError
 __all__ = ["PROMPT_NAMES", "PromptWriter", "item_text", "messages_of"]
 
 PROMPT_NAMES = ("labels", "answers", "item", "options")
-"""What an instruction or postfix template may draw on: ``labels`` (each with ``code``, ``name``,
-``definition`` and ``answer``) and ``answers``, both in the order in which the variant shows the labels;
-the ``item``'s columns; and the item's own ``options`` in the same order, each with ``code``, ``answer``
-and ``text`` (written as a whole they are a line each, ``A) text``). The system message has
-``instruction``, ``postfix``, ``question`` (instruction and postfix) and ``text`` too, the layout these and
-``examples``, each with ``text``, ``answer`` and ``label`` (written as a whole they are paragraphs)."""
+"""The names in an instruction or postfix template: ``labels`` (each with ``code``, ``name``, ``definition``
+and ``answer``) and ``answers``, both in the order in which the variant shows the labels; the ``item``'s
+columns; and the item's own ``options`` in the same order, each with ``code``, ``answer`` and ``text``
+(written as a whole, one line each: ``A) text``). The system message also has ``instruction``, ``postfix``,
+``question`` (instruction and postfix) and ``text``. The layout has all of these and ``examples``, each with
+``text``, ``answer`` and ``label`` (written as a whole, one paragraph each)."""
 
 _PER_ITEM = frozenset(["item", "text", "options"])
 _PARTS = ("instruction", "postfix", "question", "system")
@@ -27,8 +27,8 @@ _PARTS = ("instruction", "postfix", "question", "system")
 class PromptWriter:
     """Writes one variant's prompt for any item.
 
-    A variant's examples are turns of the conversation, the layout filled with each example and answered
-    with its gold label; where the layout has ``examples``, they are there instead.
+    A variant's examples are turns of the conversation: the layout filled in with each example, and the answer
+    of its gold label. If the layout contains ``examples``, they are there instead.
 
     Args:
         variant: The variant; its templates have been checked.
@@ -66,7 +66,7 @@ class PromptWriter:
             "options" in names_in(getattr(variant, part)) for part in _TEMPLATES
         )
         self.text_key: Hashable = (variant.text, self._shown) if self._text_has_options else variant.text
-        """Two variants whose keys are the same show an item in the same text."""
+        """Two variants with the same key show an item in the same text."""
         self._examples = ""
         self._turns: tuple[Message, ...] = ()
         self._show_examples()
@@ -75,7 +75,7 @@ class PromptWriter:
         """An item's text under this variant.
 
         Raises:
-            ItemError: There is none, or the item lacks options.
+            ItemError: The text is empty, or the item lacks options.
             SpecError: The template cannot be filled in with this item.
         """
         return item_text(self._variant.text, item, self._options(item) if self._text_has_options else None)
@@ -85,7 +85,7 @@ class PromptWriter:
 
         Args:
             item: The item.
-            text: Its text, as ``text`` gives it.
+            text: Its text, from ``text``.
         """
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
@@ -102,7 +102,7 @@ class PromptWriter:
         return Prompt(messages, text, question)
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
-        """All that the layout may draw on."""
+        """The values of all names in the layout."""
         values = {**self._fixed, "item": item.fields, "text": text}
         if self._has_options:
             values["options"] = self._options(item)
@@ -111,7 +111,7 @@ class PromptWriter:
         return values
 
     def _part(self, part: str, values: Mapping[str, Any], where: str) -> str:
-        if part == "question":  # the instruction and, where there is one, the postfix below it
+        if part == "question":  # the instruction and, if there is one, the postfix below it
             return "\n".join(one for one in (values["instruction"], values["postfix"]) if one)
         return render(getattr(self._variant, part), values, where=f"{where}: {part}")
 
@@ -122,7 +122,7 @@ class PromptWriter:
         return Listed(parts, "\n".join(f"{answer}) {texts[at]}" for at, answer in self._shown))
 
     def _show_examples(self) -> None:
-        """Write the examples once: they are the same for every item."""
+        """Render the examples once: they are the same for every item."""
         written = [(item, self.text(item), self._reply(item)) for item in self._variant.examples if item.gold]
         parts = [{"text": text, "answer": reply, "label": item.gold or ""} for item, text, reply in written]
         self._examples = "\n\n".join(f"{text}\nAnswer: {reply}" for _, text, reply in written)
@@ -143,7 +143,7 @@ class PromptWriter:
         self._blocks = tuple(_continued(*pair) for pair in zip(contents, replies, strict=True))
 
     def _reply(self, example: Item) -> str:
-        """What is shown as the answer to an example."""
+        """The answer that the prompt shows to an example."""
         values = {"answer": self._variant.answers[example.gold or ""], "item": example.fields}
         return render(self._variant.reply, values, where=f"{self._variant.id}, example {example.id}: reply")
 
@@ -152,22 +152,22 @@ _TEMPLATES = ("layout", "system", "instruction", "postfix")
 
 
 def _continued(content: str, reply: str) -> str:
-    """A prompt with its answer behind it, as a model continues a text."""
+    """A prompt followed by its answer, as a model continues a text."""
     if content[-1:].isspace():
         return content + reply
     return f"{content} {reply}" if content.endswith(":") else f"{content}\n{reply}"
 
 
 def item_text(template: str, item: Item, options: Listed | None = None) -> str:
-    """An item's text: its template filled in with its columns, which ``item`` holds too.
+    """An item's text: the template filled in with the item's columns, which ``item`` holds too.
 
     Args:
         template: The template.
         item: The item.
-        options: The item's own options in the order in which they are shown, where it has any.
+        options: The item's own options in the order in which they are shown, if it has any.
 
     Raises:
-        ItemError: Nothing but white space comes out.
+        ItemError: The text is nothing but white space.
         SpecError: The template cannot be filled in with this item.
     """
     values = {"item": item.fields, **item.fields}
@@ -179,7 +179,7 @@ def item_text(template: str, item: Item, options: Listed | None = None) -> str:
         raise ItemError(
             f"item {item.id} has no text",
             where=f"{place}: items.text",
-            expected=f"something to read in {template[:80]}",
+            expected=f"a text from {template[:80]}",
             found="nothing",
             fix="remove the row",
         )
@@ -187,6 +187,6 @@ def item_text(template: str, item: Item, options: Listed | None = None) -> str:
 
 
 def messages_of(variant: Variant, labels: LabelSet, item: Item) -> tuple[Message, ...]:
-    """What a model sees of one variant and one item."""
+    """The messages of one variant and one item."""
     writer = PromptWriter(variant, labels)
     return writer.write(item, writer.text(item)).messages

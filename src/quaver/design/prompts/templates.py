@@ -1,6 +1,6 @@
-"""Templates: sandboxed Jinja, where a name that nothing has is an error and a value is never code.
+"""Templates: sandboxed Jinja, in which an unknown name is an error and a value is never code.
 
-Item texts are values: what looks like a template inside them stays text.
+Item texts are values: anything in them that looks like a template stays text.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ __all__ = ["check", "check_columns", "check_syntax", "literal", "names_in", "ren
 
 
 _OPENING = re.compile(r"\{[{%#]")
-"""What Jinja takes for the beginning of something that is filled in."""
+"""The beginning of a placeholder, statement or comment in Jinja."""
 
 _LONGEST = 10_000_000
-"""Characters of one filled-in template."""
+"""The most characters of a rendered template."""
 
 _PADDING = frozenset(["center", "expandtabs", "format", "format_map", "ljust", "rjust", "zfill"])
-"""Methods that make a short text as long as a number says."""
+"""Methods that can make a short text arbitrarily long."""
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """No globals, and nothing that makes a short template into a long text."""
+    """Without globals, and without operations that turn a short template into a long text."""
 
     intercepted_binops = frozenset(["**", "*", "%"])
 
@@ -45,13 +45,13 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().is_safe_callable(obj) and getattr(obj, "__name__", "") not in _PADDING
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        if isinstance(obj, Mapping) and attribute in obj:  # a column named values, not the method
+        if isinstance(obj, Mapping) and attribute in obj:  # a column named "values", not the method
             return obj[attribute]
         return super().getattr(obj, attribute)
 
 
 def _written(value: Any) -> Any:
-    """What stands in a prompt for a value: nothing for an empty cell."""
+    """A value as a prompt shows it: nothing for an empty cell."""
     return "" if value is None else value
 
 
@@ -59,7 +59,7 @@ _ENVIRONMENT = _Environment(undefined=StrictUndefined, autoescape=False, finaliz
 _ENVIRONMENT.globals.clear()
 for _name in ("center", "format", "indent", "wordwrap", "pprint", "xmlattr", "random"):
     del _ENVIRONMENT.filters[_name]
-# Jinja's own writes quotes and signs of comparison as escapes, for HTML.
+# Jinja's own filter escapes quotation marks and comparison signs for HTML.
 _ENVIRONMENT.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -70,7 +70,7 @@ def _compiled(template: str) -> Template:
 
 @lru_cache(maxsize=65536)
 def names_in(template: str) -> frozenset[str]:
-    """The names that a template needs to be given.
+    """The names whose values a template needs.
 
     Raises:
         SpecError: It is not a template.
@@ -92,9 +92,9 @@ def _tree(template: str, where: str | None = None) -> nodes.Template:
             where=where,
             found=template.splitlines()[error.lineno - 1].strip()[:120] if template else "nothing",
             fix="write {{ column }} for a column, {{ item['a column'] }} for a name with spaces; "
-            "put {% raw %}…{% endraw %} around braces that are meant",
+            "put {% raw %}…{% endraw %} around literal braces",
         ) from None
-    except Exception as error:  # constants are worked out when a template is read
+    except Exception as error:  # Jinja evaluates constants when it parses a template
         raise _unreadable(error, where) from None
 
 
@@ -104,7 +104,7 @@ def _unreadable(error: Exception, where: str | None) -> SpecError:
 
 
 def check_syntax(template: str, *, where: str) -> None:
-    """See that a text is a template at all, before its names are looked at.
+    """Check that a text is a template, before its names are checked.
 
     Raises:
         SpecError: It is not.
@@ -118,9 +118,9 @@ def check_syntax(template: str, *, where: str) -> None:
 
 @lru_cache(maxsize=65536)
 def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
-    """A template of nothing but texts and names, as such; None where it does more.
+    """The texts and names of a template that has nothing else; None for any other template.
 
-    Most do no more, and are filled in millions of times: Jinja takes five times as long.
+    Most templates are that simple and are rendered millions of times; Jinja takes five times as long.
     """
     parts: list[tuple[str, str | None]] = []
     for node in _tree(template).body:
@@ -137,7 +137,7 @@ def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
 
 
 def literal(text: str) -> str:
-    """A template that writes a text, whatever stands in it.
+    """A template that renders to a given text, whatever it contains.
 
     >>> literal("{{ x }}"), literal("plain")
     ("{{ '{{' }} x }}", 'plain')
@@ -146,17 +146,17 @@ def literal(text: str) -> str:
 
 
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:
-    """Find a template's mistakes before anything is rendered.
+    """Check a template before anything is rendered.
 
     Args:
         template: The template.
-        known: Names that it will be given.
-        where: Where it stands, for errors.
-        needs: Names of which it must use one at least.
+        known: The names that have values.
+        where: The template's place, for errors.
+        needs: Names of which it must use at least one.
 
     Raises:
         SpecError: It is not a template, or it uses none of ``needs``.
-        UnknownName: It uses a name that it will not be given.
+        UnknownName: It uses a name that has no value.
     """
     check_syntax(template, where=where)
     used = names_in(template)
@@ -165,7 +165,7 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
             "templates cannot set names or define macros",
             where=where,
             found=template.splitlines()[node.lineno - 1].strip()[:120],
-            fix="write the text where it is needed: a name set from itself again and again grows for ever",
+            fix="write the text where it is needed: a name that is set from itself can grow without bound",
         )
     for name in sorted(used - set(known)):
         raise UnknownName("template field", name, known, where=where)
@@ -180,10 +180,10 @@ def check(template: str, known: Collection[str], *, where: str, needs: Iterable[
 
 
 def check_columns(template: str, columns: Collection[str], *, where: str) -> None:
-    """Find columns that a template asks of ``item`` and that no item has.
+    """Check that the columns that a template reads from ``item`` exist.
 
     Raises:
-        UnknownName: There is one.
+        UnknownName: One does not.
     """
     tree = _tree(template, where)
     asked = [(node.node, node.attr) for node in tree.find_all(nodes.Getattr)]
@@ -198,15 +198,15 @@ def check_columns(template: str, columns: Collection[str], *, where: str) -> Non
 
 
 def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
-    """Fill in a template.
+    """Render a template.
 
     Raises:
-        SpecError: A value is missing in it, or it does what the sandbox forbids.
+        SpecError: A value is missing, or the sandbox forbids what it does.
     """
     if "{" not in template:
         return template
     if plain := _plain(template):
-        with suppress(KeyError):  # what is missing is reported below
+        with suppress(KeyError):  # a missing value is reported below
             return "".join([text if name is None else str(_written(values[name])) for text, name in plain])
     try:
         pieces, length = [], 0
@@ -215,7 +215,7 @@ def render(template: str, values: Mapping[str, Any], *, where: str) -> str:
             length += len(piece)
             if length > _LONGEST:
                 raise SecurityError(f"more than {_LONGEST:,} characters")
-    except Exception as error:  # whatever a template makes its values do
+    except Exception as error:  # a template can make its values raise anything
         raise SpecError(
             "this template cannot be filled in", where=where, found=str(error)[:200] or type(error).__name__
         ) from None

@@ -1,1 +1,1 @@
-"""Variant families, one a file: each is a factor, and the factors are crossed in full."""
+"""Families of prompt variants, one a file: each is a factor, and the factors are fully crossed."""

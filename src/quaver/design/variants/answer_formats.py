@@ -1,4 +1,4 @@
-"""``formats``: other ways to write the answer down (codes, names, letters, letters swapped)."""
+"""``formats``: other formats of the answer (codes, names, letters, swapped letters)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["Format", "Formats"]
 
 
 class Format(BaseModel):
-    """One format: what the prompt says about it, what is then written for each label, and how long it is."""
+    """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     postfix: str
     answers: dict[str, str] = {}
-    max_tokens: int | None = Field(None, ge=1, description="How long an answer may be.")
+    max_tokens: int | None = Field(None, ge=1, description="The limit on the answer.")
 
 
 class Formats:
     """Answer formats written by hand.
 
     Args:
-        formats: By name, the postfix template, the answer for each label code (the prompt's own
-            where a label is left out), and ``max_tokens`` where it differs from the decoding's.
-        original: Whether the prompt's own format is one of the set.
+        formats: By name, the postfix template, the answer for each label code (the prompt's own for a label
+            that is left out), and ``max_tokens`` if it differs from the decoding's.
+        original: Whether the prompt's own format is one of the levels.
     """
 
     factor = "format"
@@ -41,7 +41,7 @@ class Formats:
         self._original = original
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The formats in their order, after the prompt's own where it takes part.
+        """The formats in their order, after the prompt's own if it is included.
 
         Raises:
             UnknownName: A format gives an answer for a label that does not exist.

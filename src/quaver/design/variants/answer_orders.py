@@ -1,4 +1,4 @@
-"""``label_order`` and ``option_order``: the labels, or what they stand for, in other orders."""
+"""``label_order`` and ``option_order``: the labels, or their options, in other orders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quaver.errors import SpecError, UnknownName
 __all__ = ["LabelOrder", "OptionOrder", "orders_of"]
 
 _MOST = 720
-"""Orders of one factor: all of six labels."""
+"""The most orders of a factor: all orders of six labels."""
 
 Asked = Literal["all", "rotations", "reversed", "sampled"] | dict[str, list[str]]
 
@@ -25,13 +25,13 @@ Asked = Literal["all", "rotations", "reversed", "sampled"] | dict[str, list[str]
 class LabelOrder:
     """The labels shown in other orders, each with its own answer.
 
-    Wherever the prompt lists ``answers`` or ``labels``, and in the fields of a JSON schema. Where the
-    answers are letters, each label keeps its letter: see ``option_order`` for letters that stay.
+    The order applies wherever the prompt lists ``answers`` or ``labels``, and in a JSON schema. If the
+    answers are letters, each label keeps its letter; ``option_order`` keeps the letters in place instead.
 
     Args:
         orders: ``reversed``; ``rotations`` (each label comes first once); ``all``; ``sampled``; or orders
             by name, each a list of label codes.
-        n: How many are sampled, beside the original.
+        n: How many to sample, beside the original.
     """
 
     factor = "label_order"
@@ -63,14 +63,14 @@ class LabelOrder:
 
 
 class OptionOrder(LabelOrder):
-    """The options in other orders, while the letters stay at their places: A is always first.
+    """The options in other orders, while the letters stay in place: A is always first.
 
-    So a letter stands for another option in each order, and the answer is mapped back to its label. The
-    options are the items' own (``task.options``), or the labels' names where the prompt lists these.
+    A letter stands for a different option in each order, and the answer is mapped back to its label. The
+    options are the items' own (``task.options``), or the labels' names if the prompt lists these.
 
     Args:
         orders: As for ``label_order``.
-        n: How many are sampled, beside the original.
+        n: How many to sample, beside the original.
     """
 
     factor = "option_order"
@@ -92,7 +92,7 @@ class OptionOrder(LabelOrder):
 def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[str, tuple[str, ...]]:
     """Orders of the labels' codes by name, the original first.
 
-    Sampled ones and those of ``all`` are named after the places of their labels: ``2-3-1``.
+    Sampled orders and those of ``all`` are named after the positions of their labels: ``2-3-1``.
 
     Raises:
         SpecError: There are too few labels, or too many orders, or an order leaves one out.
@@ -100,7 +100,9 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
     """
     codes = labels.codes
     if len(codes) < 2:
-        raise SpecError("one label has no other order", expected="two labels or more", found=", ".join(codes))
+        raise SpecError(
+            "a single label has no other order", expected="two labels or more", found=", ".join(codes)
+        )
     if n is not None and asked != "sampled":
         raise SpecError("n is for sampled orders", found=f"n: {n}", fix="write orders: sampled")
     if isinstance(asked, Mapping):
@@ -114,7 +116,7 @@ def orders_of(labels: LabelSet, asked: Asked, n: int | None, seed: int) -> dict[
     wanted = others if asked == "all" else n
     if wanted is None or not 1 <= wanted <= min(others, _MOST):
         raise SpecError(
-            "no number of orders to sample" if wanted is None else f"{wanted:,} other orders",
+            "the number of orders to sample is missing" if wanted is None else f"{wanted:,} other orders",
             expected=f"n from 1 to {min(others, _MOST)}, beside the original",
             found=f"{len(codes)} labels",
             fix="write orders: sampled and n: 10, for example",
@@ -141,7 +143,7 @@ def _checked(name: str, order: Sequence[str], codes: tuple[str, ...]) -> tuple[s
             raise UnknownName("label", code, codes, where=f"orders: {name}")
     if sorted(order) != sorted(codes):
         raise SpecError(
-            "an order has every label once",
+            "an order must have every label once",
             where=f"orders: {name}",
             expected=", ".join(codes),
             found=", ".join(order) or "nothing",

@@ -1,4 +1,4 @@
-"""``frame``: messages in a chat template, or one plain text that a base model goes on with."""
+"""``frame``: messages in a chat template, or one plain text that a base model continues."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ __all__ = ["Frame"]
 class Frame:
     """The prompt as ``chat`` and ``plain``.
 
-    Plain, system message, examples and layout are paragraphs of one text; behind each example stands its
-    answer.
+    In a plain text, system message, examples and layout are paragraphs; an answer follows each example.
 
     Args:
-        layout: The layout of the plain text, which does best to end where the answer begins
-            (``Answer:``); the prompt's own if left out.
+        layout: The layout of the plain text, which should end where the answer begins (``Answer:``); the
+            prompt's own if left out.
     """
 
     factor = "frame"

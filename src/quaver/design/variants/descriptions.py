@@ -1,4 +1,4 @@
-"""``descriptions``: the labels' definitions in other words, an article added to one, say."""
+"""``descriptions``: the labels' definitions reworded, for example with an article added to one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Descriptions"]
 class Descriptions:
     """Definitions that a person wrote.
 
-    They are seen where the prompt shows definitions: by ``{{ label.definition }}``, by the ``detailed``
-    strategy, or in a JSON schema.
+    They appear where the prompt shows definitions: through ``{{ label.definition }}``, the ``detailed``
+    strategy or a JSON schema.
 
     Args:
-        definitions: By name, the definition of each label code (the label set's own where one is left
-            out). The label set's own are the level ``original``.
+        definitions: By name, the definition of each label code; a label that is left out keeps its own. The
+            label set's own definitions are the level ``original``.
     """
 
     factor = "description"

@@ -1,4 +1,4 @@
-"""``instructions``: the instruction in other words that a person wrote; the postfix never changes."""
+"""``instructions``: paraphrases of the instruction that a person wrote; the postfix never changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Instructions:
     """Instructions written by hand.
 
     Args:
-        texts: Instruction templates by name. The prompt's own is one of the set, as ``original``.
+        texts: Instruction templates by name. The prompt's own instruction is the level ``original``.
     """
 
     factor = "paraphrase"
@@ -26,9 +26,9 @@ class Instructions:
         self._texts = texts
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The original paraphrase, then the others in their order."""
-        paraphrases = [(ORIGINAL, context.prompt.instruction), *self._texts.items()]
-        return [_level(name, text) for name, text in paraphrases]
+        """The original instruction, then the others in their order."""
+        texts = [(ORIGINAL, context.prompt.instruction), *self._texts.items()]
+        return [_level(name, text) for name, text in texts]
 
 
 def _level(name: str, text: str) -> LevelOfFactor:

@@ -18,28 +18,30 @@ __all__ = ["JsonAnswers", "JsonForm", "schema_of"]
 
 _SCHEMA = re.compile(r"\{\{\s*schema\s*\}\}")
 _ROOM, _ROOM_FOR_TEXT = 32, 100
-"""Tokens for braces, names and spaces, and for each text."""
+"""Tokens for braces, names and spaces, and for each text field."""
 
 
 class JsonForm(BaseModel):
-    """A way to ask for JSON."""
+    """A form of JSON answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     field: str = Field("label", min_length=1, description="Name of the field that holds the label.")
-    description: str = Field("The label that fits.", description="Of that field.")
-    definitions: bool = Field(
-        True, description="Whether its description goes on with the labels' definitions."
-    )
+    description: str = Field("The label that fits.", description="The description of that field.")
+    definitions: bool = Field(True, description="Whether its description includes the labels' definitions.")
     before: dict[str, str] = Field({}, description="Text fields before it: name and description.")
-    after: dict[str, str] = Field({}, description="Text fields behind it: name and description.")
-    held: bool = Field(True, description="Whether the model is held to the schema, or only told.")
+    after: dict[str, str] = Field({}, description="Text fields after it: name and description.")
+    held: bool = Field(
+        True, description="Whether the schema constrains the model; otherwise only the prompt shows it."
+    )
     postfix: str = Field(
         "Answer with a JSON object that follows this schema:\n{{ schema }}",
-        description="What the prompt says about it; {{ schema }} stands for the schema.",
+        description="The postfix that asks for it; {{ schema }} is the schema.",
     )
     max_tokens: int | None = Field(
-        None, ge=1, description="Room for the answer; by default for the label, and 100 for each text field."
+        None,
+        ge=1,
+        description="The limit on the answer; by default enough for the label, and 100 for each text field.",
     )
 
     @model_validator(mode="after")
@@ -58,14 +60,13 @@ class JsonForm(BaseModel):
 class JsonAnswers:
     """JSON answers, whose label is one of the variant's answers.
 
-    The schema follows the variant: its answers in their order, and its definitions, whatever other
-    families made of them. The evaluator ``json_field`` reads the field that the variant names. Examples
-    are answered in the same form; what they show in the text fields stands in their columns of these
-    names.
+    The schema follows the variant: it has the variant's answers in their order and its definitions, including
+    the changes of other families. The evaluator ``json_field`` parses the field that the variant names.
+    Examples have answers in the same form; their text fields come from their columns of the same names.
 
     Args:
-        forms: By name; by default one, ``json``.
-        original: Whether the prompt as it stands is one of the set.
+        forms: The forms by name; by default one, ``json``.
+        original: Whether the unchanged prompt is one of the levels.
     """
 
     factor = "answer_form"
@@ -75,7 +76,7 @@ class JsonAnswers:
         self._original = original
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt as it stands, where it takes part, then the forms in their order."""
+        """The unchanged prompt, if it is included, then the forms in their order."""
         origin = {"family": "json_answers", "parent": ORIGINAL}
         first = [LevelOfFactor(ORIGINAL, lambda variant: variant, origin, turn=3)] if self._original else []
         return [*first, *(_level(name, form, context.labels) for name, form in self._forms.items())]
@@ -123,7 +124,7 @@ def schema_of(variant: Variant, form: JsonForm, labels: LabelSet) -> dict[str, A
 
 
 def _reply(form: JsonForm) -> str:
-    """Template of an example's answer in this form."""
+    """The template of an example's answer in this form."""
     values = {name: f"{{{{ item[{json.dumps(name)}] | tojson }}}}" for name in (*form.before, *form.after)}
     values[form.field] = "{{ answer | tojson }}"
     fields = [
@@ -133,5 +134,5 @@ def _reply(form: JsonForm) -> str:
 
 
 def _literal(text: str) -> str:
-    """A template that writes this text, whatever stands in it."""
+    """A template that renders to this text, whatever it contains."""
     return "{{ " + json.dumps(text, ensure_ascii=False) + " }}"

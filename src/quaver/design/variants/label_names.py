@@ -1,4 +1,4 @@
-"""``label_names``: what is answered for a label: its code, name, letter, number or a synonym."""
+"""``label_names``: the answer for a label is its code, name, letter, number or a synonym."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class LabelNames:
     """Other names for the labels in the prompt and in the answer.
 
     A prompt that lists neither ``labels`` nor ``options`` gets a key above its postfix, ``A: positive, B:
-    negative.``, wherever the answer is not the label's name or a synonym.
+    negative.``, unless the answer is the label's name or a synonym.
 
     Args:
-        names: Of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
+        names: Any of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
             ``synonym`` (the first of each label), ``synonym 2`` and so on; each is a level.
-        original: Whether the prompt's own answers are one of the set, where none of ``names`` is the same.
+        original: Whether the prompt's own answers are one of the levels, if none of ``names`` gives the same.
     """
 
     factor = "label_name"
@@ -43,7 +43,7 @@ class LabelNames:
         """The prompt's own answers, then the others in their order.
 
         Raises:
-            SpecError: There is no such kind of name, or a label has none of it.
+            SpecError: There is no such kind of name, or a label has no name of that kind.
         """
         levels = [_level(name, _named(name, context.labels), context) for name in self._names]
         same = any(_named(name, context.labels) == dict(context.prompt.answers) for name in self._names)

@@ -1,4 +1,4 @@
-"""Where a layout shows the item's text and where the question, so that families can move them."""
+"""Finds the item's text and the question in a layout, so that families can move them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Span = tuple[int, int]
 
 
 def asks_first(layout: str) -> bool | None:
-    """Whether the question stands before the text; None where the layout has no question.
+    """Whether the question is before the text; None if the layout has no question.
 
     Raises:
-        SpecError: The two cannot be told apart.
+        SpecError: The two are not on separate lines.
     """
     asking, showing = _spans(layout)
     return None if asking is None else asking < showing
 
 
 def question_moved(layout: str) -> str:
-    """The layout with the lines that ask and those that show the text in each other's place.
+    """The layout with the lines of the question and those of the text swapped.
 
     >>> print(question_moved("Voter: {{ text }}" + chr(10) + "Question: {{ question }}"))
     Question: {{ question }}
     Voter: {{ text }}
 
     Raises:
-        SpecError: The two cannot be told apart.
+        SpecError: The two are not on separate lines.
     """
     asking, showing = _spans(layout)
     if asking is None:
@@ -46,10 +46,10 @@ def question_moved(layout: str) -> str:
 
 
 def without_question(layout: str) -> tuple[str, str]:
-    """The layout without the lines that ask, and these lines; none where the layout has no question.
+    """The layout without the lines of the question, and these lines (empty if it has no question).
 
     Raises:
-        SpecError: The two cannot be told apart.
+        SpecError: The two are not on separate lines.
     """
     asking, _ = _spans(layout)
     if asking is None:
@@ -60,11 +60,11 @@ def without_question(layout: str) -> tuple[str, str]:
 
 
 def _spans(layout: str) -> tuple[Span | None, Span]:
-    """The lines that ask and those that show the text, as first and one behind the last."""
+    """The lines of the question and of the text, as the first and the one after the last."""
     asking, showing = _lines_with(layout, _ASKING), _lines_with(layout, _SHOWING)
     if showing is None or (asking and asking[0] < showing[1] and showing[0] < asking[1]):
         raise SpecError(
-            "the question and the item's text cannot be told apart in the layout",
+            "the layout does not keep the question and the item's text on separate lines",
             where="prompt.layout",
             expected="{{ text }} on lines of its own, {{ question }} on others",
             found=layout[:120],
@@ -75,6 +75,6 @@ def _spans(layout: str) -> tuple[Span | None, Span]:
 def _lines_with(layout: str, names: Collection[str]) -> Span | None:
     try:
         found = [at for at, line in enumerate(layout.split("\n")) if names_in(line) & set(names)]
-    except Exception:  # a statement that goes over several lines is no template by the line
+    except Exception:  # single lines of a statement over several lines are not templates
         found = []
     return (found[0], found[-1] + 1) if found else None

@@ -15,18 +15,18 @@ __all__ = ["Role"]
 
 
 class Role:
-    """The question (instruction and postfix) as the ``user`` asks it, and as the ``system`` says it.
+    """The question (instruction and postfix) in the ``user`` message, and in the ``system`` message.
 
-    For the latter, the lines of the layout that hold the question go to the end of the system message.
+    For the latter, the layout's lines with the question move to the end of the system message.
     """
 
     factor = "role"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt as it stands, then with its question in the system message.
+        """The unchanged prompt, then the prompt with its question in the system message.
 
         Raises:
-            SpecError: The layout has no question, or does not keep it apart from the text.
+            SpecError: The layout has no question, or has it on the same lines as the text.
         """
         if not without_question(context.prompt.layout)[1]:
             raise SpecError(

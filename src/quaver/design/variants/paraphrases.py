@@ -1,4 +1,4 @@
-"""``paraphrases``: the prompt, reworded by an engine of `quaver.design.paraphrase`; never the postfix."""
+"""``paraphrases``: the instruction, reworded by a paraphraser; the postfix never changes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Paraphrases"]
 
 
 class Paraphrases:
-    """Paraphrases that an engine makes of the prompt's own, which is one of the set, as ``original``.
+    """Paraphrases that an engine makes; the original prompt is the level ``original``.
 
     Args:
         engine: A registered engine: llm, pegasus, surface, format, file.
-        **options: The engine's own.
+        **options: The engine's own options.
     """
 
     def __init__(self, *, engine: str, **options: Any) -> None:
@@ -35,10 +35,10 @@ class Paraphrases:
         self.rewords = self._engine.part == "instruction"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The original paraphrase, then the engine's.
+        """The original prompt, then the engine's paraphrases.
 
         Raises:
-            SpecError: The engine cannot make them, or may not make them now.
+            SpecError: The engine cannot make them, or must not make them now.
             ModelError: A model gave too few.
         """
         engine = self._engine

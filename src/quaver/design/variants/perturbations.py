@@ -1,4 +1,4 @@
-"""``perturbations``: five changes that should not change an answer, beside the prompt as it stands."""
+"""``perturbations``: the unchanged prompt, and five changes that should not change an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Name = Literal["original", "paraphrase", "moved", "examples", "reasoning", "bare
 
 
 class _Texts(NamedTuple):
-    """What the changed format and the bare framing say in one kind of task."""
+    """The texts of ``reasoning`` and ``bare`` for one kind of task."""
 
     reasoning: str
     bare: str
@@ -61,23 +61,23 @@ _TEXTS: Mapping[Kind, _Texts] = {
 class Perturbations:
     """The five perturbations of an audit.
 
-    ``paraphrase``: the instruction in other words. ``moved``: the question before the text instead of
-    behind it, or the other way about. ``examples``: labelled examples, balanced by class, from outside the
-    sample. ``reasoning``: a changed format, with reasoning first, the answer on the last line and more room
-    for it. ``bare``: the text and the answers to choose from, and a question only where the item brings
-    it; no other instruction. ``original`` is the prompt as it stands, with room for ``answer_tokens``.
+    ``paraphrase``: the instruction in other words. ``moved``: the question before the text instead of after
+    it, or vice versa. ``examples``: labelled examples, balanced by class, from outside the sample.
+    ``reasoning``: reasoning first, the answer on the last line, and a higher limit. ``bare``: the text and
+    the possible answers, with a question only if it is the item's own; no other instruction. ``original`` is
+    the unchanged prompt, limited to ``answer_tokens``.
 
     Args:
-        kind: ``classification``, ``multiple_choice`` or ``question_answering``: how reasoning and bare
-            framing are worded.
-        paraphrase: The instruction in other words; one of the surface engine's if left out (articles,
+        kind: ``classification``, ``multiple_choice`` or ``question_answering``: the texts of ``reasoning``
+            and ``bare`` depend on it.
+        paraphrase: The instruction in other words; if left out, the surface engine makes one (articles,
             contractions, politeness).
-        examples: How many are shown.
-        reasoning: Template of the changed format's postfix.
-        bare: Template of what stands below the text in bare framing.
-        answer_tokens: How long an answer may be.
-        reasoning_tokens: How long it may be with reasoning first.
-        which: Those that take part, in this order; all if left out.
+        examples: The number of examples.
+        reasoning: Template of the postfix of ``reasoning``.
+        bare: Template of the text below the item in ``bare``.
+        answer_tokens: The limit on an answer.
+        reasoning_tokens: The limit on an answer with reasoning.
+        which: The levels to use, in this order; all if left out.
     """
 
     factor = "perturbation"
@@ -106,11 +106,11 @@ class Perturbations:
             raise SpecError("no room for an answer", where="answer_tokens", expected="1 token or more")
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt as it stands and its perturbations, in their order.
+        """The unchanged prompt and its perturbations, in their order.
 
         Raises:
-            SpecError: There is nothing to paraphrase, fewer examples than asked for, or a layout in which the
-                question cannot be moved.
+            SpecError: There is nothing to paraphrase, there are too few examples, or the question cannot be
+                moved in the layout.
         """
         return [self._level(name, context) for name in self._names]
 
@@ -150,8 +150,8 @@ class Perturbations:
         return _Change(lambda variant: show(variant, examples), 2, shown)
 
     def _bared(self, variant: Variant) -> Variant:
-        """The text, what of the question only the item knows, and the answers."""
-        asked = variant.instruction if _is_item_s(variant.instruction) else ""
+        """The text, the part of the question that is the item's own, and the answers."""
+        asked = variant.instruction if _is_items_own(variant.instruction) else ""
         parts = ["{{ text }}"]
         if "options" in names_in(variant.layout):
             parts.append("{{ options }}")
@@ -175,7 +175,7 @@ def _about_the_paraphrase() -> Iterator[None]:
 
 
 class _Change(NamedTuple):
-    """What a perturbation does, at which turn, and what is to be said of it."""
+    """A perturbation's edit, its turn, and its origin."""
 
     edit: Callable[[Variant], Variant]
     turn: int
@@ -193,6 +193,6 @@ def _moved(context: PromptContext) -> _Change:
     return _Change(lambda variant: replace(variant, layout=question_moved(variant.layout)), 1)
 
 
-def _is_item_s(instruction: str) -> bool:
-    """Whether a question is the item's own, so that the text alone does not say what is asked."""
+def _is_items_own(instruction: str) -> bool:
+    """Whether a question draws on the item, so that it differs between items."""
     return bool(names_in(instruction) & {"item", "options"})

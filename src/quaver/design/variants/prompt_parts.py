@@ -1,4 +1,4 @@
-"""The parts of which `factors` builds a prompt, with texts for those that most studies have."""
+"""The parts from which `factors` builds a prompt, with default texts for the usual ones."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ class Concise(_Model):
     text: str | None = Field(None, description="The shorter text; written by the model `by` if left out.")
     by: str = Field("hand", description="Who wrote it: hand, or one of the study's models.")
     approved: bool = Field(
-        False, description="Whether a person has read it and lets it stand; needed where a model wrote it."
+        False, description="Whether a person has read and accepted it; required if a model wrote it."
     )
 
 
 class Part(_Model):
     """One part of the prompt. A bare string is its text."""
 
-    text: str | None = Field(None, description="What it says; the study's own where it has a default.")
+    text: str | None = Field(None, description="Its text; the study's own if it has a default.")
     concise: Annotated[Concise | None, BeforeValidator(_text)] = Field(
-        None, description="What it says where a factor has the level concise."
+        None, description="Its text where a factor has the level concise."
     )
-    when: When | None = Field(None, description="It is there where these factors have these levels.")
+    when: When | None = Field(None, description="The levels at which it is present, by factor.")
     place: Place | None = Field(None, description="Part of the instruction, or of the postfix.")
     explains: bool | None = Field(None, description="Whether it asks for an explanation.")
-    output: Literal["label", "score"] | None = Field(None, description="What it asks for, if it does.")
+    output: Literal["label", "score"] | None = Field(None, description="What it asks for, if anything.")
     score_of: str | None = Field(
         None,
-        description="Whose score: a label's code where one number is asked for, each where every label has "
-        "its own.",
+        description="Whose score: a label's code if it asks for one number; each if it asks for a number for "
+        "every label.",
     )
-    tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="How long what it asks for may be.")
+    tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="The limit on the answer to it.")
 
 
 class FactorSpec(_Model):
     """A factor. A bare list holds its levels."""
 
-    levels: tuple[str, ...] = Field(description="Its levels; the first is that of the plain prompt.")
+    levels: tuple[str, ...] = Field(description="Its levels; the first one is that of the plain prompt.")
     only: When = Field({}, description="It has levels only where earlier factors have these.")
 
 
@@ -78,7 +78,7 @@ FACTORS: Mapping[str, FactorSpec] = {
     "explanation": FactorSpec(levels=("no", "yes")),
     "length": FactorSpec(levels=("standard", "concise")),
 }
-"""The factors of a study that names none."""
+"""The default factors."""
 
 DEFAULTS: Mapping[str, Part] = {
     "task": Part(place="instruction", when={}),
@@ -120,4 +120,4 @@ DEFAULTS: Mapping[str, Part] = {
         tokens=96,
     ),
 }
-"""Parts by name, in their order. ``task`` says what the study's instruction says, ``label`` its postfix."""
+"""Parts by name, in their order. ``task`` is the study's instruction, ``label`` its postfix."""

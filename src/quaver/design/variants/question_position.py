@@ -1,4 +1,4 @@
-"""``position``: the question behind the item's text, or before it."""
+"""``position``: the question after the item's text, or before it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Position"]
 class Position:
     """The question (instruction and postfix) ``after`` the text and ``before`` it.
 
-    The lines of the layout that hold the one and the lines that hold the other change places; all other
-    lines stay. Where the question is in the system message (``role``), nothing moves.
+    The lines with the question and the lines with the text swap places; all other lines stay. If the question
+    is in the system message (``role``), nothing moves.
     """
 
     factor = "position"
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt's own place of the question, then the other.
+        """The prompt's own position of the question, then the other.
 
         Raises:
-            SpecError: The layout has no question, or does not keep it apart from the text.
+            SpecError: The layout has no question, or has it on the same lines as the text.
         """
         first = asks_first(context.prompt.layout)
         if first is None:

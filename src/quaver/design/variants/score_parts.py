@@ -1,4 +1,4 @@
-"""Whose score a part of a prompt asks for: each label's, or one label's alone."""
+"""Whose score a part of a prompt asks for: every label's, or only one label's."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _EACH = "each"
 
 
 def scored_label(parts: Iterable[Part]) -> str:
-    """The code of the label whose score alone some parts ask for; empty where they do not."""
-    told = (part.score_of for part in parts if part.output == "score")
-    return next((code for code in told if code and code != _EACH), "")
+    """The code of the only label whose score some parts ask for; empty otherwise."""
+    scored = (part.score_of for part in parts if part.output == "score")
+    return next((code for code in scored if code and code != _EACH), "")
 
 
 def check_score(name: str, part: Part, labels: LabelSet) -> None:
-    """See to it that a part that asks for scores says whose: one number belongs to no label by itself.
+    """Check that a part that asks for scores says whose: a single number belongs to no label by itself.
 
     Args:
         name: The part's name.
@@ -30,21 +30,22 @@ def check_score(name: str, part: Part, labels: LabelSet) -> None:
         labels: The task's label set.
 
     Raises:
-        SpecError: It asks for no score, or does not say whose; or one score is to choose among three.
+        SpecError: It names a label but asks for no score, does not say whose score it asks for, or asks for
+            one score among three labels or more.
         UnknownName: The label does not exist.
     """
-    where, codes, told = f"parts: {name}", labels.codes, part.score_of
-    if told is not None:
+    where, codes, own = f"parts: {name}", labels.codes, part.score_of
+    if own is not None:
         if part.output != "score":
             raise SpecError(
                 f"the part {name!r} asks for no score",
                 where=f"{where}: score_of",
                 expected="output: score beside it",
-                found=f"score_of: {told}",
+                found=f"score_of: {own}",
             )
-        if told not in (*codes, _EACH):
-            raise UnknownName("label", told, (*codes, _EACH), where=f"{where}: score_of")
-        if told != _EACH and len(codes) != 2:
+        if own not in (*codes, _EACH):
+            raise UnknownName("label", own, (*codes, _EACH), where=f"{where}: score_of")
+        if own != _EACH and len(codes) != 2:
             raise SpecError(
                 "one score cannot choose between more than two labels",
                 where=f"{where}: score_of",

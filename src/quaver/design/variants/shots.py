@@ -24,7 +24,7 @@ Place = Literal["turns", "message"]
 
 
 class WrittenExample(BaseModel):
-    """An example that the study file holds: its label's code, and the columns that texts draw on."""
+    """An example in the study file: its label's code, and the columns that templates use."""
 
     model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
 
@@ -34,19 +34,18 @@ class WrittenExample(BaseModel):
 class Shots:
     """The prompt with k examples, for each k that is given.
 
-    Drawn examples come from the items outside the sample that have a gold label; none has the text of a
-    sampled item. They are balanced by class: the labels take turns, in an order that is drawn for every
-    round, so that fewer examples are the beginning of more.
+    Drawn examples are items outside the sample that have a gold label; none has the text of a sampled item.
+    They are balanced by class: the labels take turns, in an order that is drawn anew for each round. A
+    smaller k uses the first examples of a larger one.
 
     Args:
-        k: How many examples in all; 0 is the prompt without any. By default 0 and one of each label, or
-            0 and all that are written here.
-        draws: How many different draws of each k above 0; each is a level.
-        place: ``turns`` of a conversation, or inside the user ``message`` (where the layout has
-            ``{{ examples }}``, else at its beginning).
-        reply: Template of what is shown as an example's answer, over ``answer`` and ``item``; the
-            prompt's own if left out.
-        examples: Examples to take in their order, instead of drawing them.
+        k: The number of examples; 0 is the prompt without examples. By default 0 and one of each label, or 0
+            and all of ``examples``.
+        draws: The number of draws for each k above 0; each is a level.
+        place: ``turns`` of a conversation, or inside the user ``message`` (at ``{{ examples }}`` in the
+            layout, or at its beginning).
+        reply: Template of an example's answer, over ``answer`` and ``item``; the prompt's own if left out.
+        examples: Examples to use in this order, instead of drawing them.
     """
 
     factor = "shots"
@@ -65,25 +64,25 @@ class Shots:
         self._written = examples
         if draws < 1 or any(one < 0 for one in self._k or ()):
             raise SpecError(
-                "less than no example",
+                "the number of examples or draws is too low",
                 where="shots",
                 expected="k of 0 or more, draws of 1 or more",
                 found=f"k {k}, draws {draws}",
             )
         if draws > 1 and examples is not None:
             raise SpecError(
-                "examples that are written here are not drawn",
+                "given examples are not drawn",
                 where="shots: draws",
                 found=f"{draws} draws, and {len(examples)} examples",
                 fix="leave draws or examples out",
             )
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt with each number of examples, of every draw.
+        """The prompt with each number of examples and each draw.
 
         Raises:
-            SpecError: There are fewer examples than asked for.
-            UnknownName: An example written here has a label that does not exist.
+            SpecError: There are too few examples.
+            UnknownName: A given example has a label that does not exist.
         """
         most = len(context.labels.labels) if self._written is None else len(self._written)
         written = None if self._written is None else _items(self._written, context)
@@ -93,7 +92,7 @@ class Shots:
                 if written is None:
                     examples = drawn(context, k, derive(context.seed, "shots", str(draw)))
                 elif k > len(written):
-                    raise _too_few(f"{k} examples", f"{len(written)} are written here")
+                    raise _too_few(f"{k} examples", f"{len(written)} are given")
                 else:
                     examples = tuple(written[:k])
                 name = f"{k}-shot {draw}" if k and self._draws > 1 else f"{k}-shot"
@@ -114,7 +113,7 @@ class Shots:
 
 
 def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -> Variant:
-    """A variant that shows examples.
+    """A variant with examples.
 
     Args:
         variant: The variant.
@@ -132,11 +131,11 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
 
     Args:
         context: The labels, the sample and the other items.
-        k: How many.
-        seed: The same seed draws the same, and fewer are the beginning of more.
+        k: The number of examples.
+        seed: The same seed draws the same examples; a smaller k draws the first of them.
 
     Raises:
-        SpecError: There are not enough.
+        SpecError: There are too few.
     """
     if not k:
         return ()
@@ -170,7 +169,7 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
 
 
 class _Texts:
-    """The texts that may not be shown as examples: the sample's, and those that are examples already."""
+    """Texts that cannot be examples: those of the sample, and those that are examples already."""
 
     def __init__(self, context: PromptContext) -> None:
         templates = dict.fromkeys([context.prompt.text, *context.texts])
@@ -180,10 +179,10 @@ class _Texts:
         self._seen = {text for item in context.sample for text in self._of(item)}
 
     def are_new(self, item: Item) -> bool:
-        """Whether the item has a text of its own in every template; it counts as seen from then on."""
+        """Whether the item's text is new in every template; it counts as seen from then on."""
         try:
             texts = self._of(item)
-        except ItemError:  # an item without a text is no example
+        except ItemError:  # an item without a text cannot be an example
             return False
         new = self._seen.isdisjoint(texts)
         self._seen.update(texts)
@@ -208,7 +207,7 @@ def _items(written: Sequence[WrittenExample], context: PromptContext) -> list[It
                 raise SpecError(
                     f"this example has no {missing[0]!r}",
                     where=where,
-                    expected=f"the columns that the item's text draws on: {', '.join(sorted(needed))}",
+                    expected=f"the columns that the item's text uses: {', '.join(sorted(needed))}",
                     found=", ".join(fields),
                 )
         items.append(item)

@@ -1,4 +1,4 @@
-"""``strategies``: simple, detailed, with examples, as levels of one factor."""
+"""``strategies``: simple, detailed and with examples, as levels of one factor."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Strategies", "Strategy"]
 
 
 class Strategy(BaseModel):
-    """What a strategy adds to the prompt; nothing leaves it as it stands."""
+    """What a strategy adds to the prompt; nothing leaves it unchanged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    definitions: bool = Field(False, description="The labels' definitions, behind the instruction.")
-    examples: int = Field(0, ge=0, description="Examples of each label, before the item.")
+    definitions: bool = Field(False, description="The labels' definitions, after the instruction.")
+    examples: int = Field(0, ge=0, description="The number of examples of each label, before the item.")
 
 
 class Strategies:
-    """Prompting strategies (Errica, Sanvito, Siracusano and Bifulco 2025 compare such three).
+    """Prompting strategies (Errica, Sanvito, Siracusano and Bifulco 2025 compare three).
 
     Args:
-        strategies: By name; by default ``simple`` (the prompt as it stands), ``detailed`` (with the labels'
-            definitions) and ``one-shot`` (with one example of each label, drawn as by ``shots``).
+        strategies: By name; by default ``simple`` (the unchanged prompt), ``detailed`` (with the labels'
+            definitions) and ``one-shot`` (with one example of each label, drawn as in ``shots``).
         describe: Template of the definitions, over ``labels``.
-        place: Where examples stand: ``turns`` of a conversation, or inside the user ``message``.
+        place: The place of examples: ``turns`` of a conversation, or inside the user ``message``.
     """
 
     factor = "strategy"
@@ -55,7 +55,7 @@ class Strategies:
         """The strategies in their order.
 
         Raises:
-            SpecError: There are fewer examples than asked for, or a label has no definition.
+            SpecError: There are too few examples, or a label has no definition.
         """
         return [self._level(name, one, context) for name, one in self._strategies.items()]
 

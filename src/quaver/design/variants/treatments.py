@@ -1,4 +1,4 @@
-"""``treatments``: six ways to have a question with options answered, each with a last line ``FINAL: …``."""
+"""``treatments``: six ways to ask for a choice among options, each with a last line ``FINAL: …``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Treatment", "Treatments"]
 
 
 class Treatment(BaseModel):
-    """What a treatment says between the question and the line on the last line."""
+    """The text of a treatment, between the question and the request for the last line."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
-    text: str | None = Field(None, description="Template of what it says; empty for nothing.")
-    max_tokens: int | None = Field(None, ge=1, description="How long an answer may be.")
+    text: str | None = Field(None, description="Template of its text; empty for none.")
+    max_tokens: int | None = Field(None, ge=1, description="The limit on an answer.")
 
 
 _STEPS = "Think step by step: say of each option what speaks for it and what against it."
@@ -44,7 +44,7 @@ TREATMENTS: Mapping[str, Treatment] = {
         max_tokens=96,
     ),
 }
-"""Plain; final answer only; step by step; only what is given; both of these; silent check."""
+"""Plain; final answer only; step by step; given information only; both of these; silent check."""
 
 FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join(', ') }}."
 
@@ -52,16 +52,16 @@ FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join('
 class Treatments:
     """The treatments of a multiple-choice study.
 
-    ``T1`` plain, ``T2`` final answer only, ``T3`` step by step, ``T4`` only the given options and
-    background, ``T5`` both (step by step, from what is given only), ``T6`` silent self-check; T4 and T5
-    also ask for a line that quotes the chosen option. The instruction stays; the treatment's text and the
-    line on the last line are the postfix. Read the answers with ``final_line``.
+    ``T1`` plain, ``T2`` final answer only, ``T3`` step by step, ``T4`` only the given options and background,
+    ``T5`` both (step by step, from what is given), ``T6`` silent self-check; T4 and T5 also ask for a line
+    that quotes the chosen option. The instruction stays; the treatment's text and the request for the last
+    line are the postfix. Use the evaluator ``final_line``.
 
     Args:
-        treatments: Other texts or lengths for treatments of these names, and further treatments.
-        which: The names of those that take part, in this order; all if left out.
-        final: Template of what is said of the last line.
-        original: Whether the prompt as it stands, untreated, is one of the set.
+        treatments: Other texts or limits for these treatments, and further treatments.
+        which: The names of the treatments to use, in this order; all if left out.
+        final: Template of the request for the last line.
+        original: Whether the untreated prompt is one of the levels.
     """
 
     factor = "treatment"
@@ -76,8 +76,8 @@ class Treatments:
     ) -> None:
         known = dict(TREATMENTS)
         for name, given in (treatments or {}).items():
-            said = {key: value for key, value in given if value is not None}
-            known[name] = known.get(name, Treatment()).model_copy(update=said)
+            own = {key: value for key, value in given if value is not None}
+            known[name] = known.get(name, Treatment()).model_copy(update=own)
             if known[name].text is None:
                 raise SpecError(
                     f"the treatment {name!r} has no text",
@@ -89,9 +89,9 @@ class Treatments:
                 raise UnknownName("treatment", name, known, where="which")
         if "FINAL" not in final:
             raise SpecError(
-                "the last line is not asked for",
+                "the text does not ask for the last line",
                 where="final",
-                expected="words that ask for a last line FINAL: and the answer",
+                expected="a request for a last line FINAL: and the answer",
                 found=final[:120],
             )
         self._treatments = {name: known[name] for name in (known if which is None else which)}
@@ -99,7 +99,7 @@ class Treatments:
         self._final, self._original = final, original
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The treatments in their order, after the untreated prompt where it takes part."""
+        """The treatments in their order, after the untreated prompt if it is included."""
         untreated = LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "treatments"}, turn=2)
         levels = [self._level(name, one) for name, one in self._treatments.items()]
         return [untreated, *levels] if self._original else levels

@@ -1,4 +1,4 @@
-"""The protocol of a variant family: a way to vary the prompt."""
+"""The protocol of a family of prompt variants."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["VariantFamily"]
 
 
 class VariantFamily(Protocol):
-    """A way to vary the prompt, registered under ``quaver.variants``.
+    """A family of prompt variants, registered under ``quaver.variants``.
 
-    Its constructor takes the options that stand beside its name in the study file, as keyword
-    arguments with annotated types. A family may have a method ``notes(context)`` too: sentences for the
-    lock file, the plan and the report on how its levels were chosen. A family that puts the instruction
-    into other words says so by ``rewords = True``: its levels' meaning is then compared with the original's.
+    Its constructor takes the options beside its name in the study file, as keyword arguments with annotated
+    types. A family may also have a method ``notes(context)``: sentences for the lock file, the plan and the
+    report on how its levels were chosen. A family that rewords the instruction has ``rewords = True``: the
+    meaning of its levels is then compared with the original's.
     """
 
     factor: str
-    """Column of the annotation frame that holds its level, where the study names no other.
+    """The column of the annotation frame for its level, unless the study names another.
 
-    Empty where the levels' own columns say all there is to say: their names are then made of these.
+    Empty if the levels' own columns say everything: their names then consist of these.
     """
 
     def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
