@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +60,18 @@ def here(
     code = ended.value.code
     status = code if isinstance(code, int) else 0
     return subprocess.CompletedProcess(list(arguments), status, captured.out, captured.err)
+
+
+def numbers(text: str) -> list[int]:
+    """The whole numbers of a text, in order."""
+    return [int(one.replace(",", "")) for one in re.findall(r"(?<![\w.])\d[\d,]*(?![\w.]*\d)", text)]
+
+
+def status(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What ``quaver status --json`` printed."""
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def environment() -> dict[str, str]:

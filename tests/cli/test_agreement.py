@@ -48,4 +48,4 @@ def test_a_misspelt_column_is_one_error(tmp_path: Path) -> None:
     words = [str(written(tmp_path / "x.csv")), "--item", "idd", "--rater", "coder", "--label", "code"]
     result = CliRunner().invoke(app, ["agreement", *words])
     assert isinstance(result.exception, UnknownName)
-    assert "did you mean 'id'?" in str(result.exception)
+    assert "'id'" in str(result.exception.fix)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import FUNCTIONS, here
+from tests.cli.commands import FUNCTIONS, here, numbers, status
 from tests.studies import STUDY, written
 
 VARIED = STUDY + 'variants: [{use: instructions, texts: {curt: "Positive?"}}]\n'
@@ -29,7 +29,6 @@ def quaver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_plan_says_what_other_models_would_cost(quaver: Command) -> None:
     done = quaver("plan", *FAKE, "--compare", "openai/gpt-4o-mini")
     assert done.returncode == 0, done.stderr
-    assert "All calls of one model would cost on others" in done.stdout
     assert "openai/gpt-4o-mini" in done.stdout
     assert "gpt-5" not in done.stdout
     assert "unknown" in done.stdout, "nobody knows what a function costs"
@@ -45,11 +44,12 @@ def test_status_by_condition_and_for_programs(quaver: Command, tmp_path: Path) -
     written(tmp_path, VARIED + "budget: {calls: 4}\n")
     run = quaver("run", *FAKE)
     assert run.returncode == 0, run.stderr
-    assert "Stopped at the budget of calls: 2 calls are still to be asked. Raise it" in run.stdout
-    status = quaver("status", *FAKE)
-    assert status.stdout.startswith("4 of 6 calls are answered.\n")
-    assert "Conditions that are not finished:" in status.stdout
-    found = json.loads(quaver("status", *FAKE, "--json").stdout)
+    assert "budget of calls" in run.stdout
+    assert numbers(run.stdout.splitlines()[-1]) == [2]  # left
+    shown = quaver("status", *FAKE).stdout.splitlines()
+    assert numbers(shown[0]) == [4, 6]
+    assert [line.split()[-2:] for line in shown if line.startswith("fake")] == [["2", "3"]] * 2
+    found = status(quaver("status", *FAKE, "--json"))
     assert (found["answered"], found["total"], found["errors"], found["left"]) == (4, 6, 0, None)
     assert sum(one["answered"] for one in found["conditions"]) == 4
 
@@ -59,14 +59,14 @@ def test_events_on_standard_output_stand_alone(quaver: Command) -> None:
     assert run.returncode == 0, run.stderr
     events = [json.loads(line) for line in run.stdout.splitlines()]
     assert [events[0]["event"], events[-1]["event"]] == ["started", "ended"]
-    assert "6 answers collected" in run.stderr
+    assert numbers(run.stderr.splitlines()[-1])[0] == 6
 
 
 def test_events_are_added_to_a_file(quaver: Command, tmp_path: Path) -> None:
     for _ in range(2):
         assert quaver("run", *FAKE, "--events", "events.jsonl").returncode == 0
     events = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert events.count("started") == 1, "a finished study has nothing to tell"
+    assert events.count("started") == 1, "a finished study writes no events"
     assert "6 of 6" not in (tmp_path / "run.log").read_text()
     assert quaver("run", *FAKE, "--events", "no/folder/events").returncode == 2
 
@@ -74,19 +74,19 @@ def test_events_are_added_to_a_file(quaver: Command, tmp_path: Path) -> None:
 def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
     quaver("run", *FAKE)
     done = quaver("export", "study.yaml", "calls.csv", *FAKE)
-    assert done.stdout == "6 calls are in calls.csv.\n"
+    assert (numbers(done.stdout), "calls.csv" in done.stdout) == ([6], True)
     rows = list(csv.DictReader((tmp_path / "calls.csv").open(newline="")))
     assert {row["paraphrase"] for row in rows} == {"original", "curt"}
     assert {row["first_label.correct"] for row in rows} == {"true", ""}
     wrong = quaver("export", "study.yaml", "calls.xls", *FAKE)
     assert wrong.returncode == 2
-    assert "ends in .jsonl, .csv or .parquet" in wrong.stderr
+    assert all(kind in wrong.stderr for kind in (".jsonl", ".csv", ".parquet"))
 
 
-def test_errors_are_told_by_kind(quaver: Command) -> None:
+def test_errors_are_counted_by_kind(quaver: Command) -> None:
     run = quaver("run", "--function", "fake=functions:broken")
-    assert "6 of them are errors; `quaver run --retry-errors`" in run.stdout
-    status = quaver("status", "--function", "fake=functions:broken")
-    assert "6 of 6 calls are answered, 6 with an error.\n" in status.stdout
-    assert "ValueError" in status.stdout
-    assert "\x1b" not in status.stdout
+    assert "--retry-errors" in run.stdout
+    shown = quaver("status", "--function", "fake=functions:broken").stdout
+    assert numbers(shown.splitlines()[0]) == [6, 6, 6]
+    assert "ValueError" in shown
+    assert "\x1b" not in shown

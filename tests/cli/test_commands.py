@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.cli.commands import FUNCTIONS, environment, here, quaver
+from tests.cli.commands import FUNCTIONS, environment, here, numbers, quaver, status
 from tests.studies import ITEMS, STUDY, written
 
-from quaver import __version__
-from quaver.cli.screen import duration, plain, table
+from quaver import __version__, cli
+from quaver.cli.console import duration, plain, table
+from quaver.cli.main import COMMANDS
 
 SAME = ("--function", "fake=functions:same")
 
@@ -50,15 +52,21 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 def test_the_whole_way(folder: Path) -> None:
     planned = quaver(folder, "plan", "study.yaml", *SAME)
     assert planned.returncode == 0, planned.stderr
-    assert "3 items × 1 variant × 1 decoding: 6 calls, 0 of them answered." in planned.stdout
+    assert numbers(planned.stdout.splitlines()[0]) == [
+        3,
+        1,
+        1,
+        6,
+        0,
+    ]  # items × variants × decodings: calls, done
     ran = quaver(folder, "run", "study.yaml", *SAME)
     assert ran.returncode == 0, ran.stderr
-    assert "6 answers collected" in ran.stdout
-    assert "6 of 6 are stored." in ran.stdout
+    assert numbers(ran.stdout.splitlines()[0])[0] == 6
     again = quaver(folder, "run", ".", *SAME)
-    assert "0 answers collected; 6 of 6 are stored." in again.stdout
-    status = quaver(folder, "status", "study.yaml", *SAME)
-    assert status.stdout == "6 of 6 calls are answered.\n"
+    assert numbers(again.stdout) == [0, 6, 6]  # collected, stored, of
+    found = status(quaver(folder, "status", "study.yaml", "--json", *SAME))
+    assert (found["answered"], found["total"]) == (6, 6)
+    assert numbers(quaver(folder, "status", "study.yaml", *SAME).stdout) == [6, 6]
     rescored = quaver(folder, "rescore", "study.yaml", "--evaluator", "exact", *SAME)
     assert rescored.returncode == 0, rescored.stderr
     assert "exact" in rescored.stdout
@@ -86,11 +94,11 @@ def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Com
     done = command(tmp_path, "init", "new/study.yaml")
     assert done.returncode == 0, done.stderr
     assert "quaver plan new/study.yaml" in done.stdout
-    assert "there is a file already" in refused(command(tmp_path, "init", "new/study.yaml"))
+    assert "exists" in refused(command(tmp_path, "init", "new/study.yaml"))
     printed = command(tmp_path, "init", "-")
     assert printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
     message = refused(command(tmp_path / "new", "plan", "study.yaml"))
-    assert "there is no such file of items" in message
+    assert "items" in message
 
 
 def test_the_schema_is_json(command: Command) -> None:
@@ -98,50 +106,38 @@ def test_the_schema_is_json(command: Command) -> None:
     assert schema["properties"]["repeats"]["minimum"] == 1
 
 
-def test_the_version_is_told(tmp_path: Path, command: Command) -> None:
-    told = command(tmp_path, "--version")
-    assert (told.returncode, told.stdout.strip()) == (0, f"quaver {__version__}")
+def test_the_version_is_printed(tmp_path: Path, command: Command) -> None:
+    done = command(tmp_path, "--version")
+    assert (done.returncode, done.stdout.strip()) == (0, f"quaver {__version__}")
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
     done = quaver(tmp_path, "--help")
     assert done.returncode == 0
-    names = (
-        "init",
-        "plan",
-        "run",
-        "status",
-        "rescore",
-        "measure",
-        "report",
-        "repair",
-        "doctor",
-        "demo",
-        "schema",
-    )
-    assert [name for name in names if f"\n  {name} " not in done.stdout] == []
+    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
+    assert len(list(Path(cli.__file__).parent.glob("*_command.py"))) == len(COMMANDS)
     script = Path(sys.executable).with_name("quaver")
     assert subprocess.run([script, "--help"], capture_output=True, check=True, env=environment()).stdout
 
 
 BAD = {
-    "no study": (["run", "none.yaml"], "none.yaml: there is no such study file"),
-    "a folder without one": (["run", ".."], "there is no such study file"),
+    "no study": (["run", "none.yaml"], "none.yaml: "),
+    "a folder without one": (["run", ".."], "study.yaml"),
     "no function": (["run", "study.yaml"], "--function fake=module:annotate"),
     "half a function": (["run", "study.yaml", "--function", "fake"], "expected: NAME=MODULE:FUNCTION"),
     "a module that is not there": (
         ["run", "study.yaml", "--function", "fake=nowhere:same"],
-        "the function cannot be imported",
+        "No module named 'nowhere'",
     ),
     "a function that is not there": (
         ["run", "study.yaml", "--function", "fake=functions:none"],
-        "the function cannot be imported",
+        "no attribute 'none'",
     ),
     "a function for no model": (
         ["run", "study.yaml", *SAME, "--function", "fakee=functions:same"],
         "did you mean 'fake'?",
     ),
-    "nothing to read": (["rescore", "study.yaml", *SAME], "nothing has been collected"),
+    "nothing to read": (["rescore", "study.yaml", *SAME], "collected"),
 }
 
 
@@ -153,8 +149,8 @@ def test_bad_input_is_one_message(folder: Path, command: Command, arguments: lis
 def test_a_wrong_study_is_one_message_with_its_line(folder: Path, command: Command) -> None:
     written(folder, STUDY + "repeates: 2\n")
     message = refused(command(folder, "plan", "study.yaml"))
-    assert message.startswith("Error: study.yaml:12: repeates: unknown key 'repeates'\n")
-    assert "to do: did you mean 'repeats'?" in message
+    assert message.startswith("Error: study.yaml:12: repeates: ")
+    assert "'repeats'?" in message
 
 
 def test_a_wrong_option_of_a_command_ends_with_2(folder: Path, command: Command) -> None:
@@ -166,7 +162,9 @@ def test_a_wrong_option_of_a_command_ends_with_2(folder: Path, command: Command)
 def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder: Path, command: Command) -> None:
     done = command(folder, "run", "study.yaml", "--function", "fake=functions:broken")
     assert done.returncode == 0, done.stderr
-    assert "6 of them are errors; `quaver run --retry-errors` asks again for what failed." in done.stdout
+    assert "--retry-errors" in done.stdout
+    found = status(command(folder, "status", "study.yaml", "--json", "--function", "fake=functions:broken"))
+    assert (found["answered"], found["errors"]) == (6, 6)
 
 
 def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Command) -> None:
@@ -197,11 +195,12 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: P
     assert process.returncode == 130, error
     assert "Traceback" not in error
     count = len(asked.read_text().splitlines())
-    assert f"{count} answers collected" in out
-    assert f"{count} of 500 are stored." in out
-    assert f"Stopped by hand: {500 - count} calls are still to be asked. Run again to go on." in out
-    status = quaver(folder, "status", "study.yaml", "--function", "fake=functions:slow")
-    assert status.stdout == f"{count} of 500 calls are answered.\n"
+    first, *_, last = out.splitlines()
+    assert numbers(first)[-2:] == [count, 500]
+    assert "Interrupted" in last
+    assert numbers(last) == [500 - count]
+    found = status(quaver(folder, "status", "study.yaml", "--json", "--function", "fake=functions:slow"))
+    assert (found["answered"], found["total"]) == (count, 500)
 
 
 def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> None:
@@ -260,12 +259,13 @@ def test_times_are_said_as_people_say_them(seconds: float | None, text: str) -> 
 def test_evaluators_are_compared(folder: Path, command: Command) -> None:
     command(folder, "run", "study.yaml", *SAME)
     alone = command(folder, "evaluators", "study.yaml", *SAME)
-    assert "fewer than two evaluators" in alone.stdout
+    assert "undefined" in alone.stdout
     command(folder, "rescore", "study.yaml", "--evaluator", "exact", "--evaluator", "integer", *SAME)
     shown = command(folder, "evaluators", "study.yaml", *SAME)
     assert shown.returncode == 0, shown.stderr
     assert "first exact, second integer" in shown.stdout
-    assert "exact and integer read 100.0%" in shown.stdout
+    (warning,) = [line for line in shown.stdout.splitlines() if line.startswith("Warning: ")]
+    assert {"exact", "integer", "100.0%", "5%"} <= set(re.split(r"[\s:,]+", warning))
     turned = command(folder, "evaluators", "study.yaml", "--first", "integer", "--json", *SAME)
     estimates = [json.loads(line) for line in turned.stdout.splitlines()]
     assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("integer", "exact")}

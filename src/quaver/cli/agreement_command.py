@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,15 @@ from typing import Annotated
 import typer
 
 from quaver.cli.comma_lists import parts
-from quaver.cli.screen import print_json, screen, table
+from quaver.cli.console import JsonLinesOption, print_estimates, show, table
+from quaver.cli.label_file_options import (
+    EncodingOption,
+    Level,
+    LevelOption,
+    SeparatorOption,
+    UnlabelledOption,
+    separator_of,
+)
 from quaver.cli.terminal_tables import estimates_tables
 
 
@@ -21,40 +28,31 @@ class Missing(StrEnum):
     category = "category"
 
 
-class Level(StrEnum):
-    """Level of measurement."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
-
-
 def command(
     file: Annotated[
-        Path, typer.Argument(help="A CSV, TSV, JSON Lines or Parquet file, a row an annotation.")
+        Path, typer.Argument(help="A CSV, TSV, JSON Lines or Parquet file with one annotation a row.")
     ],
     item: Annotated[str, typer.Option(help="The column of items.")],
-    rater: Annotated[list[str], typer.Option(help="The column of raters; several are taken together.")],
+    rater: Annotated[list[str], typer.Option(help="The column of raters; several together name a rater.")],
     label: Annotated[str, typer.Option(help="The column of labels.")],
-    by: Annotated[list[str] | None, typer.Option(help="Measure apart for each value of this column.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Measure each value of this column separately.")
+    ] = None,
     valid: Annotated[
         str | None, typer.Option(help='The valid labels, in order: a,b,"c, d". Others count as missing.')
     ] = None,
-    unlabelled: Annotated[
-        list[str] | None, typer.Option(help="What stands where there is no label: N/A.")
-    ] = None,
-    missing: Annotated[Missing, typer.Option(help="Left out, or a label of their own.")] = Missing.drop,
-    level: Annotated[Level, typer.Option(help="Level of measurement.")] = Level.nominal,
+    unlabelled: UnlabelledOption = None,
+    missing: Annotated[
+        Missing, typer.Option(help="Leave missing labels out, or count them as a category.")
+    ] = Missing.drop,
+    level: LevelOption = Level.nominal,
     resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples of items.")] = 1000,
     seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
-    encoding: Annotated[str, typer.Option(help="Of a text file.")] = "utf-8",
-    separator: Annotated[
-        str | None, typer.Option(help=r"Between the cells, where it is no comma: ';', '\t'.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    encoding: EncodingOption = "utf-8",
+    separator: SeparatorOption = None,
+    as_json: JsonLinesOption = False,
 ) -> None:
-    """Agreement in anybody's annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
+    """Measure agreement in any annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
     from quaver.study.imports.agreement_import import measure_agreement
 
     estimates = measure_agreement(
@@ -70,15 +68,11 @@ def command(
         resamples=resamples,
         seed=seed,
         encoding=encoding,
-        separator="\t" if separator == r"\t" else separator,
+        separator=separator_of(separator),
     )
     if as_json:
-        for estimate in estimates:
-            print_json(asdict(estimate))
+        print_estimates(estimates)
         return
     if taken := [row for one in estimates[:1] for row in one.details["taken"]]:
-        screen.print(table(("taken for", "in the file", "why"), taken))
-        screen.print()
-    for one in estimates_tables(estimates, together=True):
-        screen.print(one)
-        screen.print()
+        show([table(("taken for", "in the file", "why"), taken)])
+    show(estimates_tables(estimates, together=True))

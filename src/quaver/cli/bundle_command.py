@@ -7,16 +7,17 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.console import say
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument = HERE,
     out: Annotated[
-        Path | None, typer.Option(help="Where it goes; NAME.quaver.zip beside the study's folder.")
+        Path | None, typer.Option(help="The archive; by default NAME.quaver.zip beside the study's folder.")
     ] = None,
     without_texts: Annotated[
-        bool, typer.Option("--without-texts", help="Leave the items' texts out of everything.")
+        bool, typer.Option("--without-texts", help="Leave the items' texts out of every file.")
     ] = False,
     function: FunctionOption = None,
 ) -> None:
@@ -24,5 +25,5 @@ def command(
     from quaver.bundles.packing import bundle
 
     path, digest = bundle(open_study(study, function), out, texts=not without_texts)
-    screen.print(f"Wrote {path}", soft_wrap=True)
-    screen.print(f"SHA-256 {digest}", soft_wrap=True)
+    say(f"Wrote {path}")
+    say(f"SHA-256 {digest}")

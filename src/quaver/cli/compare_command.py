@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.screen import FunctionOption, open_both, print_json, screen, table
+from quaver.cli.console import print_json, say, screen, table
+from quaver.cli.study_options import FunctionOption, open_both
 from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
@@ -21,17 +22,18 @@ _MOST_FLIPS = 20
 def command(
     before: Annotated[Path, typer.Argument(help="A study: its file, folder or bundle.")],
     after: Annotated[
-        Path | None, typer.Argument(help="Another one, on the same items; without it, --by is needed.")
+        Path | None, typer.Argument(help="Another study of the same items; without it, give --by.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="Compare this column's levels in one study: model, variant, a factor.")
+        str | None,
+        typer.Option(help="Compare the levels of this column in one study: model, variant, a factor."),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(help="The level that others are compared with; the original or first, if left out."),
+        typer.Option(help="The level to compare the others with; by default the original or first."),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="A measure; the studies' own by default. May be repeated.")
+        list[str] | None, typer.Option(help="A measure; by default the studies' own. May be repeated.")
     ] = None,
     fail_if: Annotated[
         list[str] | None,
@@ -41,15 +43,15 @@ def command(
     ] = None,
     fail_unless: Annotated[
         list[str] | None,
-        typer.Option(help="Exit with 1 unless it is: 'accuracy > -0.02'.", metavar="BOUND"),
+        typer.Option(help="Exit with 1 unless the whole interval is: 'accuracy > -0.02'.", metavar="BOUND"),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of items.")] = 2000,
-    flips: Annotated[int, typer.Option(min=0, help="How many flipped items are shown.")] = _MOST_FLIPS,
+    flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Compare two studies, models or prompts on the same items. Exits with 1 where a bound fails."""
+    """Compare two studies, models or prompts on the same items. Exits with 1 if a bound fails."""
     from quaver.comparison.paired_comparison import compare
 
     found = compare(
@@ -71,12 +73,9 @@ def command(
 
 
 def _show(found: Comparison, most: int) -> None:
-    screen.print(
-        f"{found.items:,} items in both: {found.before}, then {found.after}.",
-        soft_wrap=True,
-    )
+    say(f"{found.items:,} items in both: {found.before}, then {found.after}.")
     for line in found.left_out:
-        screen.print(f"Left out: {line}.", soft_wrap=True)
+        say(f"Left out: {line}.")
     screen.print()
     known = [one for one in found.differences if one.value is not None]
     for measure in dict.fromkeys(one.measure for one in known):
@@ -89,7 +88,7 @@ def _show(found: Comparison, most: int) -> None:
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()
     for line in found.undefined:
-        screen.print(line, soft_wrap=True)
+        say(line)
     _show_flips(found, most)
     _show_bounds(found)
 
@@ -116,11 +115,11 @@ def _show_flips(found: Comparison, most: int) -> None:
         screen.print("No item has another label.")
         return
     counts = dict(flips["change"].drop_nulls().value_counts().iter_rows())
-    told = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
+    gold = f" ({counts.get('gain', 0)} to the true label, {counts.get('loss', 0)} from it)" if counts else ""
     items = flips["item"].n_unique()
     where = f" in {flips.height:,} cells" * (flips.height > items)
     screen.print(
-        f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{told}{':' * (most > 0)}"
+        f"{items:,} item{'s have' if items > 1 else ' has'} another label{where}{gold}{':' * (most > 0)}"
     )
     if not most:
         return
@@ -146,12 +145,11 @@ def _show_flips(found: Comparison, most: int) -> None:
 def _show_bounds(found: Comparison) -> None:
     for one in found.judgements:
         screen.print()
-        screen.print(one.verdict, soft_wrap=True)
+        say(one.verdict)
         for judged in one.failed or [one.nearest][: len(one.judged) > 1]:
             about = ", ".join(f"{c} {short_name(v)}" for c, v in judged.cell.items())
-            told = "" if one.failed else "nearest: "
-            screen.print(
-                f"  {told}{judged.measure} ({about}): {judged.value:+.4f}, "
-                f"{_interval((judged.low, judged.high))}",
-                soft_wrap=True,
+            nearest = "" if one.failed else "nearest: "
+            say(
+                f"  {nearest}{judged.measure} ({about}): {judged.value:+.4f}, "
+                f"{_interval((judged.low, judged.high))}"
             )

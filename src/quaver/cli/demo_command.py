@@ -1,4 +1,4 @@
-"""``quaver demo``: the whole path on a real model and real voters."""
+"""``quaver demo``: a whole study on a real model and real voters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Group
 
-from quaver.cli.screen import screen, show_outcome, table, watching
+from quaver.cli.console import say, screen, table
+from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.terminal_tables import numbers
 from quaver.core.level_names import short_name
 from quaver.core.number_format import with_interval
@@ -22,9 +23,9 @@ _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
 
 def command(
-    folder: Annotated[Path, typer.Option(help="Where answers and report go.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option(help="The folder for answers and report.")] = Path("demo"),
 ) -> None:
-    """Ask a small model how 24 real voters voted, in sixteen ways, and report how far that moves."""
+    """Ask a small model how 24 real voters voted, in sixteen prompts, and report how far its answers move."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"
     if not path.exists():
@@ -43,13 +44,13 @@ def command(
     report = study.report()
     screen.print(_table(study))
     screen.print(_agreement(study))
-    screen.print(f"The report: {report.resolve()}", soft_wrap=True)
+    say(f"The report: {report.resolve()}")
 
 
 def _table(study: Study) -> Group:
-    """One row a variant, as the greedy model answers: how often the first label, how good."""
+    """One row a variant, for greedy answers: shares of the first label, of valid and of correct answers."""
     reading, label = study.spec.evaluators[0].title, study.experiment.labels.labels[0]
-    shown = {"label_shares": f"says {label.name}", "compliance": "has a label", "accuracy": "right"}
+    shown = {"label_shares": f"says {label.name}", "compliance": "valid", "accuracy": "right"}
     rows: dict[str, dict[str, str]] = {}
     for one in study.estimates(list(shown)):
         wanted = {"evaluator": reading, "decoding": "greedy", "label": label.code}
@@ -63,7 +64,7 @@ def _table(study: Study) -> Group:
 
 
 def _agreement(study: Study) -> Group:
-    """Krippendorff's alpha between prompt variants, as far as the items' text is the same."""
+    """Krippendorff's alpha between prompt variants that show the same text."""
     rows = [
         (one.cell["decoding"], one.cell["text"], *numbers(one))
         for one in study.measure("inter_pss", evaluator=study.spec.evaluators[0].title)

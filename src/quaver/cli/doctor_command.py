@@ -1,4 +1,4 @@
-"""``quaver doctor``: what an engine itself does to an answer; odd replies for whoever builds a server."""
+"""``quaver doctor``: what an engine itself does to an answer; odd replies for builders of servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, open_study, screen, table
+from quaver.cli.console import say, screen, table
+from quaver.cli.study_options import FunctionOption, open_study
 from quaver.core import registry
 from quaver.errors import QuaverError
 
@@ -30,20 +31,20 @@ def command(
     target: Annotated[
         str, typer.Argument(help="A study, a GGUF file, or a bundled model's name.", metavar="[STUDY|MODEL]")
     ] = "",
-    prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, about eight times each.")] = 6,
+    prompts: Annotated[int, typer.Option(min=2, help="Prompts to ask, each about eight times.")] = 6,
     mode: Annotated[Mode, typer.Option(help="For a model, not a study.")] = Mode.repeatable,
     function: FunctionOption = None,
     server: Annotated[
-        bool, typer.Option("--server", help="Play odd replies to a gateway or client; takes no STUDY|MODEL.")
+        bool, typer.Option("--server", help="Play odd replies to a gateway or client, without STUDY|MODEL.")
     ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where --server listens; 0: any free port.")
     ] = 0,
 ) -> None:
-    """Ask the same calls cold, again, reordered and together, and say what differs."""
+    """Ask the same calls cold, again, reordered and together, and show what differs."""
     if server == bool(target):
         raise QuaverError(
-            "nothing says what to examine" if not server else "--server examines no study and no model",
+            "there is nothing to examine" if not server else "--server takes no study and no model",
             where="quaver doctor",
             expected="a study, a GGUF file or a bundled model's name, or --server alone",
         )
@@ -59,8 +60,16 @@ def command(
         model = registry.load("models", "llamacpp")(model=target, mode=mode.value)
         found = {target: engine_noise(model, probes(prompts))}
     rows = [(model, row.way, *_cells(row)) for model, ways in found.items() for row in ways]
-    heads = ("model", "asked", "answers", "other text", "other likeliest token", "same bits", "largest shift")
-    screen.print(table(heads, rows, "Against a cold engine, greedily:"))
+    heads = (
+        "model",
+        "asked",
+        "answers",
+        "other text",
+        "other top token",
+        "same bits",
+        "largest shift",
+    )
+    screen.print(table(heads, rows, "Compared with a cold engine, greedy:"))
 
 
 def _play(port: int) -> None:
@@ -70,17 +79,14 @@ def _play(port: int) -> None:
 
     replies = odd_replies()
 
-    def say(line: str) -> None:
-        screen.print(line, soft_wrap=True)
-
-    def tell(number: int, reply: OddReply) -> None:
+    def played(number: int, reply: OddReply) -> None:
         say(f"{number:>6,}  {reply.name}: {_COSTS[reply.costs]}")
 
     try:
-        with playing(InTurn(replies, tell), port=port) as url, suppress(KeyboardInterrupt):
-            say(f"{len(replies):,} odd replies are played at {url}, one after the other; Ctrl-C ends.")
-            say("To get a certain one, send its number or name as `model`.")
-            while True:  # a wait without an end may not notice Ctrl-C where another thread is told of it
+        with playing(InTurn(replies, played), port=port) as url, suppress(KeyboardInterrupt):
+            say(f"Playing {len(replies):,} odd replies at {url}, one after the other; Ctrl-C ends.")
+            say("To get a particular one, send its number or name as `model`.")
+            while True:  # an endless wait may miss a Ctrl-C that another thread receives
                 sleep(0.5)
     except OSError as error:
         raise QuaverError(
@@ -94,7 +100,7 @@ def _play(port: int) -> None:
 _COSTS = {
     "nothing": "the answer is `yes`, and a client should take it",
     "call": "this call may fail, and no other",
-    "work": "a client may give the server up, and should say why",
+    "work": "a client may give up the server, and should say why",
 }
 
 

@@ -1,4 +1,4 @@
-"""``quaver export``: every call with its prompt, answer and readings."""
+"""``quaver export``: every call with its prompt, answer and annotations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.console import say
+from quaver.cli.study_options import FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument,
-    file: Annotated[Path, typer.Argument(help="Where to: a .jsonl, .csv or .parquet file.")],
+    file: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
     function: FunctionOption = None,
 ) -> None:
-    """Write every call with prompt, raw output, thinking, readings, gold label and correctness to a file."""
+    """Write every call to a file: prompt, raw output, thinking, annotations, gold label, correctness."""
     written = open_study(study, function).export(file)
-    screen.print(f"{written:,} calls are in {file}.", soft_wrap=True)
+    say(f"{written:,} calls are in {file}.")

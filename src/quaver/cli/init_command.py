@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import screen
+from quaver.cli.console import screen
 from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.errors import QuaverError
 
@@ -22,7 +22,7 @@ def command(
     ] = None,
     path: Annotated[
         Path | None,
-        typer.Argument(help="Where to write it, by default KIND.yaml or study.yaml; - prints it."),
+        typer.Argument(help="The file to write; by default KIND.yaml or study.yaml; - prints it."),
     ] = None,
 ) -> None:
     """Write a study file to start from: of a kind of study, or with every key and its default."""
@@ -39,7 +39,9 @@ def command(
         print(text, end="")
         return
     if path.exists():
-        raise QuaverError("there is a file already", where=str(path), fix="name another, or remove it")
+        raise QuaverError(
+            "the file exists already", where=str(path), fix="choose another name, or remove the file"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"

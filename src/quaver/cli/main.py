@@ -1,40 +1,36 @@
-"""``quaver``: the commands put together."""
+"""``quaver``: the commands, together."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import quaver
-from quaver.cli import (
-    agreement_command,
-    bundle_command,
-    compare_command,
-    demo_command,
-    doctor_command,
-    evaluators_command,
-    export_command,
-    import_command,
-    init_command,
-    measure_command,
-    new_command,
-    plan_command,
-    repair_command,
-    report_command,
-    rescore_command,
-    run_command,
-    schema_command,
-    status_command,
-    variants_command,
-    verify_command,
-    worst_command,
-)
-from quaver.cli.screen import errors, screen
+from quaver.cli.console import errors, say, screen
 from quaver.errors import QuaverError
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = (
+    *("init", "import", "variants", "plan", "run", "status", "rescore", "evaluators", "measure", "report"),
+    *(
+        "compare",
+        "worst",
+        "export",
+        "bundle",
+        "verify",
+        "repair",
+        "agreement",
+        "doctor",
+        "demo",
+        "schema",
+        "new",
+    ),
+)
+"""In the order of the help; the command NAME is the function ``command`` of ``NAME_command.py``."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -50,30 +46,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (
-    init_command,
-    import_command,
-    variants_command,
-    plan_command,
-    run_command,
-    status_command,
-    rescore_command,
-    evaluators_command,
-    measure_command,
-    report_command,
-    compare_command,
-    worst_command,
-    export_command,
-    bundle_command,
-    verify_command,
-    repair_command,
-    agreement_command,
-    doctor_command,
-    demo_command,
-    schema_command,
-    new_command,
-):
-    app.command(name=command.__name__.rpartition(".")[2].removesuffix("_command"))(command.command)
+for name in COMMANDS:
+    app.command(name=name)(import_module(f"quaver.cli.{name}_command").command)
 
 
 @app.callback()
@@ -83,7 +57,7 @@ def options(
         typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
     ] = False,
 ) -> None:
-    """Measures how far the labels that a language model gives to texts can be trusted."""
+    """Measure how far you can trust the labels that a language model gives to texts."""
 
 
 def main() -> None:
@@ -91,5 +65,5 @@ def main() -> None:
     try:
         app()
     except QuaverError as error:
-        errors.print(f"Error: {error}", style="red", soft_wrap=True)
+        say(f"Error: {error}", on=errors, style="red")
         sys.exit(2)

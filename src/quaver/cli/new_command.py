@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import screen
+from quaver.cli.console import say, screen
 from quaver.skeletons.plugin_skeleton import KINDS, write_skeleton
 
 
@@ -16,20 +16,16 @@ def command(
     name: Annotated[str, typer.Argument(help="Its name in study files, such as last_word.")],
     to: Annotated[
         str | None,
-        typer.Option(
-            help="The folder of the module within the package; by default the package's own folder."
-        ),
+        typer.Option(help="The module's folder within the package; by default the package's own."),
     ] = None,
 ) -> None:
     """Write a plug-in that works, with its test and its entry point, into the package of this folder."""
     home = Path()
     wrote = write_skeleton(kind, name, home, to=to)
     verb = "Wrote" if wrote.made else "Added to"
-    screen.print(f"Wrote {wrote.module} and {wrote.test}.", soft_wrap=True)
-    screen.print(
-        f"{verb} {wrote.project}, under [project.entry-points.{wrote.group}]: {wrote.entry}", soft_wrap=True
-    )
+    say(f"Wrote {wrote.module} and {wrote.test}.")
+    say(f"{verb} {wrote.project}, under [project.entry-points.{wrote.group}]: {wrote.entry}")
     screen.print("Then:")
     screen.print("  make setup" if wrote.own else '  pip install -e . "quaver[testing]"')
-    screen.print(f"  pytest {wrote.test}", soft_wrap=True)
-    screen.print(f"  pytest --pyargs quaver.testing -k {name}", soft_wrap=True)
+    say(f"  pytest {wrote.test}")
+    say(f"  pytest --pyargs quaver.testing -k {name}")

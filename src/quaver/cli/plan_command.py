@@ -6,16 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.screen import (
-    HERE,
-    FunctionOption,
-    StudyArgument,
-    duration,
-    open_study,
-    say_made,
-    screen,
-    table,
-)
+from quaver.cli.console import duration, screen, table
+from quaver.cli.run_display import say_making
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 if TYPE_CHECKING:
     from quaver.study.forecasts.forecast import Forecast
@@ -40,28 +33,31 @@ def command(
     study: StudyArgument = HERE,
     pilot: Annotated[
         int,
-        typer.Option(help="Ask this many requests first, spread over the study, to measure time and tokens."),
+        typer.Option(help="First ask this many requests, spread over the study, to measure time and tokens."),
     ] = 0,
     compare: Annotated[
-        list[str] | None, typer.Option(help="Say what it would cost on this model, too: openai/gpt-4o-mini.")
+        list[str] | None,
+        typer.Option(help="Also estimate the cost on this model, such as openai/gpt-4o-mini."),
     ] = None,
     small: Annotated[
         bool, typer.Option("--small", help="Plan the small version that the study file describes.")
     ] = False,
     width: Annotated[
         float | None,
-        typer.Option(help="Say how many items, paraphrases and repeats a 95% interval this wide takes."),
+        typer.Option(
+            help="Estimate how many items, paraphrases and repeats a 95% interval of this width takes."
+        ),
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="The measure that --width is of.")] = None,
+    measure: Annotated[str | None, typer.Option(help="The measure that --width is about.")] = None,
     function: FunctionOption = None,
 ) -> None:
-    """Say what a study will take: calls, tokens, time, cost. Asks nothing, unless --pilot does.
+    """Estimate what a study takes: calls, tokens, time, cost. Asks nothing, except with --pilot.
 
     Paraphrases that a model has yet to make count as long as the original.
     """
     opened = open_study(study, function, small=small)
     if pilot:
-        opened.variants.make(watch=say_made)
+        opened.variants.make(watch=say_making)
     if width is None or opened.source.can_ask:
         _show_plan(opened, pilot, compare)
     if width is not None:
@@ -82,13 +78,11 @@ def _show_plan(study: Study, pilot: int, compare: list[str] | None) -> None:
     _show_costs_elsewhere(plan)
     if not all(model.counted or model.whole.measured for model in plan.models):
         screen.print(
-            "Tokens are estimated at four characters each, and without what a chat template adds, where a "
-            "model cannot count them: --pilot 20 measures them."
+            "Where a model cannot count tokens, they are estimated at four characters each, without the chat "
+            "template. --pilot 20 measures them."
         )
     if plan.seconds is None:
-        screen.print(
-            "The time is known, and the cost better, once some calls are answered: try --pilot 20.",
-        )
+        screen.print("Time and cost can be estimated better once some calls are answered: try --pilot 20.")
 
 
 def _show_models(plan: Forecast) -> None:
@@ -115,14 +109,14 @@ def _show_parts(plan: Forecast) -> None:
     shown = [(p.factor, p.level, p.calls, p.prompt_tokens, p.answer_tokens) for p in plan.parts[:_SHOWN]]
     screen.print(table(("factor", "level", "calls", "prompt tokens", "answers, at most"), shown))
     if len(plan.parts) > _SHOWN:
-        screen.print(f"… and {len(plan.parts) - _SHOWN:,} levels more.")
+        screen.print(f"… and {len(plan.parts) - _SHOWN:,} more levels.")
 
 
 def _show_costs_elsewhere(plan: Forecast) -> None:
     if not plan.elsewhere:
         return
     measured = max(model.whole.measured for model in plan.models)
-    rests = f"as {measured:,} answers were" if measured else "from one token to the longest"
+    length = f"as long as the {measured:,} so far" if measured else "of one token up to the longest allowed"
     costs = [(name, str(cost)) for name, cost in plan.elsewhere.items()]
-    title = f"All calls of one model would cost on others, at their list prices, with answers {rests}:"
+    title = f"All calls of one model at the list prices of others, with answers {length}:"
     screen.print(table(("model", "cost"), costs, title))

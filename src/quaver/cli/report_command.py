@@ -1,4 +1,4 @@
-"""``quaver report``: one HTML file that says what was found."""
+"""``quaver report``: one HTML file with the findings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen
+from quaver.cli.console import say
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument = HERE,
     to: Annotated[
         Path | None,
-        typer.Option(help="The folder to write to; the study's own if left out.", metavar="FOLDER"),
+        typer.Option(help="The folder to write to; by default the study's own.", metavar="FOLDER"),
     ] = None,
     function: FunctionOption = None,
 ) -> None:
     """Write report.html, estimates.csv and figures/ from the stored answers."""
     path = open_study(study, function).report(to)
-    screen.print(f"Wrote {path}", soft_wrap=True)
+    say(f"Wrote {path}")

@@ -1,4 +1,4 @@
-"""``quaver rescore``: read the stored answers with evaluators, calling nothing."""
+"""``quaver rescore``: read the stored answers with evaluators; asks nothing."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, screen, table
+from quaver.cli.console import say, screen, table
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
 def command(
     study: StudyArgument = HERE,
     evaluator: Annotated[
-        list[str] | None, typer.Option(help="An evaluator's name; the study's own by default.")
+        list[str] | None, typer.Option(help="An evaluator's name; by default the study's own.")
     ] = None,
     function: FunctionOption = None,
 ) -> None:
-    """Read the stored answers again, with the study's evaluators or others. Nothing is asked."""
+    """Read the stored answers again, with the study's evaluators or others. Asks nothing."""
     opened = open_study(study, function)
     annotations = opened.rescore(evaluator)
     rows = (
@@ -24,4 +25,4 @@ def command(
     )
     screen.print(table(("evaluator", "status", "answers"), rows.rows()))
     if opened.source.owns_folder:  # a bundle stays as it is
-        screen.print(f"Wrote {opened.folder / 'annotations.parquet'}", soft_wrap=True)
+        say(f"Wrote {opened.folder / 'annotations.parquet'}")

@@ -6,18 +6,9 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.screen import (
-    HERE,
-    FunctionOption,
-    StudyArgument,
-    errors,
-    open_study,
-    say_made,
-    screen,
-    show_outcome,
-    watching,
-    writing_events,
-)
+from quaver.cli.console import errors, screen
+from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 
 def command(
@@ -31,20 +22,20 @@ def command(
         ),
     ] = False,
     events: Annotated[
-        str, typer.Option(help="Where to write a line of JSON an event: a file, or - for standard output.")
+        str, typer.Option(help="Where to write events as JSON lines: a file, or - for standard output.")
     ] = "",
     small: Annotated[
         bool, typer.Option("--small", help="Run the small version that the study file describes.")
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Ask whatever has not been asked yet, and store the answers. Ctrl-C stops; run again to go on."""
+    """Ask what has not been asked yet, and store the answers. Ctrl-C stops; run again to continue."""
     opened = open_study(study, function, small=small)
     if small:
         screen.print(f"The small version, in {opened.folder}:")
         for note in opened.spec.notes:
             screen.print(f"- {note}")
-    opened.variants.make(watch=say_made)
+    opened.variants.make(watch=say_making)
     with writing_events(events) as stream, watching(opened) as watch:
         outcome = opened.run(
             watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream

@@ -1,4 +1,4 @@
-"""``quaver schema``: the study file's JSON Schema, for editors."""
+"""``quaver schema``: the JSON Schema of the study file, for editors."""
 
 from __future__ import annotations
 

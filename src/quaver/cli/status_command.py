@@ -1,25 +1,14 @@
-"""``quaver status``: how a study stands, also while it runs."""
+"""``quaver status``: how far a study is, also while it runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from quaver.cli.screen import (
-    HERE,
-    FunctionOption,
-    StudyArgument,
-    duration,
-    errors_table,
-    open_study,
-    print_json,
-    quality_of,
-    say_quality,
-    screen,
-)
-from quaver.cli.screen import table as drawn
+from quaver.cli.console import JsonOption, duration, print_json, say, screen, table
+from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 if TYPE_CHECKING:
     from quaver.study.collection.study_status import StudyStatus
@@ -29,71 +18,69 @@ _SHOWN = 30
 
 
 def command(
-    study: StudyArgument = HERE,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-    function: FunctionOption = None,
+    study: StudyArgument = HERE, as_json: JsonOption = False, function: FunctionOption = None
 ) -> None:
-    """Say how much of a study is answered, what was spent and what failed. Asks nothing."""
+    """Show how much of a study is answered, what it cost and what failed. Asks nothing."""
     opened = open_study(study, function)
-    now = opened.status()
-    quality = quality_of(opened, now)
+    status = opened.status()
+    quality = quality_in_passing(opened, status)
     if as_json:
         issues = None if quality is None else [asdict(one) for one in quality.issues]
-        print_json(asdict(now) | {"by_kind": dict(now.by_kind), "left": now.left, "quality": issues})
+        print_json(asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues})
         return
-    _say(f"{now.answered:,} of {now.total:,} calls are answered" + _with_errors(now.errors))
-    for line in _about(now):
-        _say(line)
-    if now.by_kind:
-        screen.print(errors_table(now.by_kind))
+    for line in _lines(status):
+        say(line)
+    if status.by_kind:
+        screen.print(errors_table(status.by_kind))
     say_quality(quality)
-    unfinished = [one for one in now.conditions if one.answered < one.wanted]
-    if unfinished and now.answered and len(now.conditions) > 1:
-        heads = ("model", "decoding", "variant", "answered", "of")
-        rows = [
-            (one.condition.model, one.condition.asked_as, one.condition.variant, one.answered, one.wanted)
-            for one in unfinished[:_SHOWN]
-        ]
-        screen.print(drawn(heads, rows, "Conditions that are not finished:"))
-        if len(unfinished) > _SHOWN:
-            _say(f"… and {len(unfinished) - _SHOWN:,} conditions more.")
+    _show_unfinished(status)
 
 
-def _with_errors(errors: int) -> str:
-    return f", {errors:,} with an error." if errors else "."
+def _lines(status: StudyStatus) -> Iterator[str]:
+    failed = f", {status.errors:,} with an error." if status.errors else "."
+    yield f"{status.answered:,} of {status.total:,} calls are answered{failed}"
+    yield from _cost(status)
+    yield from (f"{calls:,} answers were taken from {study}." for study, calls in status.reused.items())
+    if status.waiting:
+        yield (
+            f"{status.waiting:,} answers of a run that was killed wait in responses.spill: "
+            "`quaver run` stores them and does not ask for them again."
+        )
+    if status.unplaced:
+        yield f"{status.unplaced:,} stored answers fit no call of the study as it is now."
+    if status.ended == "narrow":
+        yield "The run ended because its interval is as narrow as you asked."
+    if status.process is not None:
+        pace = f"{status.rate:,.1f} calls a second in the last minute, {duration(status.left)} left"
+        yield f"Process {status.process} is collecting: {pace if status.rate else 'nothing came in lately'}."
+    yield from (f"Warning: {warning}." for warning in status.warnings)
 
 
-def _about(now: StudyStatus) -> list[str]:
-    lines = []
-    if now.tokens:
+def _cost(status: StudyStatus) -> Iterator[str]:
+    """What the answers took, and what was lost on the way."""
+    if status.tokens:
         from quaver.study.forecasts.costs import Range
 
-        cost = "cost unknown" if now.money is None else str(Range(now.money, now.money))
-        lines.append(f"{now.tokens:,.0f} tokens were read and written ({cost}).")
-    if now.discarded:
-        lines.append(
-            f"{now.sent:,} requests were sent and {now.received:,} replies came; {now.discarded:,} became no "
-            f"answer and took {now.discarded_tokens:,.0f} of these tokens."
+        cost = "cost unknown" if status.money is None else str(Range(status.money, status.money))
+        yield f"{status.tokens:,.0f} tokens were read and written ({cost})."
+    if status.discarded:
+        yield (
+            f"{status.sent:,} requests were sent and {status.received:,} replies came; {status.discarded:,} "
+            f"became no answer and took {status.discarded_tokens:,.0f} of these tokens."
         )
-    if now.paraphrases:
-        lines.append(f"{now.paraphrases:,} calls made paraphrases; what they took is among it.")
-    lines += [f"{calls:,} answers were taken from {study}." for study, calls in now.reused.items()]
-    if now.waiting:
-        lines.append(
-            f"{now.waiting:,} answers of a run that was killed wait in responses.spill: "
-            "`quaver run` takes them in, and does not ask for them again."
-        )
-    if now.unplaced:
-        lines.append(f"{now.unplaced:,} stored answers fit no call of the study as it is.")
-    if now.ended == "narrow":
-        lines.append("The collection ended because its interval is as narrow as asked.")
-    if now.process is not None:
-        pace = f"{now.rate:,.1f} calls a second in the last minute, {duration(now.left)} left"
-        lines.append(
-            f"Process {now.process} is collecting: {pace if now.rate else 'nothing came in lately'}."
-        )
-    return [*lines, *(f"Warning: {told}." for told in now.warnings)]
+    if status.paraphrases:
+        yield f"{status.paraphrases:,} of the calls made paraphrases; their tokens are included."
 
 
-def _say(line: str) -> None:
-    screen.print(line, soft_wrap=True)
+def _show_unfinished(status: StudyStatus) -> None:
+    unfinished = [one for one in status.conditions if one.answered < one.wanted]
+    if not (unfinished and status.answered and len(status.conditions) > 1):
+        return
+    heads = ("model", "decoding", "variant", "answered", "of")
+    rows = [
+        (one.condition.model, one.condition.asked_as, one.condition.variant, one.answered, one.wanted)
+        for one in unfinished[:_SHOWN]
+    ]
+    screen.print(table(heads, rows, "Unfinished conditions:"))
+    if len(unfinished) > _SHOWN:
+        say(f"… and {len(unfinished) - _SHOWN:,} more conditions.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from quaver.cli.screen import table
+from quaver.cli.console import table
 from quaver.core.level_names import short_name
 from quaver.core.number_format import decimals, p_heading, percent, rounded
 
@@ -19,7 +19,7 @@ __all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers"]
 
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
-    """Tables of estimates; what all rows of a table share stands in its title.
+    """Tables of estimates; the title holds what all rows of a table share.
 
     Args:
         estimates: The estimates.
@@ -31,9 +31,9 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
 
     for _, group in groupby(estimates, key=kind):
         rows = list(group)
-        told = [{"measure": row.measure, **{c: short_name(v) for c, v in row.cell.items()}} for row in rows]
-        shared = {c: v for c, v in told[0].items() if all(row[c] == v for row in told)}
-        differing = [column for column in told[0] if column not in shared]
+        labels = [{"measure": row.measure, **{c: short_name(v) for c, v in row.cell.items()}} for row in rows]
+        shared = {c: v for c, v in labels[0].items() if all(row[c] == v for row in labels)}
+        differing = [column for column in labels[0] if column not in shared]
         title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())
         tested = [row for row in rows if "p_holm" in row.details]
         judged = ["verdict"] if any("verdict" in row.details for row in rows) else []
@@ -46,7 +46,7 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
                 row.unit,
                 *(_verdict(row) for _ in judged),
             )
-            for about, row in zip(told, rows, strict=True)
+            for about, row in zip(labels, rows, strict=True)
         ]
         tests = [p_heading(tested)] if tested else []
         headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", *tests, "n", "unit", *judged)
@@ -54,10 +54,10 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
 
 
 def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
-    """What is concluded under every specification, a table a conclusion and cell, by size of the estimate.
+    """What follows under every specification: a table for each conclusion and cell, ordered by the estimate.
 
     Args:
-        estimates: Of conclusions, alone.
+        estimates: Of conclusions only.
     """
     apart = ("conclusion", "model", "decoding", "evaluator")
 
@@ -84,9 +84,9 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
         about = [f"{c} {v}" for c, v in zip(apart[1:], key[1:], strict=True) if v]
         title = ", ".join([key[0], *about]) + f"\nclaimed: {drawn[0].details['effect']}"
         for one in counts:
-            told = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
+            found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
             span = f" ({_share(one.low)} to {_share(one.high)})"
-            title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {told}{span}"
+            title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {found}{span}"
         columns = ("labels of", "estimate", f"{drawn[0].confidence:.0%} interval", "verdict", "right", "n")
         yield table(columns, shown, title)
 
@@ -109,10 +109,10 @@ def _share(value: float | None) -> str:
 
 
 def flips_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
-    """What evaluators read otherwise, a row a cell: labels gained, lost and changed, and accuracy.
+    """What evaluators read differently, a row a cell: labels gained, lost and changed, and accuracy.
 
     Args:
-        estimates: Of ``evaluator_flips``, alone.
+        estimates: Of ``evaluator_flips`` only.
     """
 
     def pair(estimate: Estimate) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ def _flips(variant: str, of: dict[str, Estimate]) -> tuple[str | int, ...]:
     first, second, gain, harm = (_value(of.get(kind)) for kind in _KINDS)
     ends = of.get("_accuracy_gain")
     low, high = (None, None) if ends is None else (ends.low, ends.high)
-    told = "" if low is None or high is None else f"{decimals(low)} to {decimals(high)}"
-    return (variant, *counts, first, second, gain, told, harm)
+    interval = "" if low is None or high is None else f"{decimals(low)} to {decimals(high)}"
+    return (variant, *counts, first, second, gain, interval, harm)
 
 
 def _value(estimate: Estimate | None) -> str:
@@ -152,13 +152,13 @@ def _p_value(estimate: Estimate) -> str:
 
 
 def _verdict(estimate: Estimate) -> str:
-    """What became of an estimate that is held against a threshold."""
+    """The verdict on an estimate that has a threshold."""
     limit, verdict = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
     return f"{verdict} ({limit})" if limit else verdict
 
 
 def numbers(estimate: Estimate) -> tuple[str, str]:
-    """Value and interval, or why there is none."""
+    """Value and interval, or why it is undefined."""
     if estimate.value is None:
         return "undefined", estimate.reason or ""
     if estimate.low is None or estimate.high is None:

@@ -1,4 +1,4 @@
-"""``quaver variants``: every way in which a study puts its question, and the table to edit them in."""
+"""``quaver variants``: every prompt variant of a study, and the table to edit their texts in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_study, plain, say_made, screen
+from quaver.cli.console import plain, say, screen
+from quaver.cli.run_display import say_making
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
@@ -18,28 +20,27 @@ if TYPE_CHECKING:
 def command(
     study: StudyArgument = HERE,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write the texts that vary to a CSV file, to be edited.")
+        Path | None,
+        typer.Option("--export", help="Write the texts that vary to a CSV file that you can edit."),
     ] = None,
-    import_: Annotated[
-        Path | None, typer.Option("--import", help="Take over the edits made in such a file.")
-    ] = None,
+    import_: Annotated[Path | None, typer.Option("--import", help="Apply the edits of such a file.")] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Have the paraphrases made anew that a model makes; forget edits.")
+        bool, typer.Option("--again", help="Let the model make its paraphrases again; drops edits.")
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Show every variant: its id, origin and prompt, with what differs from the original marked."""
+    """Show every prompt variant: its id, origin and text, with its differences from the original marked."""
     opened = open_study(study, function)
     if again or opened.source.can_ask:
-        opened.variants.make(again=again, watch=say_made)
+        opened.variants.make(again=again, watch=say_making)
     if import_ is not None:
         edits = opened.variants.edit(import_)
         for one in edits:
             screen.print(f"{one.factor}={one.level}: {one.part} edited")
-        screen.print(f"{len(edits):,} texts edited; paraphrases.json has them with what stood before.")
+        screen.print(f"{len(edits):,} texts edited; paraphrases.json keeps them and the texts before.")
     if export is not None:
         count = opened.variants.export(export)
-        screen.print(f"{count:,} texts are in {export}; edit the column text, then --import it.")
+        screen.print(f"{count:,} texts are in {export}; edit its column `text`, then --import the file.")
     if import_ is None and export is None:
         _show(opened)
 
@@ -48,17 +49,19 @@ def _show(study: Study) -> None:
     count = 0
     for shown in study.variants:
         count += 1
-        screen.print(Text.assemble((plain(shown.id).plain, "bold")), soft_wrap=True)
+        say(plain(shown.id), style="bold")
         for line in shown.origin:
-            screen.print(f"  {line}", style="dim", soft_wrap=True)
+            say(f"  {line}", style="dim")
         for role, pieces in shown.messages:
-            screen.print(_indented(role, pieces), soft_wrap=True)
+            say(_indented(role, pieces))
         screen.print()
-    told = f"{count:,} variants, each filled in with the first item. Marked is what differs from the study "
     from quaver.core.variant_display import Change
 
     marks = _marked([Change("gone", "gone"), Change("new", "new")])
-    screen.print(Text.assemble(f"{told}file's own prompt: ", marks, "."), soft_wrap=True)
+    about = (
+        f"{count:,} variants, shown with the first item. Marks show what differs from the original prompt: "
+    )
+    say(Text.assemble(about, marks, "."))
 
 
 def _indented(role: str, pieces: list[Change]) -> Text:
@@ -69,7 +72,7 @@ def _indented(role: str, pieces: list[Change]) -> Text:
 
 
 def _marked(pieces: list[Change]) -> Text:
-    """Colours where there are any, else signs."""
+    """Differences in colour, or between signs where there is no colour."""
     coloured = screen.is_terminal and not screen.no_color
     signs = {"gone": ("[-", "-]", "red strike"), "new": ("{+", "+}", "green bold")}
     text = Text()

@@ -1,4 +1,4 @@
-"""``quaver worst``: the items to look at first, and whether a change helped them alone."""
+"""``quaver worst``: the items to look at first, and whether a change helped only these."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quaver.cli.screen import HERE, FunctionOption, StudyArgument, open_both, print_json, screen, table
+from quaver.cli.console import print_json, say, screen, table
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both
 from quaver.core.level_names import short_name
 
 if TYPE_CHECKING:
@@ -25,21 +26,23 @@ def command(
         typer.Option(help="The study before a change: its bundle, or a copy of its folder."),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
-    evaluator: Annotated[str | None, typer.Option(help="Whose readings; the first one's by default.")] = None,
+    evaluator: Annotated[
+        str | None, typer.Option(help="The evaluator; by default the study's first.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write items and whole answers to a .csv or .json file.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,
 ) -> None:
-    """List the items to look at first, with the answers; with --against, before and after a change."""
+    """List the items to look at first, with their answers; with --against, before and after a change."""
     from quaver.comparison.worst_items import worst
 
     now, earlier = open_both(study, against, function)
     found = worst(now, against=earlier, n=n, evaluator=evaluator)
     if out is not None:
         found.write(out)
-        screen.print(f"Wrote {out}", soft_wrap=True)
+        say(f"Wrote {out}")
     if as_json:
         print_json(found.document())
     elif out is None:
@@ -56,10 +59,10 @@ def _show(found: Worst) -> None:
             for name in ("score", "sensitivity", "consistency", "unparsed", "right")
             if row[name] is not None
         ]
-        screen.print(f"{row['item']}: {row['why']}{gold}", style="bold", soft_wrap=True)
-        screen.print(f"  {', '.join(numbers)}", soft_wrap=True)
+        say(f"{row['item']}: {row['why']}{gold}", style="bold")
+        say(f"  {', '.join(numbers)}")
         if row["text"]:
-            screen.print(f"  {_short(row['text'], 100)}", style="dim", soft_wrap=True)
+            say(f"  {_short(row['text'], 100)}", style="dim")
         screen.print(_answers(found.answers.filter(found.answers["item"] == row["item"])))
         screen.print()
     from quaver.comparison.worst_items import RULE
@@ -76,18 +79,18 @@ def _change(before: float, after: float | None, found: Worst) -> str:
 
 
 def _answers(answers: pl.DataFrame) -> object:
-    """The answers of one item, alike ones together."""
+    """The answers of one item; equal ones share a row."""
     from quaver.core.records import NO_LABEL
 
-    told = [name for name in ("model", "decoding") if answers[name].n_unique() > 1]
-    counted = answers.group_by(*told, "variant", "label", "status", "output", maintain_order=True).len()
+    varying = [name for name in ("model", "decoding") if answers[name].n_unique() > 1]
+    counted = answers.group_by(*varying, "variant", "label", "status", "output", maintain_order=True).len()
     rows = []
     for row in counted.iter_rows(named=True):
         why = f"{NO_LABEL} ({row['status'].replace('_', ' ')})" if row["status"] != "no_label" else NO_LABEL
         label = row["label"] if row["label"] is not None else why
         output = "" if row["output"] is None else _short(row["output"], _LONG) or "(empty)"
-        rows.append((*(row[name] for name in told), short_name(row["variant"]), row["len"], label, output))
-    return table((*told, "variant", "times", "label", "answer"), rows)
+        rows.append((*(row[name] for name in varying), short_name(row["variant"]), row["len"], label, output))
+    return table((*varying, "variant", "times", "label", "answer"), rows)
 
 
 def _show_differences(found: Worst) -> None:
@@ -96,8 +99,8 @@ def _show_differences(found: Worst) -> None:
     cells = [
         {k: v for k, v in one.cell.items() if k not in ("items", "evaluator")} for one in found.differences
     ]
-    told = list(dict.fromkeys(name for cell in cells for name in cell))
-    told = [name for name in told if len({cell.get(name) for cell in cells}) > 1]
+    columns = dict.fromkeys(name for cell in cells for name in cell)
+    varying = [name for name in columns if len({cell.get(name) for cell in cells}) > 1]
     rows = []
     for one, cell in zip(found.differences, cells, strict=True):
         ends = "" if one.low is None or one.high is None else f"{one.low:+.3f} to {one.high:+.3f}"
@@ -105,9 +108,9 @@ def _show_differences(found: Worst) -> None:
         which = one.cell["items"]
         numbers = (before, after, f"{one.value:+.3f}", ends)
         rows.append(
-            (which, found.counts[which], *(short_name(cell.get(c, "")) for c in told), one.measure, *numbers)
+            (which, found.counts[which], *(short_name(cell.get(c, "")) for c in varying), one.measure, *numbers)
         )
-    screen.print(table((*heads[:2], *told, *heads[2:]), rows, f"Before: {found.before}"))
+    screen.print(table((*heads[:2], *varying, *heads[2:]), rows, f"Before: {found.before}"))
 
 
 def _short(text: object, length: int) -> str:

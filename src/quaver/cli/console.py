@@ -1,0 +1,108 @@
+"""How the commands print: text that stays text, tables, JSON.
+
+Everything goes through ``say``, ``screen``, ``errors`` or ``print_json``. They show the texts of items,
+models and studies as they are: nothing in them is terminal markup or control, and keys are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from quaver._secrets import Keys
+
+if TYPE_CHECKING:
+    from quaver.core.records import Estimate
+
+__all__ = [
+    "JsonLinesOption",
+    "JsonOption",
+    "duration",
+    "errors",
+    "plain",
+    "print_estimates",
+    "print_json",
+    "say",
+    "screen",
+    "show",
+    "table",
+]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+
+
+class _Screen(Console):
+    """A terminal that takes a string for text; what is to be bold or coloured is a ``Text``."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        how |= {"markup": False, "emoji": False, "highlight": False}
+        return super().render_str(_visible(text), **how)
+
+
+screen = _Screen()
+errors = _Screen(stderr=True)
+
+
+def say(line: str | Text, *, on: Console = screen, style: str | None = None) -> None:
+    """Print a line, however long, without breaking it."""
+    on.print(line, soft_wrap=True, style=style)
+
+
+def show(parts: Iterable[Group]) -> None:
+    """Print tables with an empty line after each."""
+    for one in parts:
+        screen.print(one)
+        screen.print()
+
+
+def plain(value: object) -> Text:
+    """Text that the terminal shows as it is: no markup, no control characters."""
+    return Text(_visible(str(value)))
+
+
+def _visible(text: str) -> str:
+    """The text without keys, and with unprintable characters written as Python writes them."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in Keys().out_of(text))
+
+
+def print_json(document: object) -> None:
+    """Print a line of JSON in which every unprintable character is escaped."""
+    text = Keys().out_of(json.dumps(document, ensure_ascii=False, default=str))
+    print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+def print_estimates(estimates: Iterable[Estimate]) -> None:
+    """Print estimates as JSON, one a line."""
+    for one in estimates:
+        print_json(asdict(one))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:
+    """A table under its title; columns that hold only numbers are aligned to the right."""
+    drawn = Table(header_style="bold", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        numeric = all(isinstance(row[index], int | float) for row in rows) and bool(rows)
+        drawn.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(plain(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
+    return Group(*([plain(title)] if title else []), drawn)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: ``2 min 5 s``."""
+    if seconds is None:
+        return "unknown"
+    if seconds < 1:
+        return "under a second"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join([f"{n} {unit}" for n, unit in parts if n][:2])

@@ -1,0 +1,191 @@
+"""What the commands show of a run: its progress, its events, how it ended, the quality of its answers."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from quaver.cli.console import duration, errors, plain, say, screen, table
+from quaver.errors import QuaverError, StoreError
+
+if TYPE_CHECKING:
+    from quaver.collect.run.progress import Outcome, Progress
+    from quaver.core.records import Condition
+    from quaver.report.findings.verdicts import Quality
+    from quaver.study.collection.study_status import StudyStatus
+    from quaver.study.session import Study
+
+__all__ = [
+    "errors_table",
+    "quality_in_passing",
+    "say_making",
+    "say_quality",
+    "show_outcome",
+    "watching",
+    "writing_events",
+]
+
+_READ_IN_PASSING = 200_000
+"""Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
+
+_CONDITIONS = 8
+"""Conditions that are shown while a study runs."""
+
+_SECONDS = 15
+"""Between two lines of progress, where there is no terminal."""
+
+_AGAIN = "Run again to continue."
+_RAISE = "Raise it in the study file and run again to continue."
+_ENDS = {
+    "interrupted": ("Interrupted", _AGAIN),
+    "calls": ("Stopped at the budget of calls", _RAISE),
+    "tokens": ("Stopped at the budget of tokens", _RAISE),
+    "money": ("Stopped at the budget of money", _RAISE),
+    "seconds": ("Stopped at the budget of time", _AGAIN),
+    "requests": ("Stopped after the requests of the pilot", _AGAIN),
+}
+"""Why a run ended before its end, and what to do."""
+
+
+@contextmanager
+def writing_events(target: str) -> Iterator[TextIO | None]:
+    """Where events go: appended to a file, to standard output for ``-``, nowhere for an empty name.
+
+    Raises:
+        QuaverError: The file cannot be written.
+    """
+    if target in ("", "-"):
+        yield sys.stdout if target else None
+        return
+    try:
+        file = Path(target).open("a", encoding="utf-8")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise QuaverError(
+            "the events cannot be written", where=target, found=error.strerror or str(error)
+        ) from error
+    with file:
+        yield file
+
+
+@contextmanager
+def watching(study: Study) -> Iterator[Any]:
+    """Shows a run by condition, with its pace, tokens, money and errors; without a terminal, now and then."""
+    conditions = study.experiment.conditions
+    with Live(console=errors, transient=True, refresh_per_second=4) as live:
+        last = time.monotonic()
+        given_up: set[str] = set()
+
+        def watch(progress: Progress) -> None:
+            nonlocal last
+            for name in [name for name in progress.given_up if name not in given_up]:
+                say(f"{name} is given up, the other models continue: {progress.given_up[name]}", on=errors)
+            given_up.update(progress.given_up)
+            if errors.is_terminal:
+                live.update(_progress(progress, conditions))
+            elif time.monotonic() - last >= _SECONDS:
+                last = time.monotonic()
+                say(_progress_line(progress), on=errors)
+
+        yield watch
+
+
+def _progress_line(progress: Progress) -> str:
+    line = f"{progress.before + progress.done:,} of {progress.total:,} calls"
+    if progress.done:
+        line += f", {progress.rate:,.1f} calls/s, {duration(progress.left)} left"
+    if progress.tokens:
+        line += f", {progress.tokens:,.0f} tokens"
+    if progress.money:
+        line += f", ${progress.money:,.4f}"
+    return line + "".join(f", {count:,} × {kind}" for kind, count in progress.by_kind.most_common(3))
+
+
+def _progress(progress: Progress, conditions: Sequence[Condition]) -> Group:
+    """The run's line with a bar, and a line for each condition that advanced most lately."""
+    total = max(1, progress.total)
+    bar = Table.grid()
+    bar.add_row(ProgressBar(total=total, completed=progress.before + progress.done, width=40))
+    parts: list[Any] = [plain(_progress_line(progress)), bar]
+    rows = [
+        (f"{one.model} · {one.asked_as} · {one.variant}", done)
+        for at, done in progress.by_condition.most_common(_CONDITIONS)
+        for one in conditions[at : at + 1]
+    ]
+    if len(progress.by_condition) > 1:
+        parts.append(table(("condition", "answered in this run"), rows))
+    if progress.by_kind:
+        parts.append(errors_table(progress.by_kind))
+    return Group(*parts)
+
+
+def say_making(what: str) -> None:
+    """Say that a model is about to make paraphrases, which takes a while."""
+    errors.print(f"Making {what} …")
+
+
+def errors_table(kinds: Counter[str]) -> Group:
+    """Errors by kind, the most frequent first."""
+    return table(("errors", "kind"), [(count, kind) for kind, count in kinds.most_common(10)])
+
+
+def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
+    """The quality of a study's answers; None where reading them is slow or disturbs a running process."""
+    if not status.answered or status.process is not None or status.answered > _READ_IN_PASSING:
+        return None
+    try:
+        return study.quality()
+    except StoreError:  # the folder is full or cannot be written; measuring says so
+        return None
+
+
+def say_quality(quality: Quality | None, on: Console = screen) -> None:
+    """Print a line for each thing that is wrong with the answers."""
+    from quaver.report.findings.quality_gate import quality_lines
+
+    for line in quality_lines(quality) if quality else ():
+        say(line, on=on)
+
+
+def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> None:
+    """Print how a run ended, what is stored, what it cost, and how to continue."""
+    status = study.status()
+    for line in _collected(outcome, status):
+        say(line, on=on)
+    if outcome.ended != "interrupted":
+        say_quality(quality_in_passing(study, status), on)
+    if outcome.ended == "narrow":
+        left = f"{outcome.missing:,} calls of the whole design were not needed"
+        say(f"The interval is as narrow as you asked: {left}.", on=on)
+    elif outcome.ended != "finished":
+        why, then = _ENDS[outcome.ended]
+        say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)
+
+
+def _collected(outcome: Outcome, status: StudyStatus) -> Iterator[str]:
+    """What a run collected, took and met."""
+    pace = f" in {duration(outcome.seconds)}" if outcome.done else ""
+    stored = outcome.before + outcome.reused + outcome.done
+    yield f"{outcome.done:,} answers collected{pace}; {stored:,} of {outcome.total:,} are stored."
+    if outcome.reused:
+        yield f"{outcome.reused:,} more answers were taken from other studies."
+    if outcome.tokens:
+        cost = f", ${outcome.money:,.4f}" if outcome.money else ""
+        yield f"{outcome.tokens:,.0f} tokens{cost} in all runs together."
+    if outcome.errors:
+        are = "is an error" if outcome.errors == 1 else "are errors"
+        yield f"{outcome.errors:,} of them {are}; `quaver run --retry-errors` asks again for what failed."
+        for kind, count in status.by_kind.most_common(3):
+            yield f"  {count:,} × {kind}"
+    if status.unplaced:
+        yield f"{status.unplaced:,} stored answers fit no call of the study as it is now; they are kept."
+    yield from (f"Warning: {warning}." for warning in status.warnings)

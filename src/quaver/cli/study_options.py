@@ -1,0 +1,77 @@
+"""The arguments that name a study and its functions, and the study that they name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaver.errors import QuaverError, UnknownName
+
+if TYPE_CHECKING:
+    from quaver.study.session import Study
+
+__all__ = ["HERE", "FunctionOption", "StudyArgument", "open_both", "open_study"]
+
+StudyArgument = Annotated[Path, typer.Argument(help="The study file, its folder, or a bundle.")]
+HERE = Path("study.yaml")
+"""The study of a command that names none."""
+FunctionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--function", help="NAME=MODULE:FUNCTION for a model that is a Python function.", metavar="NAME=M:F"
+    ),
+]
+
+
+def open_study(path: Path, functions: Sequence[str] | None = None, *, small: bool = False) -> Study:
+    """The study of a command's argument, or its small version, with the functions that its options name."""
+    from quaver.study.session import Study
+
+    return Study.open(path, functions=_functions(functions), small=small)
+
+
+def open_both(
+    first: Path, second: Path | None, functions: Sequence[str] | None
+) -> tuple[Study, Study | None]:
+    """Two studies to compare, each with the functions of its own models."""
+    from quaver.study.session import Study
+
+    found = _functions(functions)
+    if second is None:
+        return Study.open(first, functions=found), None
+    studies = [Study.open(path) for path in (first, second)]
+    models = [[model.name for model in study.spec.models] for study in studies]
+    for name in found:
+        if not any(name in names for names in models):
+            raise UnknownName("model", name, sorted({*models[0], *models[1]}), where="--function")
+    opened = [
+        Study.open(path, functions=own) if (own := {n: found[n] for n in names if n in found}) else study
+        for path, study, names in zip((first, second), studies, models, strict=True)
+    ]
+    return opened[0], opened[1]
+
+
+def _functions(options: Sequence[str] | None) -> dict[str, Any]:
+    found = {}
+    for option in options or ():
+        name, _, target = option.rpartition("=")
+        module, _, attribute = target.partition(":")
+        if not (name and module and attribute):
+            raise QuaverError(
+                "this names no function", where="--function", expected="NAME=MODULE:FUNCTION", found=option
+            )
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            found[name] = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise QuaverError(
+                "the function cannot be imported", where="--function", found=f"{option}: {error}"
+            ) from error
+        finally:
+            sys.path.pop(0)
+    return found
