@@ -29,7 +29,7 @@ def test_a_model_by_name(
     )
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("smollm2")]
-    # answers, other text, other likeliest token, same bits, largest shift: the default repeats itself
+    # answers, other text, other top token, same bits, largest shift: the default repeats itself
     assert [row[1:] for row in rows] == [
         ["again", "2", "0", "0", "2", "0.0000"],
         ["reordered", "2", "0", "0", "2", "0.0000"],

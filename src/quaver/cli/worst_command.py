@@ -108,7 +108,13 @@ def _show_differences(found: Worst) -> None:
         which = one.cell["items"]
         numbers = (before, after, f"{one.value:+.3f}", ends)
         rows.append(
-            (which, found.counts[which], *(short_name(cell.get(c, "")) for c in varying), one.measure, *numbers)
+            (
+                which,
+                found.counts[which],
+                *(short_name(cell.get(c, "")) for c in varying),
+                one.measure,
+                *numbers,
+            )
         )
     screen.print(table((*heads[:2], *varying, *heads[2:]), rows, f"Before: {found.before}"))
 
