@@ -525,6 +525,24 @@ def pooled_pss(
     interval: Literal["bca", "percentile"] | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
+def readiness(
+    annotations: Frame,
+    *,
+    thresholds: Mapping[str, float] | None = None,
+    first: str | None = None,
+    second: str | None = None,
+    token: str | None = None,
+    stated: str | None = None,
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
 def recovered_share(
     annotations: Frame,
     *,

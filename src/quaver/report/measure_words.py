@@ -27,11 +27,6 @@ _SHARES = frozenset(
         "truncated_answers",
         "unlike_share",
         "unlike_held",
-        "readiness_accuracy",
-        "readiness_compliance",
-        "readiness_spread",
-        "readiness_flips",
-        "readiness_parse_rate",
     }
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
@@ -56,10 +51,7 @@ def presentation_of(measure: str) -> Presentation:
     >>> presentation_of("my_measure").title
     'My measure, with intervals'
     """
-    return presented(measure) or Presentation(
-        section="readiness" if measure.startswith("readiness") else "",
-        unit="share" if measure in _SHARES else "number",
-    ).named(measure)
+    return presented(measure) or Presentation(unit="share" if measure in _SHARES else "number").named(measure)
 
 
 def title_of(measure: str) -> str:

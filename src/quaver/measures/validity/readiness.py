@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.presentation import Presentation
+from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import Columns
-from quaver.estimation.measure_protocol import Frame, compares
+from quaver.estimation.declaration import Measure, measure
+from quaver.estimation.reading import Reading
 from quaver.measures.calibration.calibration_error import ece
 from quaver.measures.calibration.verbal_calibration import verbal_calibration
 from quaver.measures.correctness.accuracy import accuracy
@@ -22,42 +23,67 @@ from quaver.measures.validity.compliance import compliance
 
 __all__ = ["THRESHOLDS", "readiness"]
 
-THRESHOLDS: Final[Mapping[str, float]] = {
-    "accuracy": 0.8,
-    "compliance": 0.95,
-    "spread": 0.1,
-    "flips": 0.05,
-    "ece": 0.1,
-    "parse_rate": 0.8,
-    "stated_ece": 0.1,
-}
-"""Examples, not standards: what is good enough depends on what the labels are for."""
 
-_AT_LEAST = ("accuracy", "compliance", "parse_rate")
-_BIASED: Mapping[str, str] = {"spread": "corrected", "ece": "debiased", "stated_ece": "debiased"}
-"""Criteria that noise pushes up, and the detail that holds the value without that."""
+class _Criterion(NamedTuple):
+    """What a criterion rests on.
+
+    Attributes:
+        threshold: An example, not a standard: what is good enough depends on what the labels are for.
+        measure: The measure behind it.
+        part: The ending of that measure's estimates.
+        unbiased: Where noise pushes the value up, the detail that holds it without that.
+    """
+
+    threshold: float
+    measure: Measure
+    part: str = ""
+    unbiased: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the estimates that decide."""
+        return self.measure.name + self.part
+
+    @property
+    def presentation(self) -> Presentation:
+        """How these are shown."""
+        return self.measure.presentation_of(self.name)
+
+
+_CRITERIA: Final[Mapping[str, _Criterion]] = {
+    "accuracy": _Criterion(0.8, accuracy),
+    "compliance": _Criterion(0.95, compliance),
+    "spread": _Criterion(0.1, spread, unbiased="corrected"),
+    "flips": _Criterion(0.05, evaluator_flips),
+    "ece": _Criterion(0.1, ece, unbiased="debiased"),
+    "parse_rate": _Criterion(0.8, verbal_calibration, "_parse_rate"),
+    "stated_ece": _Criterion(0.1, verbal_calibration, "_ece", unbiased="debiased"),
+}
+
+THRESHOLDS: Final[Mapping[str, float]] = {name: one.threshold for name, one in _CRITERIA.items()}
+"""Examples, not standards: what is good enough depends on what the labels are for."""
 
 MET, MISSED, OPEN = "met", "not met", "undecided"
 
 
-@compares("evaluator", "variant")
+@measure(
+    section="readiness",
+    compares=("evaluator", "variant"),
+    source="the definition; each criterion has the source of its measure",
+    parts={
+        f"_{name}": Presentation(unit=one.presentation.unit, better=one.presentation.better)
+        for name, one in _CRITERIA.items()
+    },
+)
 def readiness(
-    annotations: Frame,
+    reading: Reading,
     *,
-    labels: LabelSet | None = None,
-    by: Sequence[str] = (),
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
     first: str | None = None,
     second: str | None = None,
     token: str | None = None,
     stated: str | None = None,
-    columns: Columns | None = None,
-    group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
-) -> list[Estimate]:
+) -> Iterator[Estimate]:
     """Deployment readiness: accuracy, spread, parsing and calibration, each against its threshold.
 
     For each cell (``by=["model"]`` makes it a model's profile) an estimate a criterion, in this order:
@@ -66,7 +92,7 @@ def readiness(
     - ``readiness_compliance`` (at least 0.95): the share of valid answers;
     - ``readiness_spread`` (at most 0.1): the highest less the lowest accuracy among variants;
     - ``readiness_flips`` (at most 0.05), with ``second``: the share of answers that a second evaluator
-      reads otherwise;
+      reads differently;
     - ``readiness_ece`` (at most 0.1), with ``token``: calibration of the token confidence;
     - ``readiness_parse_rate`` (at least 0.8) and ``readiness_stated_ece`` (at most 0.1), with ``stated``.
 
@@ -77,33 +103,23 @@ def readiness(
     where there is no interval or no value.
 
     Then ``readiness``: met criteria / all criteria, whose ``verdict`` is *ready* where all are met, *not
-    ready* where one is not met, *undecided* else. The thresholds are yours to state, before the results are
-    seen; those here are examples, not standards.
+    ready* where one is not met, *undecided* else. State your own thresholds before you see the results;
+    those here are examples, not standards.
 
-    Undefined: a criterion where its measure is, `readiness` where no criterion has a value. Source: the
-    definition; each criterion has the source of its measure.
+    Undefined: a criterion where its measure is, `readiness` where no criterion has a value. ``by`` can hold
+    neither the evaluator nor the variant.
 
     Args:
-        annotations: A row an annotation, with ``gold``, of all evaluators; see `Measure`.
-        labels: The label set.
-        by: Columns that make the cells; neither evaluator nor variant.
-        confidence: Nominal level of the intervals that decide.
-        resamples: Bootstrap resamples.
-        seed: Root seed.
         thresholds: Other thresholds, by criterion (the names above, less ``readiness_``).
         first: The evaluator whose labels count; by default the first by name, in a study the study's first.
         second: Another evaluator, to see whether the rule of reading matters.
         token: The evaluator with the token confidence.
         stated: The evaluator with the stated confidence.
-        columns: Other names for the frame's columns.
-        group: The column whose groups of items are resampled.
-        interval: Which interval is given.
 
     Returns:
         An estimate for each cell and criterion, and one of all.
 
     Raises:
-        MeasureError: The frame or an option cannot be used.
         UnknownName: An evaluator has no rows, or a criterion does not exist.
 
     Two prompts and 40 items, all answers right. An accuracy of 1 may be as low as 0.025^(1/40) = 0.912,
@@ -119,34 +135,17 @@ def readiness(
     readiness 0.667 undecided
     """
     limits = _limits(thresholds)
-    frame = frame_of(annotations)
-    own = _Evaluators(frame, columns, first)
-    shared: dict[str, Any] = {
-        "labels": labels,
-        "by": by,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-        "columns": columns,
-        "group": group,
-        "interval": interval,
-    }
+    own = _Evaluators(reading.frame, reading.columns, first)
     main = own.rows(own.first)
-    found = {
-        "accuracy": accuracy(main, **shared),
-        "compliance": compliance(main, **shared),
-        "spread": spread(main, **shared),
-    }
+    found = [estimate for one in (accuracy, compliance, spread) for estimate in reading.measured(one, main)]
     if second is not None:
-        flips = evaluator_flips(own.rows(own.first, second), first=own.first, second=second, **shared)
-        found["flips"] = [_bare(one) for one in flips if one.measure == "evaluator_flips"]
+        both = own.rows(own.first, second)
+        found += map(_bare, reading.measured(evaluator_flips, both, first=own.first, second=second))
     if token is not None:
-        found["ece"] = ece(own.rows(token), **shared)
+        found += reading.measured(ece, own.rows(token))
     if stated is not None:
-        told = verbal_calibration(own.rows(stated), **shared)
-        found["parse_rate"] = [one for one in told if one.measure.endswith("_parse_rate")]
-        found["stated_ece"] = [one for one in told if one.measure.endswith("_calibration_ece")]
-    return _profiles(found, limits)
+        found += reading.measured(verbal_calibration, own.rows(stated))
+    yield from _profiles(found, limits)
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
@@ -189,43 +188,41 @@ def _bare(one: Estimate) -> Estimate:
     return replace(one, cell={c: v for c, v in one.cell.items() if c not in ("first", "second")})
 
 
-def _profiles(found: Mapping[str, Sequence[Estimate]], limits: Mapping[str, float]) -> list[Estimate]:
-    """Each cell's criteria and what they come to."""
+def _profiles(found: Sequence[Estimate], limits: Mapping[str, float]) -> Iterator[Estimate]:
+    """Each cell's criteria and the verdict on all of them."""
     profiles: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
-    for criterion, estimates in found.items():
-        for one in estimates:
-            judged = _judged(one, criterion, limits[criterion])
-            profiles.setdefault(tuple(one.cell.items()), []).append(judged)
-    return [one for profile in profiles.values() for one in (*profile, _together(profile))]
+    criteria = {one.name: name for name, one in _CRITERIA.items()}
+    for one in found:
+        if name := criteria.get(one.measure):
+            profiles.setdefault(tuple(one.cell.items()), []).append(_judged(one, name, limits[name]))
+    for profile in profiles.values():
+        yield from profile
+        yield _together(profile)
 
 
-def _judged(one: Estimate, criterion: str, threshold: float) -> Estimate:
-    least = criterion in _AT_LEAST
-    limit = f"{'at least' if least else 'at most'} {threshold:g}"
-    details = {
-        **one.details,
-        "threshold": threshold,
-        "limit": limit,
-        "verdict": _verdict(one, criterion, threshold),
-    }
-    return replace(one, measure=f"readiness_{criterion}", method=f"{one.method}; {limit}", details=details)
+def _judged(one: Estimate, name: str, threshold: float) -> Estimate:
+    criterion = _CRITERIA[name]
+    limit = f"{'at least' if criterion.presentation.better == 'higher' else 'at most'} {threshold:g}"
+    verdict = _verdict(one, criterion, threshold)
+    details = {**one.details, "threshold": threshold, "limit": limit, "verdict": verdict}
+    return replace(one, measure=f"readiness_{name}", method=f"{one.method}; {limit}", details=details)
 
 
-def _verdict(one: Estimate, criterion: str, threshold: float) -> str:
+def _verdict(one: Estimate, criterion: _Criterion, threshold: float) -> str:
     if one.value is None or one.low is None or one.high is None:
         return OPEN
-    if criterion in _AT_LEAST:
+    if criterion.presentation.better == "higher":
         return MET if one.low >= threshold else MISSED if one.high < threshold else OPEN
     if one.high <= threshold:
         return MET
     return MISSED if min(one.low, _without_noise(one, criterion)) > threshold else OPEN
 
 
-def _without_noise(one: Estimate, criterion: str) -> float:
-    """The value without what noise adds to it: the lower end of the spread's, where that is known."""
-    told = one.details.get(_BIASED.get(criterion, ""), one.low)
-    ends = one.details.get("corrected_interval") if criterion == "spread" else None
-    return float(ends[0] if ends else told)
+def _without_noise(one: Estimate, criterion: _Criterion) -> float:
+    """The value without what noise adds to it; its lower end, where that is known."""
+    value = one.details.get(criterion.unbiased, one.low)
+    ends = one.details.get(f"{criterion.unbiased}_interval")
+    return float(ends[0] if ends else value)
 
 
 class _Count(NamedTuple):
@@ -235,7 +232,7 @@ class _Count(NamedTuple):
 
 
 def _together(profile: Sequence[Estimate]) -> Estimate:
-    """What the criteria of a cell come to."""
+    """The verdict on all criteria of a cell."""
     verdicts = [one.details["verdict"] for one in profile]
     count = _Count(*(verdicts.count(kind) for kind in (MET, MISSED, OPEN)))
     verdict = "ready" if count.met == len(verdicts) else "not ready" if count.missed else OPEN
