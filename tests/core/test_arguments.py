@@ -80,8 +80,8 @@ def test_a_measure_refuses_what_does_not_fit(options: dict[str, Any], where: str
 
 
 def test_what_fits_is_handed_on_as_it_came() -> None:
-    counted = quaver.measures.unlike_answers(FRAME.with_columns(variant=pl.lit("v")))
+    counted = quaver.measures.deviations(FRAME.with_columns(variant=pl.lit("v")))
     assert counted is not None
-    assert quaver.measures.unlike_shares(counted, resamples=3)[0].cell == {"of": "item"}
+    assert quaver.measures.deviation_shares(counted, resamples=3)[0].cell == {"of": "item"}
     with pytest.raises(MeasureError, match="found"):
-        quaver.measures.unlike_shares(FRAME)  # type: ignore[arg-type]
+        quaver.measures.deviation_shares(FRAME)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.study.analysis.chart_estimates import unlike
+from quaver.study.analysis.chart_estimates import deviating
 
 Answer = Callable[[int, str, str, int], str | None]
 
@@ -32,9 +32,9 @@ class Study:
         """What moves the labels of the first evaluator."""
         return movement_of(self.lock, self.annotations)
 
-    def unlike(self) -> Deviations | None:
-        """The answers unlike their item's others."""
-        return unlike(list(self.lock["evaluators"]), self.annotations)
+    def deviations(self) -> Deviations | None:
+        """The answers that deviate from their item's modal label."""
+        return deviating(list(self.lock["evaluators"]), self.annotations)
 
     def results(self) -> Results:
         return Results(self.lock, self.annotations, self.estimates, audit=self.moved())
@@ -42,7 +42,7 @@ class Study:
     def inputs(self) -> dict[str, Any]:
         return {
             "audit": self.moved(),
-            "unlike": self.unlike(),
+            "deviations": self.deviations(),
             "lock": self.lock,
             "annotations": self.annotations,
             "estimates": self.estimates,

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement, scale
-from quaver.core.records import Estimate, LabelSet, Level
+from quaver.core.records import LabelSet, Level
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing
-from quaver.estimation.intervals import Claim, Interval, estimate, undefined
+from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
 
 __all__ = [
     "alpha_losses",
     "alpha_over_strata",
-    "mean_alpha",
     "said_of_alpha",
     "scaled",
-    "spread_of",
     "spread_over",
 ]
 
@@ -83,62 +80,6 @@ def spread_over(ends: Sequence[Interval]) -> Callable[[float, float], Interval]:
         return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
 
     return spread
-
-
-def spread_of(value: float, ends: Sequence[Interval]) -> Callable[[float], Interval]:
-    """The same of a value that is known."""
-    return partial(spread_over(ends), value)
-
-
-def mean_alpha(
-    claim: Claim,
-    counts: Floats,
-    units: Units,
-    resampling: Resampling,
-    level: Level,
-    values: Floats | None,
-    strata: str = "stratum",
-) -> Estimate:
-    """The mean over strata of Krippendorff's alpha.
-
-    Args:
-        claim: What the estimate says; its n, differing units and spread are filled in.
-        counts: n_uv in each stratum, shape (items, strata, labels).
-        units: What is resampled.
-        resampling: How.
-        level: Level of measurement.
-        values: The labels' numbers, where the level needs them.
-        strata: What a stratum is called, in the singular.
-
-    Returns:
-        Undefined where it is in every stratum. Strata where it is undefined are left out, counted and
-        warned of: one without variation is one where nothing moved.
-    """
-    model = Disagreement(counts, level, values)
-    reasons = model.reasons()
-    kept = [index for index, reason in enumerate(reasons) if reason is None]
-    disagree = np.asarray((model.per_item > 1e-12).any(1))
-    n = units.touched(np.asarray(model.pairable.any(1)))
-    claim = replace(claim, n=n, differing=units.touched(disagree))
-    if not kept:
-        why = Counter(reason for reason in reasons if reason).most_common(1)
-        return undefined(claim, units, resampling, why[0][0] if why else "no annotations")
-    lost = Counter(reason for reason in reasons if reason)
-    warnings = list(claim.warnings)
-    if len(kept) < len(reasons):
-        told = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
-        warnings.append(f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({told})")
-        model = Disagreement(counts[:, kept], level, values)
-    draws = bootstrap(over_strata(model.alphas), units, resampling)
-    ends = alpha_losses(model, level)
-    claim = replace(
-        claim,
-        spread=spread_of(float(draws.point[0]), ends),
-        warnings=tuple(warnings),
-        excluded={**(claim.excluded or {}), **{f"{strata}: {why}": k for why, k in lost.items()}},
-        details={**(claim.details or {}), "level": level, "strata": len(kept)},
-    )
-    return estimate(claim, draws, units, resampling)
 
 
 def alpha_over_strata(

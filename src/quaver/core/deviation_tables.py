@@ -17,9 +17,9 @@ class Deviations:
         answers: The answers counted: ``model``, ``decoding``, ``variant``, ``item``, ``gold``, ``label``
             (``no label`` where there is none), ``len``, ``mode`` (the item's modal label in this model and
             decoding) and ``other`` (how many of ``len`` deviate from it).
-        items: A row an item: ``item``, ``gold``, ``mode`` (of all its answers), ``answers``, ``unlike`` (how
-            many deviate), ``share``, ``unlabelled``.
-        variants: A row a variant: ``variant``, ``answers``, ``unlike``, ``share``.
+        items: A row an item: ``item``, ``gold``, ``mode`` (of all its answers), ``answers``, ``deviating``
+            (how many deviate), ``share``, ``unlabelled``.
+        variants: A row a variant: ``variant``, ``answers``, ``deviating``, ``share``.
         models: The same by model: ``model``.
         classes: The same by gold label: ``gold``; and ``items``, how many have it.
         pairs: For each two labels, how many answers have the second where the first is modal: ``mode``,
@@ -40,4 +40,4 @@ class Deviations:
     @property
     def total(self) -> int:
         """How many answers deviate."""
-        return int(self.items["unlike"].sum()) if self.items.height else 0
+        return int(self.items["deviating"].sum()) if self.items.height else 0

@@ -23,6 +23,8 @@ FUNCTIONS = {
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",
     "dependability": "quaver.measures.stability.generalizability",
+    "deviation_shares": "quaver.measures.variation.deviations",
+    "deviations": "quaver.measures.variation.deviations",
     "distributions": "quaver.measures.variation.item_distributions",
     "item_stability": "quaver.measures.variation.item_tables",
     "label_movement": "quaver.measures.variation.label_movement",
@@ -36,8 +38,6 @@ FUNCTIONS = {
     "sensitivity_with_consistency": "quaver.measures.variation.sensitivity_consistency",
     "smallest_design": "quaver.measures.stability.generalizability",
     "spearman": "quaver.estimation.rank_correlation",
-    "unlike_answers": "quaver.measures.variation.deviations",
-    "unlike_shares": "quaver.measures.variation.deviations",
     "view": "quaver.estimation.answer_views",
 }
 """The functions that are no registered measure, and their modules."""

@@ -23,8 +23,8 @@ from quaver.measures.validity.conclusions import conclusion as conclusion
 from quaver.measures.validity.consensus import consensus as consensus
 from quaver.measures.validity.consensus import dawid_skene as dawid_skene
 from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix
-from quaver.measures.variation.deviations import unlike_answers as unlike_answers
-from quaver.measures.variation.deviations import unlike_shares as unlike_shares
+from quaver.measures.variation.deviations import deviation_shares as deviation_shares
+from quaver.measures.variation.deviations import deviations as deviations
 from quaver.measures.variation.item_distributions import distributions as distributions
 from quaver.measures.variation.item_tables import item_stability as item_stability
 from quaver.measures.variation.item_tables import least_consistent as least_consistent

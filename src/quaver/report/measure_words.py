@@ -25,8 +25,8 @@ _SHARES = frozenset(
         "failed_calls",
         "unlabelled_answers",
         "truncated_answers",
-        "unlike_share",
-        "unlike_held",
+        "deviation_share",
+        "deviations_held",
     }
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""

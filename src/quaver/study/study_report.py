@@ -9,7 +9,7 @@ from typing import Any
 
 from quaver.report.charts import drawn
 from quaver.report.page.html_page import write_report
-from quaver.study.analysis.chart_estimates import unlike
+from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
@@ -50,7 +50,7 @@ def report(study: StudySource, folder: Path) -> Path:
             estimates=estimates_of_study(study, None, frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[*estimates_of_audit(study, frame), *estimates_of_charts(study, frame)],
-            unlike=unlike(evaluators_of(study), frame),
+            deviations=deviating(evaluators_of(study), frame),
             behind=StoredBehind(study.experiment, store, study.prices, study.spent_on_paraphrases()),
         )
     check_outgoing(written_report(path))

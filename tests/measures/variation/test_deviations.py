@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from quaver.estimation.intervals import clopper_pearson
-from quaver.measures.variation.deviations import unlike_answers, unlike_shares
+from quaver.measures.variation.deviations import deviation_shares, deviations
 
 
 def answers() -> pl.DataFrame:
@@ -20,29 +20,29 @@ def answers() -> pl.DataFrame:
 
 
 def test_shares_have_intervals_and_the_numbers_of_the_tables() -> None:
-    found = unlike_answers(answers())
+    found = deviations(answers())
     assert found is not None
     assert found.total == 4
-    estimates = {next(iter(one.cell.items())): one for one in unlike_shares(found, resamples=200, seed=1)}
+    estimates = {next(iter(one.cell.items())): one for one in deviation_shares(found, resamples=200, seed=1)}
     for row in found.variants.iter_rows(named=True):
         assert estimates["variant", row["variant"]].value == row["share"]
     worst = estimates["variant", "w4"]
     assert worst.value == pytest.approx(0.4)
     assert 0 <= worst.low < 0.4 < worst.high <= 1
     assert worst.n == 10
-    none = estimates["variant", "w0"]  # no answer is unlike: the bound on what ten items do not show
+    none = estimates["variant", "w0"]  # no answer deviates: the bound on what ten items do not show
     assert (none.low, none.high) == (0.0, clopper_pearson(0, 10).high)
-    # of gold a's 5 items × 5 paraphrases, items 0 and 2 have one unlike answer each
+    # of gold a's 5 items × 5 paraphrases, items 0 and 2 have one deviation each
     assert estimates["class", "a"].value == pytest.approx(2 / 25)
     assert estimates["of", "variant"].value == 1.0
     assert estimates["of", "item"].value == pytest.approx(2 / 4)
 
 
 def test_where_nothing_can_be_said_it_is_not() -> None:
-    assert unlike_answers(answers().clear()) is None
-    assert unlike_answers(answers().drop("variant")) is None
-    found = unlike_answers(answers().filter(pl.col("item") == "i9"))
+    assert deviations(answers().clear()) is None
+    assert deviations(answers().drop("variant")) is None
+    found = deviations(answers().filter(pl.col("item") == "i9"))
     assert found is not None
-    held = [one for one in unlike_shares(found) if one.measure == "unlike_held"]
+    held = [one for one in deviation_shares(found) if one.measure == "deviations_held"]
     assert [one.value for one in held] == [None, None]
     assert all(one.reason for one in held)

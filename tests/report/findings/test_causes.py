@@ -17,7 +17,7 @@ def found_in(study: Any, **scores: float) -> dict[str, Cause]:
     """The causes by name, with some stability scores."""
     study.estimates = [one for one in study.estimates if not one.measure.endswith("_pss")]
     study.estimates += [Estimate(name, value, n=8, cell=FIRST) for name, value in scores.items()]
-    found = causes(study.results(), study.unlike())
+    found = causes(study.results(), study.deviations())
     return {one.name.split()[-1]: one for one in found}
 
 
@@ -68,7 +68,7 @@ def test_answers_without_a_label_deviate_whatever_is_most_frequent(make: Any) ->
         evaluators=("exact",),
         answer=lambda i, w, f, k: "a" if w == "a" and i < 4 else None,
     )
-    found = study.unlike()
+    found = study.deviations()
     assert found is not None
     shares = dict(found.items.select("item", "share").iter_rows())
     assert {shares[str(n)] for n in range(4)} == {0.75}

@@ -27,5 +27,5 @@ def test_a_paraphrase_is_shown_as_it_was_asked(make: Any, instruction: str, aske
     study = make()
     for variant in study.lock["variants"]:
         variant |= {"instruction": instruction, "example": MESSAGES, "layout": LAYOUT}
-    table = worst_paraphrases_table(study.results(), study.unlike())
+    table = worst_paraphrases_table(study.results(), study.deviations())
     assert {row[table.columns.index("instruction")] for row in table.rows} == {asked}

@@ -19,7 +19,11 @@ __all__ = [
 _PARAPHRASE, _WORDING = "paraphrase", "wording"
 
 
-_MEASURES = {"wording_stability": "paraphrase_stability"}
+_MEASURES = {
+    "wording_stability": "paraphrase_stability",
+    "unlike_share": "deviation_share",
+    "unlike_held": "deviations_held",
+}
 _FORMER = {now: former for former, now in _MEASURES.items()}
 
 

@@ -54,7 +54,7 @@ def write_report(
     estimates: Sequence[Estimate],
     noise: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     audit: Sequence[Estimate] = (),
-    unlike: Deviations | None = None,
+    deviations: Deviations | None = None,
     behind: Behind | None = None,
 ) -> Path:
     """Write ``report.html``, ``estimates.csv``, ``figures/`` (SVG, PNG and PDF) and ``tables/``.
@@ -67,7 +67,8 @@ def write_report(
             ``missing="category"``, by model, decoding, variant and evaluator.
         noise: The engine's own noise by model; empty where it was not measured.
         audit: Estimates of how the answers were read: evaluators compared, compliance, what is missing.
-        unlike: The answers unlike their item's others; without these the worst are not told.
+        deviations: The answers that deviate from their item's modal label; without them there is no table
+            of the worst.
         behind: Where item texts, raw answers and costs are looked up; without it the report has none.
 
     Returns:
@@ -79,8 +80,8 @@ def write_report(
     results = Results(lock, annotations, estimates, noise, audit)
     shown = gallery(results)
     pictures = _drawn(shown)
-    found = causes(results, unlike)
-    tables = page_tables(results, unlike, found, behind)
+    found = causes(results, deviations)
+    tables = page_tables(results, deviations, found, behind)
     every = [*results.estimates, *_further(results)]
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ def page_tables(
 
     Args:
         results: The study.
-        found: Its unlike answers.
+        found: The answers that deviate from their item's modal label.
         found_causes: The probable causes of low stability.
         behind: Where item texts, raw answers and costs are looked up.
     """

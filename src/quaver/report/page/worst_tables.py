@@ -37,7 +37,7 @@ def worst_items(found: Deviations | None) -> list[str]:
     """The ids of the items with the largest shares of deviations; none if none deviates."""
     if found is None:
         return []
-    moved = found.items.filter(pl.col("unlike") > 0)
+    moved = found.items.filter(pl.col("deviating") > 0)
     return [str(item) for item in moved["item"].head(_WORST)]
 
 
@@ -60,7 +60,7 @@ def worst_items_table(results: Results, found: Deviations | None, behind: Behind
         for row in found.items.head(len(worst)).iter_rows(named=True)
     ]
     columns = ("item", "text", "gold", "most frequent label", "other answers", "answers", "without a label")
-    left = found.items.filter(pl.col("unlike") > 0).height - len(worst)
+    left = found.items.filter(pl.col("deviating") > 0).height - len(worst)
     note = f"{left:,} more items have more than one label." if left else ""
     return Table(columns, tuple(rows), frozenset({4, 5, 6}), note, "worst-items")
 
@@ -109,7 +109,7 @@ def worst_paraphrases_table(results: Results, found: Deviations | None) -> Table
     extra = [measure for measure, values in known.items() if values]
     ends = {
         one.cell["variant"]: interval(one)
-        for one in results.anywhere("unlike_share")
+        for one in results.anywhere("deviation_share")
         if "variant" in one.cell
     }
     rows = []

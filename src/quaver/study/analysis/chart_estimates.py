@@ -16,13 +16,13 @@ from quaver.errors import QuaverError
 from quaver.measures.correctness.baselines import baseline
 from quaver.measures.stability.flips import label_flips
 from quaver.measures.validity.answer_quality import answer_quality
-from quaver.measures.variation.deviations import unlike_answers, unlike_shares
+from quaver.measures.variation.deviations import deviation_shares, deviations
 from quaver.measures.variation.item_distributions import distributions
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.sensitivity_consistency import sensitivity_with_consistency
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["answered", "moved", "pictured", "unlike"]
+__all__ = ["answered", "deviating", "moved", "pictured"]
 
 _OF = ("sensitivity", "consistency")
 _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
@@ -37,8 +37,8 @@ def moved(
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
-    With it, how often answers are unlike their item's others, by variant, model and class; and what the
-    verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip.
+    With it, how often answers deviate from their item's modal label, by variant, model and class; and what
+    the verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip.
 
     Args:
         experiment: The study's design.
@@ -50,8 +50,8 @@ def moved(
         return []
     frame = _first(evaluators, frame)
     several = _several(experiment, frame)
-    found = unlike_answers(frame)
-    shares = [] if found is None else unlike_shares(found, seed=seed)
+    found = deviations(frame)
+    shares = [] if found is None else deviation_shares(found, seed=seed)
     asking = [name for name in several if name != "model"]
     return [
         *label_movement(frame, several, labels=experiment.labels, seed=seed),
@@ -95,14 +95,14 @@ def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]
     return {name: [*some] for name, some in levels.items() if len(some) > 1 and name in frame.columns}
 
 
-def unlike(evaluators: Sequence[str], frame: pl.DataFrame) -> Deviations | None:
-    """The answers unlike their item's others, by the first evaluator; None where there are none.
+def deviating(evaluators: Sequence[str], frame: pl.DataFrame) -> Deviations | None:
+    """The answers that deviate from their item's modal label, by the first evaluator; None without answers.
 
     Args:
         evaluators: The study's.
         frame: The annotations.
     """
-    return None if frame.is_empty() else unlike_answers(_first(evaluators, frame))
+    return None if frame.is_empty() else deviations(_first(evaluators, frame))
 
 
 def _first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
