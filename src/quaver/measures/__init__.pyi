@@ -19,7 +19,6 @@ from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
 from quaver.measures.stability.generalizability import dependability as dependability
 from quaver.measures.stability.generalizability import smallest_design as smallest_design
 from quaver.measures.stability.repeated_answers import repeated_answers as repeated_answers
-from quaver.measures.validity.conclusions import conclusion as conclusion
 from quaver.measures.validity.consensus import consensus as consensus
 from quaver.measures.validity.consensus import dawid_skene as dawid_skene
 from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix
@@ -610,6 +609,26 @@ def verbal_calibration(
     threshold: float = 0.8,
     bins: int = 10,
     binning: Literal["width", "mass"] = "width",
+    labels: LabelSet | None = None,
+    by: Sequence[str] = (),
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    columns: Columns | None = None,
+    group: str | None = None,
+    interval: Literal["bca", "percentile"] | None = "bca",
+    keep: Collection[Keep] = (),
+) -> list[Estimate]: ...
+def conclusion(
+    annotations: Frame,
+    *,
+    formula: str,
+    effect: str,
+    items: Any = None,
+    name: str | None = None,
+    regression: Literal["linear", "logistic"] = "linear",
+    categories: Sequence[str] = (),
+    missing: Literal["drop", "category"] = "drop",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence: float = 0.95,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
+from quaver import measures
 from quaver.core import registry
 from quaver.estimation.declaration import Measure
 from quaver.measures import FUNCTIONS
@@ -27,10 +28,12 @@ _REST = "def __getattr__(name: str) -> Measure: ...  # of other packages"
 def stub() -> str:
     """The text of ``__init__.pyi``: each of Quaver's own measures, and the functions beside them."""
     found = [registry.load("measures", name) for name in registry.names("measures")]
+    found += [getattr(measures, name) for name in sorted(FUNCTIONS)]
     own = [one for one in found if isinstance(one, Measure) and one.__module__.startswith("quaver.")]
     needed = {("quaver.estimation.declaration", "Measure")}
     functions = [_function(one, needed) for one in own]
-    head = [_HEAD, "", *_imports(needed), "", "FUNCTIONS: dict[str, str]", ""]
+    others = {name: module for name, module in FUNCTIONS.items() if name not in {one.name for one in own}}
+    head = [_HEAD, "", *_imports(needed, others), "", "FUNCTIONS: dict[str, str]", ""]
     text = "\n".join([*head, *functions, _REST, ""])
     return text.replace("'", '"')
 
@@ -80,13 +83,13 @@ def _named(annotation: Any) -> str:
     return inspect.formatannotation(annotation).replace("Literal[", "typing.Literal[")
 
 
-def _imports(needed: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _imports(needed: Iterable[tuple[str, str]], functions: Mapping[str, str]) -> Iterator[str]:
     """Import lines, the standard library's first; the functions beside the measures are exported again."""
     modules: dict[str, list[str]] = {}
     for module, name in sorted(needed):
         modules.setdefault(module, []).append(name)
     lines = [(module, f"from {module} import {', '.join(names)}") for module, names in modules.items()]
-    lines += [(module, _export(module, name)) for name, module in sorted(FUNCTIONS.items())]
+    lines += [(module, _export(module, name)) for name, module in sorted(functions.items())]
     for own in (False, True):
         yield from (line for module, line in sorted(lines) if module.startswith("quaver") == own)
         yield from () if own else ("",)

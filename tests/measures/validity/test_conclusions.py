@@ -10,7 +10,8 @@ from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.regression import linear, logistic
 from quaver.measures.validity.claims import read_effect
-from quaver.measures.validity.conclusions import conclusion, read_formula
+from quaver.measures.validity.conclusion_formula import read_formula
+from quaver.measures.validity.conclusions import conclusion
 from quaver.measures.validity.consensus import consensus, dawid_skene, majority
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
@@ -193,7 +194,7 @@ def test_separated_groups_have_no_log_odds():
         ({"effect": "educ"}, MeasureError, "not a claim"),
         ({"effect": "3 > 2"}, MeasureError, "not a claim"),
         ({"effect": "educ > 0 > 1"}, MeasureError, "not a claim"),
-        ({"regression": "probit"}, MeasureError, "linear, or logistic"),
+        ({"regression": "probit"}, MeasureError, "'linear' or 'logistic'"),
         ({"missing": "wrong"}, MeasureError, "drop or category"),
     ],
 )

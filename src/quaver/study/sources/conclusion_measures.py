@@ -28,7 +28,7 @@ def concluded_about(spec: StudySpec) -> set[str]:
     """The items' columns that a study's conclusions are about; none of a formula that cannot be read."""
     if not spec.conclusions:
         return set()
-    from quaver.measures.validity.conclusions import (
+    from quaver.measures.validity.conclusion_formula import (
         read_formula,  # with the statistics it needs, for few studies only
     )
 
@@ -62,7 +62,7 @@ class Conclusions:
         """
         if not self._spec.conclusions:
             return
-        from quaver.measures.validity.conclusions import check_conclusion
+        from quaver.measures.validity.conclusion_formula import check_conclusion
 
         for index, one in enumerate(self._spec.conclusions):
             with self._source.locating("conclusions", index):
@@ -111,7 +111,7 @@ class Conclusions:
 
     def _items(self, formula: str) -> tuple[pl.DataFrame, list[str]]:
         """The items' columns that a formula names, and which of them are groups."""
-        from quaver.measures.validity.conclusions import read_formula
+        from quaver.measures.validity.conclusion_formula import read_formula
 
         items = self._experiment.items
         wanted = read_formula(formula).columns

@@ -1,0 +1,165 @@
+"""The regression that a conclusion rests on: its formula, its claim, and the items' columns as a matrix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from quaver.agreement.ratings import label_set_of
+from quaver.core.records import LabelSet
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.column_roles import UnknownColumn
+from quaver.estimation.formula import design, parsed
+from quaver.measures.validity.claims import Effect, read_effect
+
+__all__ = ["ItemTable", "Regression", "check_conclusion", "label_numbers", "read_formula"]
+
+_SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
+_FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*)\s*\)")
+
+
+class Regression(NamedTuple):
+    """A formula, read.
+
+    Attributes:
+        label: The label whose share is explained; None where the label's own number is.
+        columns: The items' columns that explain it.
+        categories: Those of them that are categories although they may look like numbers.
+        right: What stands right of the ``~``, with plain names.
+    """
+
+    label: str | None
+    columns: tuple[str, ...]
+    categories: frozenset[str]
+    right: str
+
+
+def read_formula(formula: str) -> Regression:
+    """Read ``share(LABEL) ~ a + b`` or ``label ~ a * b``.
+
+    Right of the ``~`` stand columns of the items, as `quaver.estimation.formula.parsed` reads them;
+    ``factor(a)`` takes numbers as categories, and ``1`` stands for no column at all.
+
+    Raises:
+        MeasureError: It is no such formula.
+
+    >>> read_formula("share(Clinton) ~ factor(party) + educ")[:2]
+    ('Clinton', ('party', 'educ'))
+    """
+    left, tilde, right = str(formula).partition("~")
+    share = _SHARE.fullmatch(left)
+    if not tilde or not (share or left.strip() == "label"):
+        raise MeasureError(
+            "not a formula that can be read",
+            where="formula",
+            expected="share(LABEL) ~ a + b, or label ~ a + b where the labels are numbers",
+            found=formula,
+        )
+    plain = _FACTOR.sub(r"\1", right)
+    try:
+        terms = parsed(f"label ~ {plain}")[1]
+    except MeasureError as error:
+        error.fix = f"in {formula!r}; make a column for anything else"
+        raise
+    columns = tuple(dict.fromkeys(name for term in terms for name in term))
+    return Regression(share[1] if share else None, columns, frozenset(_FACTOR.findall(right)), plain)
+
+
+class ItemTable:
+    """The items' columns as a design matrix, and the claim in its terms."""
+
+    def __init__(
+        self, items: pl.DataFrame, asked: Regression, categories: Sequence[str], effect: str
+    ) -> None:
+        if "item" not in items.columns:
+            raise UnknownColumn("item", items.columns, where="items")
+        for name in asked.columns:
+            if name not in items.columns:
+                raise UnknownColumn(name, items.columns, where="formula")
+        own = items.select("item", *asked.columns).unique(maintain_order=True)
+        own = own.with_columns(
+            _typed(own[name], name in {*asked.categories, *categories}) for name in asked.columns
+        )
+        whole = own.drop_nulls()
+        if whole["item"].n_unique() < whole.height:
+            raise MeasureError(
+                "an item with two values of a column",
+                where="items",
+                expected=f"one value of {', '.join(asked.columns)} an item",
+                found=f"item {whole['item'].filter(whole['item'].is_duplicated())[0]}",
+            )
+        made = design(whole, f"label ~ {asked.right}")
+        texts = [
+            n for n in asked.columns if not (whole[n].dtype.is_numeric() or whole[n].dtype == pl.Boolean)
+        ]
+        levels = [f"{n}[{v}]" for n in texts for v in whole[n].unique().cast(pl.String).to_list()]
+        self.effect = read_effect(effect, made.names, [one for one in levels if one not in made.names])
+        self.names = made.names
+        rows = whole["item"].cast(pl.String).to_list()
+        self._place = {item: at for at, item in enumerate(rows)}
+        self._matrix = made.matrix
+
+    def rows(self, items: Sequence[str]) -> Floats:
+        """The design matrix of some items; NaN where a column has no value."""
+        padded = np.concatenate([self._matrix, np.full((1, self._matrix.shape[1]), np.nan)])
+        return np.asarray(padded[[self._place.get(item, -1) for item in items]])
+
+
+def _typed(column: pl.Series, category: bool) -> pl.Series:
+    """A column as numbers, where all of it are; else as text. Empty cells are null."""
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return (
+            column.cast(pl.String)
+            if category
+            else column.fill_nan(None)
+            if column.dtype.is_float()
+            else column
+        )
+    text = pl.Series(
+        column.name, [None if v is None else str(v).strip() or None for v in column], dtype=pl.String
+    )
+    numbers = text.cast(pl.Float64, strict=False)
+    all_numbers = numbers.is_finite().fill_null(False).sum() == text.is_not_null().sum()
+    return numbers if all_numbers and not category and text.is_not_null().any() else text
+
+
+def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | None) -> Floats:
+    """What each label counts as in the outcome."""
+    if label is not None:
+        known = labels.codes if labels else codes
+        if label not in known:
+            raise UnknownName("label", label, known, where="formula")
+        return np.array([float(code == label) for code in codes])
+    label_set = labels or label_set_of(codes, "interval") if codes else None
+    if label_set is None:
+        return np.zeros(0)
+    if label_set.level == "nominal" or (
+        labels is None and any(one.value is None for one in label_set.labels)
+    ):
+        raise MeasureError(
+            "labels that are no numbers",
+            where="formula",
+            expected="share(LABEL) ~ …, or labels of an ordinal or interval level",
+            found=", ".join(codes[:5]),
+        )
+    values = [float(at) if one.value is None else one.value for at, one in enumerate(label_set.labels)]
+    return np.array([values[label_set.codes.index(code)] for code in codes])
+
+
+def check_conclusion(
+    items: pl.DataFrame, formula: str, effect: str, labels: LabelSet, categories: Sequence[str]
+) -> Effect:
+    """Find what is wrong with a conclusion before there are labels.
+
+    Raises:
+        MeasureError: As `conclusion` does.
+        UnknownName: As there.
+    """
+    asked = read_formula(formula)
+    label_numbers(asked.label, labels.codes, labels)
+    return ItemTable(items, asked, categories, effect).effect
