@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +26,9 @@ from quaver.core.level_names import short_name
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
-from quaver.estimation.declaration import Measure as DeclaredMeasure
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
-from quaver.estimation.paired_differences import carrying_draws, paired_differences
+from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
 from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.collection.study_status import answered_calls
@@ -275,17 +274,12 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
             "by": by,
             "resamples": resampling.resamples,
             "confidence": resampling.confidence,
+            "keep": ["draws"],
         }
         setting = replace(resampling, seed=one.options["seed"])
-        before, after = _taken(one, sides.before, how), _taken(one, sides.after, how)
+        before, after = one.of(sides.before, **how), one.of(sides.after, **how)
         found += adjusted(paired_differences(before, after, setting, changes_of(sides, by)))
     return found
-
-
-def _taken(one: Measurement, frame: pl.DataFrame, how: Mapping[str, Any]) -> list[Estimate]:
-    if isinstance(one.plugin, DeclaredMeasure):
-        return one.of(frame, **how, keep=["draws"])
-    return carrying_draws(lambda: one.of(frame, **how))
 
 
 # ------------------------------------------------------------------------------------- bounds

@@ -7,9 +7,7 @@ binomial bound on the share of units that differ from the rest, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,7 +25,6 @@ __all__ = [
     "bca",
     "clopper_pearson",
     "estimate",
-    "keeping_draws",
     "mean_within",
     "percentile",
     "undefined",
@@ -51,24 +48,6 @@ class Kept(NamedTuple):
     jackknife: Floats
     units: Units
     moves: Callable[[float], Interval] | None = None
-
-
-_KEPT: ContextVar[list[tuple[Estimate, Kept]] | None] = ContextVar("kept", default=None)
-
-
-@contextmanager
-def keeping_draws() -> Iterator[list[tuple[Estimate, Kept]]]:
-    """Keep the draws behind every estimate that is made inside, whichever measure makes it.
-
-    Two estimates over the same items, with the same seed, have the same samples of these items behind
-    them, draw by draw: the differences of their draws are those of a paired bootstrap.
-    """
-    kept: list[tuple[Estimate, Kept]] = []
-    token = _KEPT.set(kept)
-    try:
-        yield kept
-    finally:
-        _KEPT.reset(token)
 
 
 class Interval(NamedTuple):
@@ -257,7 +236,7 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
     if chosen is not None:
         chosen = Interval(min(chosen.low, point), max(chosen.high, point))
     how = f"{claim.method}; {name} interval, {resampling.resamples} resamples of {units.name}s"
-    made = Estimate(
+    return Estimate(
         measure=claim.measure,
         value=point,
         low=None if chosen is None else chosen.low,
@@ -272,6 +251,3 @@ def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, i
         warnings=tuple(warnings),
         details=details,
     )
-    if (kept := _KEPT.get()) is not None:
-        kept.append((made, Kept(values, left, units, claim.moves)))
-    return made

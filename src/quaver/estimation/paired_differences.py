@@ -10,10 +10,10 @@ import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Resampling, Units
-from quaver.estimation.intervals import FEW, Claim, Interval, Kept, estimate, keeping_draws, mean_within
+from quaver.estimation.intervals import FEW, Claim, Interval, Kept, estimate, mean_within
 from quaver.estimation.multiple_testing import bootstrap_p
 
-__all__ = ["carrying_draws", "paired_differences", "unpaired"]
+__all__ = ["paired_differences", "unpaired"]
 
 _REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
 _APART = "Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; of two shares Newcombe (1998)"
@@ -59,14 +59,6 @@ def paired_differences(
 
 def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
     return one.measure, tuple(sorted(one.cell.items()))
-
-
-def carrying_draws(make: Callable[[], list[Estimate]]) -> list[Estimate]:
-    """The estimates that a function makes, with their draws: for measures that are not declared yet."""
-    with keeping_draws() as kept:
-        made = make()
-    draws = {(_key(one), one.value): found for one, found in kept}
-    return [replace(one, draws=draws.get((_key(one), one.value))) for one in made]
 
 
 def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed: int | None) -> Estimate:

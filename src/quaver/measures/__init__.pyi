@@ -1,7 +1,7 @@
 """The measures with their arguments. Written by ``python -m quaver.measures._stub``: do not edit."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from quaver.core.records import Decoding, Estimate, LabelSet
 from quaver.estimation.answer_views import view as view

@@ -80,6 +80,8 @@ def _named(annotation: Any) -> str:
         return " | ".join(_named(one) for one in get_args(annotation))
     if annotation is type(None):
         return "None"
+    if annotation is Any:
+        return "typing.Any"
     return inspect.formatannotation(annotation).replace("Literal[", "typing.Literal[")
 
 
