@@ -106,5 +106,5 @@ def test_options_that_cannot_be_meant_are_one_error(options: dict[str, Any], kin
 
 
 def test_a_layout_without_the_whole_text_cannot_be_drawn_anew() -> None:
-    with pytest.raises(SpecError, match="does not show"):
+    with pytest.raises(SpecError, match="does not contain"):
         drawn("{{ item.text }} {{ question }}")

@@ -154,11 +154,11 @@ def _check_grid_columns(
 ) -> None:
     taken = {name for variant in variants for name in (*variant.factors, *variant.covariates)}
     taken |= set(spec.items.groups)
-    for setting in dict.fromkeys(setting for one in decodings.values() for setting in one.grid):
-        if setting in taken:
+    for parameter in dict.fromkeys(name for one in decodings.values() for name in one.grid):
+        if parameter in taken:
             raise SpecError(
-                f"{setting!r} varies in a grid and would be a column that exists already",
+                f"{parameter!r} varies in a grid and would be a column that exists already",
                 where=source.where("decoding"),
-                found=setting,
+                found=parameter,
                 fix="give that column another name, or write the decodings out one by one",
             )

@@ -1,1 +1,1 @@
-"""Paraphrases of the instruction: the engines that make them and the checks of their meaning."""
+"""Paraphrases of the instruction: the engines that make them, and checks of their meaning."""

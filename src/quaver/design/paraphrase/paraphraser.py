@@ -1,11 +1,11 @@
-"""Engines that reword a prompt, one a file.
+"""The protocol of a paraphraser: an engine that rewords a prompt.
 
 An engine fills a `Draft` with paraphrases: the draft knows the original, drops echoes and duplicates, and
-names what it keeps. Engines that cost nothing (``surface``, ``format``, ``file``) fill a new one every
-time, and give the same paraphrases on every machine. Engines that ask a model (``llm``, ``pegasus``) are
-handed the draft that the study keeps, and add to it what is missing.
+names what it keeps. Engines that cost nothing (``surface``, ``format``, ``file``) fill a new draft every
+time, and give the same paraphrases on every machine. Engines that ask a model (``llm``, ``pegasus``) get the
+draft that the study keeps, and add what is missing.
 
-The instruction is what engines reword (``format``: the layout). The postfix is never touched.
+Engines reword the instruction (``format``: the layout). The postfix never changes.
 """
 
 from __future__ import annotations
@@ -28,65 +28,65 @@ __all__ = [
 ]
 
 MOST = 1000
-"""Paraphrases at one temperature or strength."""
+"""The most paraphrases at one temperature or strength."""
 
 TEMPERATURE = "paraphrase_temperature"
-"""The covariate with the temperature at which a paraphrase was made (``temperature`` is a decoding's)."""
+"""The covariate for the temperature at which a paraphrase was made (``temperature`` is a decoding's)."""
 
 
 class Paraphraser(Protocol):
     """Rewords a prompt, registered under ``quaver.paraphrasers``.
 
-    Its constructor takes the options that stand beside its name in the study file, as keyword
-    arguments with annotated types; making one is cheap.
+    Its constructor takes the options beside its name in the study file, as keyword arguments with annotated
+    types; constructing one is cheap.
     """
 
     factor: str
-    """Column of the annotation frame that holds its paraphrases' names."""
+    """The column of the annotation frame for its paraphrases' names."""
 
     part: str
-    """Which part of the prompt it rewords: ``instruction`` or ``layout``."""
+    """The part of the prompt that it rewords: ``instruction`` or ``layout``."""
 
     exact: bool
-    """Whether case and spacing tell two of its paraphrases apart."""
+    """Whether case and spacing distinguish two of its paraphrases."""
 
     kept: bool
-    """Whether its paraphrases cost something, and so are made once and kept."""
+    """Whether its paraphrases cost something and are therefore made once and kept."""
 
     def asked(self) -> Mapping[str, Any]:
-        """What decides its paraphrases, apart from how many are wanted; what was kept under it is reused."""
+        """Everything but the number that decides its paraphrases; kept paraphrases are reused under it."""
         ...
 
     def reword(self, context: PromptContext, draft: Draft, work: Work) -> Sequence[Paraphrase]:
         """The paraphrases, without the original.
 
         Args:
-            context: What there is to reword, and the seed.
-            draft: What there is already; filled up.
-            work: What may be spent.
+            context: The prompt to reword, and the seed.
+            draft: The paraphrases so far; the engine adds to it.
+            work: The calls that it may make.
 
         Raises:
-            SpecError: The original has nothing that this engine can change, or too little.
-            ModelError: A model gave fewer paraphrases than are wanted, and how many.
+            SpecError: The original has too little that this engine can change.
+            ModelError: A model gave too few paraphrases; the message says how many.
         """
         ...
 
 
 @runtime_checkable
 class Foreseen(Protocol):
-    """A paraphraser of which it is known how many paraphrases it will make, before it has."""
+    """A paraphraser that knows in advance how many paraphrases it will make."""
 
     def foreseen(self, original: str) -> Sequence[Paraphrase]:
-        """As many paraphrases, by the names that they will have, each about as long as the original."""
+        """Stand-ins for its paraphrases, with their future names, each about as long as the original."""
         ...
 
     def to_ask(self, draft: Draft) -> ToAsk | None:
-        """What filling a draft up will ask of a model of Quaver's; None where it asks none."""
+        """The calls that completing a draft will take; None if it takes none."""
         ...
 
 
 def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Paraphrase]:
-    """What `Foreseen` gives for ``k`` paraphrases at each temperature; no two of them begin alike."""
+    """Stand-ins for ``k`` paraphrases at each temperature; no two of them begin alike."""
     groups = [(one, f"{one:g}") for one in temperatures]
     return [
         Paraphrase(f"t{group}-{n}", f"{group} {n} {original}", group, {TEMPERATURE: one})
@@ -96,14 +96,14 @@ def stand_ins(original: str, temperatures: Sequence[float], k: int) -> list[Para
 
 
 def check_count(name: str, value: int, most: int = MOST) -> None:
-    """See to it that a number of paraphrases can be meant.
+    """Check a number of paraphrases.
 
     Raises:
-        SpecError: It cannot.
+        SpecError: It is too low or too high.
     """
     if not 1 <= value <= most:
         raise SpecError(
-            "this number of paraphrases cannot be made",
+            "this number of paraphrases is out of range",
             where=name,
             expected=f"1 to {most:,}",
             found=f"{value:,}",
@@ -111,12 +111,12 @@ def check_count(name: str, value: int, most: int = MOST) -> None:
 
 
 def too_few(draft: Draft, group: str, wanted: int, what: str, fix: str) -> ModelError:
-    """The error of a model that gave fewer paraphrases than are wanted."""
+    """The error of a model that gave too few paraphrases."""
     came, reasons = len(draft.of(group)), draft.dropped.get(group, {})
-    told = ", ".join(f"{count} {why}" for why, count in sorted(reasons.items()))
+    dropped = ", ".join(f"{count} {why}" for why, count in sorted(reasons.items()))
     return ModelError(
-        f"{came} of {wanted} paraphrases came at {what}",
+        f"the model gave {came} of {wanted} paraphrases at {what}",
         expected=f"{wanted} that differ from the original and from each other",
-        found=f"{draft.asked.get(group, 0)} answers" + (f", of which {told}" if told else ""),
+        found=f"{draft.asked.get(group, 0)} answers" + (f", of which {dropped}" if dropped else ""),
         fix=fix,
     )

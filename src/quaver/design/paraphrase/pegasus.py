@@ -1,8 +1,8 @@
 """``pegasus``: the paraphraser of Barrie, Palaiologou & Törnberg (2024), sampled at rising temperatures.
 
-``tuner007/pegasus_paraphrase`` reads and writes 60 tokens at most, and was trained on single sentences: a
-longer text is cut off without a word. So the instruction is cut into sentences (an overlong one at its
-commas and conjunctions), each is reworded for itself, and they are put together again.
+``tuner007/pegasus_paraphrase`` reads and writes at most 60 tokens, and was trained on single sentences: it
+silently cuts off a longer text. The instruction is therefore split into sentences (a very long one at its
+commas and conjunctions); each is reworded separately, and they are joined again.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Pegasus:
     """A Pegasus model as paraphraser; needs the extra ``hf``.
 
     Args:
-        model: A model's name on Hugging Face's hub, or the folder of one, beside the study file or absolute.
-        temperatures: At which it is sampled.
-        k: Paraphrases wanted at each.
-        beams: Sampled side by side, the likeliest of which are taken, as the paper does; 1 samples each
-            paraphrase for itself.
-        top_k: Tokens that may be sampled at each step; 0 for all.
-        tries: How many are drawn for each paraphrase wanted before it is given up.
-        batch: Sentences reworded together.
-        device: ``cpu``, ``cuda``, …; by default the accelerator where there is one.
+        model: A model's name on the Hugging Face hub, or its folder, relative to the study file or absolute.
+        temperatures: The temperatures of sampling.
+        k: The number of paraphrases at each.
+        beams: The number of beams sampled together, of which the most likely ones are used, as in the paper;
+            1 samples each paraphrase separately.
+        top_k: The number of tokens to sample from at each step; 0 for all.
+        tries: The most paraphrases to draw for each one needed.
+        batch: The number of sentences reworded together.
+        device: ``cpu``, ``cuda``, …; by default the accelerator, if there is one.
     """
 
     factor = "paraphrase"
@@ -84,8 +84,8 @@ class Pegasus:
         """``k`` paraphrases at each temperature, named ``t0.5-1``, ``t0.5-2`` and so on.
 
         Raises:
-            SpecError: A sentence is too long for the model and cannot be cut.
-            ModelError: Fewer came, or the model cannot be loaded.
+            SpecError: A sentence is too long for the model and cannot be split.
+            ModelError: The model gave fewer, or cannot be loaded.
         """
         chosen: list[Paraphrase] = []
         sampler: _Sampler | None = None
@@ -110,7 +110,7 @@ class Pegasus:
         drawn = 0
         while (missing := self._k - len(draft.of(group))) > 0:
             if drawn >= self._tries * self._k:
-                fix = "lower k, raise tries, or leave this temperature out; what came is kept"
+                fix = "lower k, raise tries, or leave this temperature out; what the model gave is kept"
                 raise too_few(draft, group, self._k, f"temperature {group}", fix)
             count = min(missing, self._beams) if self._beams > 1 else missing
             before = draft.asked.get(group, 0)
@@ -141,13 +141,13 @@ class Pegasus:
                 draft.drop(group, "cut off")
                 continue
             paraphrase = escaped("".join(f"{text}{space}" for text, space in whole), draft.original)
-            told = {TEMPERATURE: temperature}
+            covariates = {TEMPERATURE: temperature}
             origin = {"temperature": temperature, "seed": seed, "sentences": len(texts)}
-            draft.offer(paraphrase, lambda n: f"t{group}-{n}", group, told, origin)
+            draft.offer(paraphrase, lambda n: f"t{group}-{n}", group, covariates, origin)
 
 
 class _Piece(NamedTuple):
-    """A sentence or a part of one, and the space behind it."""
+    """A sentence or a part of one, and the white space after it."""
 
     text: str
     space: str
@@ -155,7 +155,7 @@ class _Piece(NamedTuple):
 
 
 def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
-    """The instruction in pieces that fit the model; those with placeholders are to stay as they are."""
+    """The instruction in pieces that fit the model; those with placeholders stay unchanged."""
     found = []
     for sentence in sentences(instruction):
         held = bool(placeholders(sentence)) or not sentence.strip()
@@ -164,7 +164,7 @@ def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
             found.append(_Piece(text, part[len(text) :], not held))
     if not any(piece.reword for piece in found):
         raise SpecError(
-            "every sentence of the instruction holds a placeholder, which this model would lose",
+            "every sentence of the instruction has a placeholder, which this model would lose",
             where="prompt.instruction",
             found=instruction[:120],
         )
@@ -181,7 +181,7 @@ def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
             raise SpecError(
                 f"a sentence is too long for the model, which reads {sampler.limit} tokens",
                 where="prompt.instruction",
-                expected="a full stop, comma or conjunction within them",
+                expected="a full stop, comma or conjunction before that",
                 found=f"{sampler.tokens(clause)} tokens: {clause[:80]}",
             )
         if parts and sampler.tokens(parts[-1] + clause) <= sampler.limit:
@@ -192,7 +192,7 @@ def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
 
 
 class _Sampler:
-    """A Pegasus model, loaded when it is first used."""
+    """A Pegasus model, loaded on first use."""
 
     def __init__(self, model: str, device: str | None) -> None:
         self._name, self._wanted = model, device
@@ -217,19 +217,19 @@ class _Sampler:
                 "the paraphrasing model cannot be loaded",
                 where=self._name,
                 found=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
-                fix="let this machine reach the hub once, or name a folder that holds the model",
+                fix="give this machine access to the hub once, or name the model's folder",
             ) from None
         device = self._wanted or ("cuda" if torch.cuda.is_available() else "cpu")
         return torch, tokenizer, model.to(device).eval()
 
     @property
     def limit(self) -> int:
-        """Tokens that it reads and writes at most."""
+        """The most tokens that it reads and writes."""
         _, _, model = self._loaded
         return min(_LIMIT, int(model.config.max_position_embeddings))
 
     def tokens(self, text: str) -> int:
-        """How many tokens a text is, the end mark included."""
+        """The number of tokens of a text, including the end token."""
         _, tokenizer, _ = self._loaded
         return len(tokenizer(text.strip())["input_ids"])
 
@@ -252,8 +252,8 @@ class _Sampler:
                 max_new_tokens=self.limit - 1,
             )
         end = tokenizer.eos_token_id
-        told: list[str | None] = [
+        texts_drawn: list[str | None] = [
             tokenizer.decode(row, skip_special_tokens=True).strip() if end in row else None
             for row in drawn.tolist()
         ]
-        return [told[at : at + count] for at in range(0, len(told), count)]
+        return [texts_drawn[at : at + count] for at in range(0, len(texts_drawn), count)]

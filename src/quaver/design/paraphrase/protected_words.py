@@ -1,4 +1,4 @@
-"""What no rewording may lose: placeholders, the labels' names, numbers."""
+"""What no paraphrase may lose: placeholders, labels' names, numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
 
 
 def placeholders(template: str) -> list[str]:
-    """The parts of a template that are filled in, as they are written.
+    """The placeholders and statements of a template, as written.
 
     >>> placeholders("Is {{ item.name }} kind?")
     ['{{ item.name }}']
@@ -24,7 +24,7 @@ def placeholders(template: str) -> list[str]:
 
 
 def label_names(labels: LabelSet, answers: Mapping[str, str]) -> list[str]:
-    """Everything that a label is called, the longest first."""
+    """All names of the labels, the longest first."""
     names = {name for label in labels.labels for name in (label.code, label.name, *label.synonyms)}
     return sorted((names | set(answers.values())) - {""}, key=lambda name: (-len(name), name))
 
@@ -32,13 +32,13 @@ def label_names(labels: LabelSet, answers: Mapping[str, str]) -> list[str]:
 def _names_pattern(names: list[str]) -> re.Pattern[str] | None:
     if not names:
         return None
-    # A name of a letter or two is a name in its own case only: a and A, no and NO.
+    # The case of names of one or two letters counts: a and A, no and NO.
     written = [re.escape(name) if len(name) <= 2 else f"(?i:{re.escape(name)})" for name in names]
     return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)")
 
 
 def protected(names: list[str]) -> re.Pattern[str]:
-    """A pattern of everything that an edit leaves alone, where labels are called so."""
+    """A pattern of everything that an edit must not touch, given the labels' names."""
     parts = [_PLACEHOLDER.pattern, _NUMBER.pattern]
     if named := _names_pattern(names):
         parts.append(named.pattern)
@@ -46,7 +46,7 @@ def protected(names: list[str]) -> re.Pattern[str]:
 
 
 def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where a text may be changed: start and end of what lies between the protected parts."""
+    """The parts of a text that may be changed: start and end of the text between protected parts."""
     at = 0
     for found in pattern.finditer(text):
         if found.start() > at:
@@ -57,7 +57,7 @@ def segments(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def lost(original: str, paraphrase: str, names: list[str]) -> dict[str, list[str]]:
-    """What the original has and a paraphrase has no more, by kind.
+    """What the original has and a paraphrase has lost, by kind.
 
     >>> lost("Is {{ x }} 1 or 2, good or bad?", "Is it 1, Good or evil?", ["good", "bad"])
     {'placeholders': ['{{ x }}'], 'labels': ['bad'], 'numbers': ['2']}
@@ -75,7 +75,7 @@ def _placed(text: str) -> list[str]:
 
 
 def named(text: str, names: list[str]) -> list[str]:
-    """Those of some labels' names that stand in a template, placeholders apart."""
+    """The labels' names that occur in a template, outside placeholders."""
     pattern = _names_pattern(names)
     bare = _PLACEHOLDER.sub(" ", text)
     found = pattern.findall(bare) if pattern else []
@@ -88,7 +88,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def escaped(text: str, original: str) -> str:
-    """A text that a model wrote as a template: the original's placeholders are filled in, nothing else is.
+    """A model's text as a template in which only the original's placeholders are filled in.
 
     >>> escaped("Is {{ x }} {{ secret }}?", "Is it {{ x }}?")
     "Is {{ x }} {{ '{{' }} secret }}?"

@@ -1,4 +1,4 @@
-"""From what a model says when it is asked for a paraphrase to the paraphrase."""
+"""Extracts the paraphrase from a model's reply."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _QUOTES = (("“", "”"), ("‘", "’"), ("«", "»"), ("„", "“"), ('"', '
 
 
 def cleaned(answer: str, original: str) -> str:
-    r"""A paraphrase without what models put around it: thinking, lead-ins, list marks, quotation marks.
+    r"""A paraphrase without what models add: thinking, lead-ins, list marks, quotation marks.
 
     Args:
-        answer: What the model wrote.
-        original: What it was to reword. Of an answer to a single line only the first line is taken: what
-            follows are second thoughts, or the next paraphrase.
+        answer: The model's reply.
+        original: The text to reword. If it is a single line, only the reply's first line counts: the rest is
+            second thoughts or further paraphrases.
 
     >>> cleaned('Sure, here is one:\n1. "Is it good or bad?"\n2. Good?', "Good or bad?")
     'Is it good or bad?'
@@ -40,7 +40,7 @@ def cleaned(answer: str, original: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Without the quotation marks around the whole of it."""
+    """A text without quotation marks around all of it."""
     text = text.strip()
     for opening, closing in _QUOTES:
         inside = text[len(opening) : len(text) - len(closing)]

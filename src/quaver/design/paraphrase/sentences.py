@@ -1,4 +1,4 @@
-"""A text cut into sentences, and put together again without a character lost."""
+"""Splits a text into sentences that join again without losing a character."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+[-–—]\s+|\s+(?=(?:and|or|but|which|where|
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with the space behind it.
+    """The sentences of a text, each with the white space after it.
 
     >>> sentences("Is it good, e.g. kind? Answer.  Now.")
     ['Is it good, e.g. kind? ', 'Answer.  ', 'Now.']

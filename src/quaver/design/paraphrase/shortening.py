@@ -1,4 +1,4 @@
-"""A part of a prompt put more briefly by a model: once, kept in the study's folder, for a person to read."""
+"""A model's shorter version of a part of a prompt, made once and kept in the study's folder for review."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Short instruction:"""
 
 
 def shortened(text: str, model: str, context: PromptContext) -> str:
-    """A shorter text that says the same, as a model of the study writes it.
+    """A shorter text with the same meaning, written by one of the study's models.
 
     Args:
         text: The text, a template.
         model: The model's name in the study.
-        context: The labels, the seed and what the study keeps.
+        context: The labels, the seed and the keeper.
 
     Raises:
-        SpecError: Nothing may be asked now.
-        ModelError: The model gave nothing but what was there.
+        SpecError: No calls may be made now.
+        ModelError: The model gave nothing new.
     """
     engine = Llm(model=model, k=1, temperatures=[0.3], request=REQUEST)
     about = replace(context, prompt=replace(context.prompt, instruction=text))

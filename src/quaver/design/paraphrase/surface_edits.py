@@ -1,4 +1,4 @@
-"""The edits that ``surface`` draws from: for each kind, the places of a text that it could change."""
+"""The edits from which ``surface`` draws: for each kind, the places in a text that it could change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["EDITS", "Edit"]
 
 
 class Edit(NamedTuple):
-    """A place that could be changed: where it is, and what could stand there instead."""
+    """A place that could be changed, and its possible replacements."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ def _found(pattern: str, text: str, free: Free, flags: int = re.IGNORECASE) -> I
 
 
 def _articles(text: str, free: Free) -> Iterator[Edit]:
-    """Left out, or the other one."""
+    """Leaves an article out, or swaps it."""
     for found in _found(r"(?<![\w'’])(the|an?)(\s+)(?=\w)", text, free):
         word = found.group(1)
         other = "the" if word.lower() != "the" else ("an" if text[found.end()].lower() in "aeiou" else "a")
@@ -70,7 +70,7 @@ def _articles(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _contractions(text: str, free: Free) -> Iterator[Edit]:
-    """Drawn together or written out."""
+    """Contracts or expands."""
     for table in (_CONTRACTIONS, _EXPANSIONS):
         names = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in table)
         for found in _found(rf"(?<![\w'’])(?:{names})(?![\w'’])", text.replace("’", "'"), free):
@@ -79,7 +79,7 @@ def _contractions(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _politeness(text: str, free: Free) -> Iterator[Edit]:
-    """A please or a thank-you more, or less."""
+    """Adds or removes a please or thank-you."""
     courtesies = list(_found(r"(?<!\w)(?:,\s*)?please,?\s*(?!\w*\{)", text, free))
     for found in courtesies:
         yield Edit(found.start(), found.end(), ("",))
@@ -97,7 +97,7 @@ def _politeness(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _punctuation(text: str, free: Free) -> Iterator[Edit]:
-    """Left out, doubled, or another mark."""
+    """Leaves a mark out, doubles it, or replaces it."""
     others = {
         ".": ("", "!"),
         "?": ("", "??", "."),
@@ -111,7 +111,7 @@ def _punctuation(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _casing(text: str, free: Free) -> Iterator[Edit]:
-    """A word in capitals, or with another first letter."""
+    """Capitalises a word, or changes the case of its first letter."""
     for found in _found(r"(?<![\w'’])[a-z]{2,}(?![\w'’])", text, free):
         word = found.group()
         options = {word.upper(), word.lower(), word[0].swapcase() + word[1:]} - {word}
@@ -119,7 +119,7 @@ def _casing(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _spacing(text: str, free: Free) -> Iterator[Edit]:
-    """A space more, or a line break."""
+    """Adds a space or a line break."""
     for found in _found(r"(?<=\S) (?=\S)", text, free):
         yield Edit(found.start(), found.end(), ("  ", "\n"))
     for found in _found(r"(?<=\w)(?=[?!.](?:\s|\Z))", text, free):
@@ -127,7 +127,7 @@ def _spacing(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _typos(text: str, free: Free) -> Iterator[Edit]:
-    """Inside a word of four letters or more: letters swapped, doubled, left out, or beside the right key."""
+    """Swaps, doubles, drops or mistypes a letter inside a word of four letters or more."""
     for found in _found(r"(?<![\w'’])[a-z]{4,}(?![\w'’])", text, free):
         word = found.group()
         made = []
@@ -141,7 +141,7 @@ def _typos(text: str, free: Free) -> Iterator[Edit]:
 
 
 def _as(model: str, word: str) -> str:
-    """A word with a capital where the model has one."""
+    """A word with a capital if the model has one."""
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 

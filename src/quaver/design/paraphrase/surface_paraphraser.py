@@ -1,7 +1,7 @@
-"""``surface``: the same words, written otherwise: articles, contractions, politeness, spelling and the like.
+"""``surface``: small edits of articles, contractions, politeness, spelling and the like.
 
-No model, no cost: the edits are drawn from the seed alone, so that every machine draws the same. What a
-placeholder, a label's name or a number says is never touched.
+It needs no model and costs nothing: the edits depend only on the seed, so that every machine draws the same.
+Placeholders, labels' names and numbers never change.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["Surface"]
 Kind = Literal["articles", "contractions", "politeness", "punctuation", "casing", "spacing", "typos"]
 
 _TRIES = 50
-"""Draws for each paraphrase that is wanted."""
+"""The most draws for each paraphrase."""
 
 
 class Surface:
-    """Small edits that leave the meaning alone, drawn by chance.
+    """Small random edits that keep the meaning.
 
     Args:
-        strengths: The share of the places that could be changed that is changed, from 0 to 1; one place
-            at least.
-        k: Paraphrases at each strength.
-        kinds: What may be changed: articles, contractions, politeness, punctuation, casing, spacing, typos.
+        strengths: The probability, up to 1, of changing each place that could be changed; at least one place
+            changes.
+        k: The number of paraphrases at each strength.
+        kinds: The kinds of edits: articles, contractions, politeness, punctuation, casing, spacing, typos.
     """
 
     factor = "paraphrase"
@@ -54,7 +54,7 @@ class Surface:
         for strength in self._strengths:
             if not 0 < strength <= 1:
                 raise SpecError(
-                    "this strength cannot be",
+                    "this strength is out of range",
                     where="strengths",
                     expected="above 0 and up to 1",
                     found=f"{strength:g}",
@@ -70,7 +70,7 @@ class Surface:
         """``k`` paraphrases at each strength, named ``s0.2-1``, ``s0.2-2`` and so on.
 
         Raises:
-            SpecError: The instruction allows of fewer.
+            SpecError: The instruction allows fewer.
         """
         text = context.prompt.instruction
         prompt = context.prompt
@@ -89,13 +89,13 @@ class Surface:
                 return
             drawn = _drawn(places, strength, draw)
             origin = {"strength": strength, "kinds": sorted({kind for kind, _, _ in drawn})}
-            told = {"strength": strength}
-            draft.offer(_applied(text, drawn), lambda n: f"s{group}-{n}", group, told, origin)
+            covariates = {"strength": strength}
+            draft.offer(_applied(text, drawn), lambda n: f"s{group}-{n}", group, covariates, origin)
         if len(draft.of(group)) < self._k:
             raise SpecError(
-                f"the instruction was written in {len(draft.of(group))} ways at strength {group}",
+                f"the instruction has {len(draft.of(group))} paraphrases at strength {group}",
                 where="k",
-                expected=f"{self._k} that differ",
+                expected=f"{self._k} different ones",
                 found=f"{len(places)} places that could be changed",
                 fix="lower k, allow more kinds, or choose another strength",
             )
@@ -119,7 +119,7 @@ def _places(text: str, kinds: Sequence[str], names: list[str]) -> list[_Place]:
 
 
 def _drawn(places: Sequence[_Place], strength: float, draw: random.Random) -> list[_Drawn]:
-    """A share of the places, none of which lie on each other, each with one of its edits."""
+    """A random share of the places, without overlaps, each with one of its replacements."""
     if not places:
         return []
     chosen = [place for place in places if draw.random() < strength] or [draw.choice(places)]

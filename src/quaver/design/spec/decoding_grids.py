@@ -30,9 +30,9 @@ def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dic
     ['greedy']
     """
     found = {}
-    for values in product(*(given[setting] for setting in grid)):
+    for values in product(*(given[parameter] for parameter in grid)):
         chosen = dict(zip(grid, values, strict=True))
-        levels = [f"{setting}={_number(value)}" for setting, value in chosen.items()]
+        levels = [f"{parameter}={_number(value)}" for parameter, value in chosen.items()]
         found[",".join([name, *levels])] = {**given, **chosen}
     return found
 

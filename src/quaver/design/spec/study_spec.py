@@ -151,7 +151,7 @@ class StudySpec(Part):
             raise ValueError("no decoding is given")
         for name, one in decoding.items():
             cuts = {"top_p": one.top_p < 1, "top_k": one.top_k > 0, "min_p": one.min_p > 0}
-            cut = next((setting for setting, is_set in cuts.items() if is_set), None)
+            cut = next((parameter for parameter, is_set in cuts.items() if is_set), None)
             if cut and not one.temperature and not one.grid:  # a point of a grid may have it without effect
                 raise PlacedError(
                     f"temperature 0 takes the most likely token, whatever {cut} keeps: raise the "
