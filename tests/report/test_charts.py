@@ -14,7 +14,7 @@ from quaver.report.charts.figures import figures
 from quaver.report.charts.scores import MOST_ROWS, accuracy_chart, score_chart
 from quaver.report.charts.share_shifts import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg, svg_text, titled
-from quaver.report.charts.theme import fitted, text_width
+from quaver.report.charts.theme import finished, fitted, text_width
 from quaver.report.estimate_index import Results
 from quaver.report.findings.finding import finding
 from quaver.report.page.html_page import finding_picture
@@ -33,7 +33,7 @@ def values(chart: Any) -> set[float]:
 
 def test_charts_are_altair_s(results: Results) -> None:
     for figure in figures(results):
-        assert isinstance(figure.draw(width=500), alt.TopLevelMixin)
+        assert isinstance(figure.chart(500), alt.TopLevelMixin)
 
 
 def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
@@ -68,7 +68,7 @@ def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
 
 
 def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
-    svg = inline_svg(svg_text(label_share_chart(results)), "one", 'say "<so>"')
+    svg = inline_svg(svg_text(finished(label_share_chart(results), width=720)), "one", 'say "<so>"')
     root = ET.fromstring(svg)
     assert root.attrib["aria-label"] == 'say "<so>"'
     ids = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
@@ -129,7 +129,7 @@ def test_of_hundreds_of_variants_the_levels_at_the_ends_are_drawn_once_for_all_m
 
 
 def test_a_title_stands_above_a_picture_that_is_drawn_already(results: Results) -> None:
-    picture = svg_text(label_share_chart(results))
+    picture = svg_text(finished(label_share_chart(results), width=720))
     said = "Does <this> & that hold? " * 8
     root = ET.fromstring(titled(picture, said, "", 720))
     inner = ET.fromstring(picture)

@@ -53,7 +53,7 @@ def report(every: EveryChart, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(figure: Any, width: int = 720) -> list[dict[str, Any]]:
     """Every row that a chart was given to draw."""
     with unchecked():
-        chart = figure.draw(width=width).to_dict()
+        chart = figure.chart(width).to_dict()
     return [row for data in chart["datasets"].values() for row in data]
 
 
@@ -217,7 +217,7 @@ def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
 def test_all_answers_have_a_name_beside_the_other_views(drawn: dict[str, Any]) -> None:
     figure = drawn["inter-pss-by-paraphrase-temperature"]
     with unchecked():
-        shown = json.dumps(figure.draw(width=720).to_dict())
+        shown = json.dumps(figure.chart(720).to_dict())
     assert '"all answers"' in shown
     assert '"filtered"' in shown
 

@@ -60,14 +60,14 @@ def test_what_it_makes_of_estimates_can_be_drawn(chart: Chart, cell: dict[str, s
         assert one.estimates
         with unchecked():
             for width in _WIDTHS:
-                assert svg_text(one.draw(width=width)).startswith("<svg")
-            assert one.draw(width=_WIDTHS[0], title=one.title, subtitle=one.subtitle).to_dict()
+                assert svg_text(one.chart(width)).startswith("<svg")
+            assert one.chart(_WIDTHS[0], titled=True).to_dict()
 
 
 def test_estimates_without_a_value_break_nothing(chart: Chart) -> None:
     for one in chart.figures(results_of(estimates(chart, None))):
         with unchecked():
-            assert svg_text(one.draw(width=_WIDTHS[0]))
+            assert svg_text(one.chart(_WIDTHS[0]))
 
 
 def test_it_changes_no_estimate(chart: Chart) -> None:

@@ -47,7 +47,7 @@ def charts(
     made = {}
     for one in shown.figures:
         try:
-            made[one.name] = one.draw(width=width, title=one.title, subtitle=one.subtitle)
+            made[one.name] = one.chart(width, titled=True)
         except Exception as error:  # whatever another package's chart raises
             shown.broken[one.name] = in_words(error)
     for name, reason in shown.broken.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaver.core.records import Estimate
+from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import percent_measure, printed
@@ -27,7 +28,7 @@ class Figure:
     Only ``draw`` and ``estimates`` are required. What you leave out comes from the chart's declaration.
 
     Attributes:
-        draw: Makes the picture, given ``width``, ``title`` and ``subtitle``: an Altair chart.
+        draw: Makes the picture, an Altair chart, given its ``width`` in pixels.
         estimates: The data behind it.
         subtitle: What the marks mean.
         title: What it shows.
@@ -52,6 +53,16 @@ class Figure:
     table: Table | None = None
     closer: bool = False
     covers: tuple[str, ...] | None = None
+
+    def chart(self, width: int, *, titled: bool = False) -> Any:
+        """The picture in the report's type and colours.
+
+        Args:
+            width: In pixels.
+            titled: Whether it has its title and subtitle, which the page shows beside it.
+        """
+        title, subtitle = (self.title, self.subtitle) if titled else ("", "")
+        return finished(self.draw(width=width), width=width, title=title, subtitle=subtitle)
 
 
 def spoken(estimates: Sequence[Estimate], results: Results) -> str:

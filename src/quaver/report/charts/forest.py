@@ -17,7 +17,6 @@ from quaver.report.charts.theme import (
     SHAPES,
     SOFT,
     Layer,
-    finished,
     fitted,
     fixed,
     inline,
@@ -96,14 +95,12 @@ class _Lines:
     count: float
 
 
-def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "") -> Any:
+def draw(forest: Forest, *, width: int = 720) -> Any:
     """Draw it.
 
     Args:
         forest: What to draw.
         width: Of the whole, in pixels; panels go under one another where they would be too narrow.
-        title: What the chart shows; none where the page says it.
-        subtitle: What the marks mean.
     """
     lines = _lines(forest.marks)
     there = dict.fromkeys(mark.panel for mark in forest.marks)
@@ -130,8 +127,7 @@ def draw(forest: Forest, *, width: int = 720, title: str = "", subtitle: str = "
             for at, panel in enumerate(some)
         ]
         blocks.append(alt.hconcat(*parts, spacing=gap, bounds="flush"))
-    whole = alt.vconcat(*blocks, spacing=8)
-    return finished(whole, width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(*blocks, spacing=8)
 
 
 def rounded_up(ends: Iterable[float]) -> float:

@@ -14,7 +14,6 @@ from quaver.report.charts.theme import (
     PAPER,
     SOFT,
     Layer,
-    finished,
     fitted,
     fixed,
     inline,
@@ -62,14 +61,12 @@ class Grid:
     side: float = 140
 
 
-def draw(grid: Grid, *, width: int = 720, title: str = "", subtitle: str = "") -> Any:
+def draw(grid: Grid, *, width: int = 720) -> Any:
     """Draw it: the larger the number, the more colour; a marked square has a frame.
 
     Args:
         grid: What to draw.
         width: Of the whole, in pixels.
-        title: What the chart shows; none where the page says it.
-        subtitle: What the marks mean.
     """
     panels = list(dict.fromkeys(square.panel for square in grid.squares))
     fit = 1 if grid.named else max(1, int((width - 10) // (grid.side + _GAP)))
@@ -77,7 +74,7 @@ def draw(grid: Grid, *, width: int = 720, title: str = "", subtitle: str = "") -
     for at in range(0, len(panels), fit):
         shown = [_panel(grid, panel, width) for panel in panels[at : at + fit]]
         blocks.append(alt.hconcat(*shown, spacing=_GAP, bounds="flush"))
-    return finished(alt.vconcat(*blocks, spacing=14), width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(*blocks, spacing=14)
 
 
 def _panel(grid: Grid, panel: str, width: int) -> Any:

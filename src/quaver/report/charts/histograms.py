@@ -18,7 +18,6 @@ from quaver.report.charts.theme import (
     INK,
     PAPER,
     Layer,
-    finished,
     fixed,
     inline,
     options,
@@ -62,14 +61,12 @@ def consistency_histograms(results: Results) -> Iterator[Figure]:
     )
 
 
-def _draw(
-    some: Sequence[Estimate], cells: Sequence[str], *, width: int = 720, title: str = "", subtitle: str = ""
-) -> Any:
+def _draw(some: Sequence[Estimate], cells: Sequence[str], *, width: int = 720) -> Any:
     fit = max(1, min(len(some), (width - 10) // (_NARROWEST + 50)))
     each = min(320, (width - 10) / fit - 54)
     panels = [_panel(one, name, each) for one, name in zip(some, cells, strict=True)]
     rows = [alt.hconcat(*panels[at : at + fit], spacing=14) for at in range(0, len(panels), fit)]
-    return finished(alt.vconcat(*rows, spacing=10), width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(*rows, spacing=10)
 
 
 def _panel(one: Estimate, name: str, width: float) -> Any:

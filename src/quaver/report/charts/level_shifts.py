@@ -14,7 +14,6 @@ from quaver.report.charts.theme import (
     PAPER,
     SOFT,
     Layer,
-    finished,
     fitted,
     fixed,
     inline,
@@ -34,8 +33,6 @@ def level_chart(
     label: str,
     *,
     width: int = 720,
-    title: str = "",
-    subtitle: str = "",
 ) -> Any:
     """The share of a label at every level of every factor, and by gold label.
 
@@ -44,8 +41,6 @@ def level_chart(
         moved: What moves the labels.
         label: The label's code.
         width: Of the whole, in pixels.
-        title: Its title; none where the page says it.
-        subtitle: What the marks mean.
 
     Returns:
         An ``altair`` chart, or None where nothing varies.
@@ -85,10 +80,9 @@ def level_chart(
         .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
         .properties(width=left, height=size["height"])
     )
-    chart = alt.hconcat(
+    return alt.hconcat(
         headings, alt.layer(bands, line, dots, *texts).properties(**size), spacing=10, bounds="flush"
     )
-    return finished(chart, width=width, title=title, subtitle=subtitle)
 
 
 def _rows(

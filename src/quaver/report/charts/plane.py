@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from quaver.report.charts.legend import legend, look
-from quaver.report.charts.theme import SOFT, Layer, finished, fitted, inline, options, panel_heading
+from quaver.report.charts.theme import SOFT, Layer, fitted, inline, options, panel_heading
 
 __all__ = ["Guide", "Plane", "Spot", "draw"]
 
@@ -71,14 +71,12 @@ class Plane:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def draw(plane: Plane, *, width: int = 720, title: str = "", subtitle: str = "") -> Any:
+def draw(plane: Plane, *, width: int = 720) -> Any:
     """Draw it.
 
     Args:
         plane: What to draw.
         width: Of the whole, in pixels; panels go under one another where they would be too narrow.
-        title: What the chart shows; none where the page says it.
-        subtitle: What the marks mean.
     """
     panels = list(dict.fromkeys(spot.panel for spot in plane.spots))
     series = list(dict.fromkeys([*plane.order, *(spot.series for spot in plane.spots)]))
@@ -88,7 +86,7 @@ def draw(plane: Plane, *, width: int = 720, title: str = "", subtitle: str = "")
     for at in range(0, len(panels), fit):
         shown = [_panel(plane, panel, series, each) for panel in panels[at : at + fit]]
         blocks.append(alt.hconcat(*shown, spacing=_GAP))
-    return finished(alt.vconcat(*blocks, spacing=10), width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(*blocks, spacing=10)
 
 
 def _ends(values: Sequence[float], wanted: tuple[float, float] | None) -> tuple[float, float]:

@@ -34,8 +34,6 @@ def score_chart(
     references: Sequence[Reference] = (),
     domain: tuple[float, float] | None = None,
     width: int = 720,
-    title: str = "",
-    subtitle: str = "",
 ) -> Any:
     """One measure's estimates in rows, with intervals.
 
@@ -47,8 +45,6 @@ def score_chart(
         references: Lines to compare with.
         domain: Ends of the axis; by default those of the data.
         width: Of the whole, in pixels.
-        title: Its title; none where the page says it.
-        subtitle: What the marks mean.
 
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
@@ -74,7 +70,7 @@ def score_chart(
         references=references or _references(shown),
         order=results.order(panel) if panel else (),
     )
-    return draw(forest, width=width, title=title, subtitle=subtitle)
+    return draw(forest, width=width)
 
 
 def _ends(shown: Presentation, known: Sequence[Estimate]) -> tuple[float, float] | None:

@@ -125,8 +125,6 @@ def label_share_chart(
     factor: str | None = None,
     model: str = "",
     width: int = 720,
-    title: str = "",
-    subtitle: str = "",
 ) -> Any:
     """Share of each label by variant, with intervals, beside its share among the gold labels.
 
@@ -136,8 +134,6 @@ def label_share_chart(
         factor: The factor whose levels group the rows: the one that moves the labels most.
         model: Only this model's; by default the study's first.
         width: Of the whole, in pixels.
-        title: Its title; none where the page says it.
-        subtitle: What the marks mean.
 
     Returns:
         An ``altair`` chart, or None where there are no label shares.
@@ -165,7 +161,7 @@ def label_share_chart(
         colour="panel",
         names={label: results.label_name(label) for label in labels},
     )
-    return draw(forest, width=width, title=title, subtitle=subtitle)
+    return draw(forest, width=width)
 
 
 def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:

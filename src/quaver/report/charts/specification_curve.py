@@ -11,7 +11,7 @@ import altair as alt
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure
-from quaver.report.charts.theme import DATA, SOFT, finished, fitted, inline
+from quaver.report.charts.theme import DATA, SOFT, fitted, inline
 from quaver.report.estimate_index import Results
 from quaver.report.plain_text import slug
 
@@ -64,8 +64,6 @@ def specification_chart(
     results: Results,
     *,
     width: int = 720,
-    title: str = "",
-    subtitle: str = "",
 ) -> Any:
     """One conclusion's estimates from the least to the largest, above marks for what each was made with.
 
@@ -73,8 +71,6 @@ def specification_chart(
         estimates: Of one conclusion: single variants, labels of several together, and gold labels.
         results: The study they are of.
         width: Of the whole, in pixels.
-        title: Its title; none where the page says it.
-        subtitle: What the marks mean.
 
     Returns:
         An ``altair`` chart, or None where no estimate has a value.
@@ -105,7 +101,7 @@ def specification_chart(
     above = alt.layer(*parts).properties(width=wide, height=_HEIGHT)
     choices, names = _choices(drawn, results)
     if not choices:
-        return finished(above, width=width, title=title, subtitle=subtitle)
+        return above
     axis = alt.Axis(title=None, labelLimit=_NAMES, domain=False, ticks=False, grid=False)
     below = (
         alt.Chart(inline(choices))
@@ -113,8 +109,7 @@ def specification_chart(
         .encode(x=x, y=alt.Y("choice:N", sort=names, axis=axis), color=verdict)
         .properties(width=wide, height=_ROW * len(names))
     )
-    chart = alt.vconcat(above, below, spacing=8)
-    return finished(chart, width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(above, below, spacing=8)
 
 
 def _row(at: int, one: Estimate) -> dict[str, Any]:

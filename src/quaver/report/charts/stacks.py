@@ -15,7 +15,6 @@ from quaver.report.charts.theme import (
     PAPER,
     SOFT,
     Layer,
-    finished,
     fitted,
     fixed,
     inline,
@@ -73,8 +72,6 @@ def draw(
     names: Mapping[str, str] | None = None,
     at_end: str = "",
     width: int = 720,
-    title: str = "",
-    subtitle: str = "",
 ) -> Any:
     """Draw them.
 
@@ -84,8 +81,6 @@ def draw(
         names: Printed names of parts, where these are not the names.
         at_end: What the numbers at the bars' ends are.
         width: Of the whole, in pixels.
-        title: What the chart shows; none where the page says it.
-        subtitle: What the marks mean.
     """
     bars = folded(bars)
     parts = list(dict.fromkeys(part for bar in bars for part in bar.parts))
@@ -122,7 +117,7 @@ def draw(
         end = text.mark_text(align="right", fontSize=10.5, color=SOFT)
         end = end.encode(x=fixed("X", width - 20), text=alt.Text("text:N"))
         blocks.append(end.properties(width=width - 20, height=12))
-    return finished(alt.vconcat(*blocks, row, spacing=6), width=width, title=title, subtitle=subtitle)
+    return alt.vconcat(*blocks, row, spacing=6)
 
 
 def _boxes(

@@ -134,7 +134,11 @@ def finding_picture(
     if first is None:
         return None
     title = finding(results).headline.striptags()
-    chart = first.draw(width=width, title=title, subtitle=f"{results.name}. {first.subtitle}").to_dict()
+    chart = (
+        replace(first, title=title, subtitle=f"{results.name}. {first.subtitle}")
+        .chart(width, titled=True)
+        .to_dict()
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
     path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=1.5))
@@ -162,7 +166,7 @@ def _drawn(shown: Gallery) -> dict[str, _Pictures]:
 
 def _pictures(figure: Figure) -> _Pictures:
     with unchecked():
-        return _Pictures(*(svg_text(figure.draw(width=width)) for width in (_WIDE, _NARROW)))
+        return _Pictures(*(svg_text(figure.chart(width)) for width in (_WIDE, _NARROW)))
 
 
 def _write_figure(figure: Figure, picture: str, folder: Path) -> None:
