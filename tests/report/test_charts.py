@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -16,8 +15,6 @@ from quaver.report.charts.share_shifts import label_share_chart, shares_shown
 from quaver.report.charts.svg import inline_svg, svg_text, titled
 from quaver.report.charts.theme import finished, fitted, text_width
 from quaver.report.estimate_index import Results
-from quaver.report.findings.finding import finding
-from quaver.report.page.html_page import finding_picture
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +79,6 @@ def test_long_names_are_cut_to_their_room() -> None:
     cut = fitted("a very long name of a variant that nobody can read", 100)
     assert "…" in cut
     assert text_width(cut) < 120
-
-
-def test_the_picture_of_the_finding(study: Any, results: Results, tmp_path: Path) -> None:
-    inputs = {key: study.inputs()[key] for key in ("lock", "annotations", "estimates")}
-    inputs["further"] = study.moved()
-    said = finding_picture(tmp_path / "images" / "finding", **inputs)
-    assert said is not None
-    assert said.startswith(str(finding(results).headline.striptags()))
-    assert "format" in said
-    assert {path.name for path in (tmp_path / "images").iterdir()} == {"finding.svg", "finding.png"}
-    empty = inputs | {"estimates": [], "further": []}
-    assert finding_picture(tmp_path / "none", **empty) is None
 
 
 def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results: Results) -> None:

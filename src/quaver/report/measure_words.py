@@ -1,4 +1,4 @@
-"""What a chart of a measure is called, what its axis shows, and where in the report it stands."""
+"""How estimates are shown: the words of their measures, and of what is no measure."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from quaver.core.presentation import Presentation, presented
 from quaver.report.plain_text import one_line
 from quaver.report.sections import Section, section_named
 
-__all__ = ["ALL", "axis_of", "in_words", "presentation_of", "section_of", "title_of"]
+__all__ = ["ALL", "in_words", "presentation_of", "section_of"]
 
 _SHARES = frozenset(
-    {
-        "level_shares",
-        "label_range",
-        "variation",
-        "flips_repeats",
-        "flips_prompts",
-        "flips_chance",
-        "flips_noise",
-        "label_in_use",
-        "wrong_labels",
-        "label_shift",
-        "failed_calls",
-        "unlabelled_answers",
-        "truncated_answers",
-        "deviation_share",
-        "deviations_held",
-    }
+    (
+        *("level_shares", "label_range", "variation", "label_shift", "deviation_share", "deviations_held"),
+        *("flips_repeats", "flips_prompts", "flips_chance", "flips_noise", "label_in_use", "wrong_labels"),
+        *("failed_calls", "unlabelled_answers", "truncated_answers"),
+    )
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 
@@ -52,16 +40,6 @@ def presentation_of(measure: str) -> Presentation:
     'My measure, with intervals'
     """
     return presented(measure) or Presentation(unit="share" if measure in _SHARES else "number").named(measure)
-
-
-def title_of(measure: str) -> str:
-    """What a chart of a measure shows."""
-    return presentation_of(measure).title
-
-
-def axis_of(measure: str) -> str:
-    """What the axis of a measure shows."""
-    return presentation_of(measure).axis
 
 
 def section_of(measure: str) -> Section:

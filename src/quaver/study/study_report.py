@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quaver.report.charts import drawn
+from quaver.report.charts import figures
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
@@ -69,7 +69,7 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
         QuaverError: It is not a width.
     """
     frame = measurable(study)
-    return drawn.charts(
+    return figures.charts(
         lock=study.lock(),
         annotations=frame,
         estimates=estimates_of_study(study, None, frame),

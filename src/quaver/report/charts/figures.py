@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
 
 from quaver.core import registry
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
 from quaver.report.charts.chart import Chart, matches
 from quaver.report.charts.figure import Figure, spoken
 from quaver.report.charts.scores import score_figures
@@ -14,7 +20,7 @@ from quaver.report.estimate_index import Results
 from quaver.report.measure_words import presentation_of
 from quaver.report.sections import SECTIONS
 
-__all__ = ["Gallery", "declared_charts", "figures", "gallery", "in_words"]
+__all__ = ["Gallery", "charts", "declared_charts", "figures", "gallery", "in_words"]
 
 _TREND, _PLAIN = 20, 90
 """Where plain charts stand in their section: over a column of numbers, and value by value."""
@@ -42,6 +48,45 @@ def figures(results: Results) -> list[Figure]:
     return gallery(results).figures
 
 
+def charts(
+    *,
+    lock: Mapping[str, Any],
+    annotations: pl.DataFrame,
+    estimates: Sequence[Estimate],
+    further: Sequence[Estimate] = (),
+    width: int = 720,
+) -> dict[str, Any]:
+    """The report's charts by name.
+
+    Args:
+        lock: The document of ``study.lock.json``.
+        annotations: The annotation frame.
+        estimates: Of any measures.
+        further: Estimates that only charts show.
+        width: In pixels.
+
+    Returns:
+        ``altair`` charts, each with its title; they can be changed, saved and combined.
+
+    Raises:
+        QuaverError: The width is below 1.
+    """
+    if width < 1:
+        raise QuaverError(
+            "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
+        )
+    shown = gallery(Results(lock, annotations, estimates, audit=further))
+    made = {}
+    for one in shown.figures:
+        try:
+            made[one.name] = one.chart(width, titled=True)
+        except Exception as error:  # whatever another package's chart raises
+            shown.broken[one.name] = in_words(error)
+    for name, reason in shown.broken.items():
+        warnings.warn(f"the chart {name!r} is not drawn: {reason}", stacklevel=2)
+    return made
+
+
 def gallery(results: Results) -> Gallery:
     """The figures of a study, and what could not be drawn: a broken plug-in loses its own chart alone.
 
@@ -49,14 +94,14 @@ def gallery(results: Results) -> Gallery:
         results: The study.
     """
     made = Gallery()
-    charts = declared_charts(made.broken)
+    declared = declared_charts(made.broken)
     placed: list[tuple[int, Figure]] = []
-    for one in charts:
+    for one in declared:
         try:
             placed += [(one.place, figure) for figure in one.figures(results)]
         except Exception as error:  # whatever another package's chart raises
             made.broken[one.name] = in_words(error)
-    untrended = [name for one in charts if not one.trends for name in one.covers]
+    untrended = [name for one in declared if not one.trends for name in one.covers]
     for measure in results.measures:
         trend = None if matches(measure, untrended) else trend_figure(measure, results)
         placed += [] if trend is None else [(_TREND, trend)]

@@ -19,7 +19,7 @@ from quaver.core.deviation_tables import Deviations
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
-from quaver.report.charts.figures import Gallery, figures, gallery, in_words
+from quaver.report.charts.figures import Gallery, gallery, in_words
 from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
@@ -34,7 +34,7 @@ from quaver.report.table_rows import Table, estimates_table, remarks
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
 
-__all__ = ["finding_picture", "write_report"]
+__all__ = ["write_report"]
 
 _WIDE = 720
 _NARROW = 344
@@ -105,44 +105,6 @@ def write_report(
             fix="make room, then report again",
         ) from error
     return path
-
-
-def finding_picture(
-    path: Path,
-    *,
-    lock: Mapping[str, Any],
-    annotations: pl.DataFrame,
-    estimates: Sequence[Estimate],
-    further: Sequence[Estimate] = (),
-    width: int = 760,
-) -> str | None:
-    """Write the report's first chart as a picture to show elsewhere, with the finding as its title.
-
-    Args:
-        path: Where it goes; ``.svg`` and ``.png`` are put at its end.
-        lock: The document of ``study.lock.json``.
-        annotations: The annotation frame.
-        estimates: Label shares among them.
-        further: Estimates that only charts show, those of what moves the labels among them.
-        width: In pixels; the PNG has half as many again.
-
-    Returns:
-        What it shows, in words; None where there is nothing to draw.
-    """
-    results = Results(lock, annotations, estimates, audit=further)
-    first = next((one for one in figures(results) if one.name == "finding"), None)
-    if first is None:
-        return None
-    title = finding(results).headline.striptags()
-    chart = (
-        replace(first, title=title, subtitle=f"{results.name}. {first.subtitle}")
-        .chart(width, titled=True)
-        .to_dict()
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
-    path.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(chart, scale=1.5))
-    return f"{title} {first.alternative}"
 
 
 class _Pictures(NamedTuple):

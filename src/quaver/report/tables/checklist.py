@@ -13,7 +13,8 @@ from quaver.report.table_rows import Table
 __all__ = ["checklist"]
 
 _CALIBRATION = ("ece", "mce", "brier", "ece_shift", "verbal_calibration")
-Row = tuple[str, str, str]
+Answer = tuple[str, str]
+"""``yes``, ``in part``, ``no`` or ``not applicable``; and where it is, or what is missing."""
 
 
 def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
@@ -24,21 +25,22 @@ def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Ta
         raw_kept: Whether the raw answers are stored.
         paid: What each model's answers cost, if known.
     """
-    rows = [
-        _normalisation(results),
-        _rules(results),
-        _raw(raw_kept),
-        _parse_rates(results),
-        _elicitations(results),
-        _spread(results),
-        _edits(results),
-        _exclusions(results),
-        _seeds(results),
-        _versions(results),
-        _stopping(results),
-        _cost(paid),
-    ]
-    return Table(("item", "reported", "how, or what is missing"), tuple(rows), name="checklist")
+    answers = {
+        "How confidence was normalized before calibration was measured": _normalisation(results),
+        "The evaluators’ exact rules, and the prompts": _rules(results),
+        "The raw text of every answer": _raw(raw_kept),
+        "How many answers have a label, by cell": _parse_rates(results),
+        "Confidence elicited in two ways, from tokens and in words": _elicitations(results),
+        "The spread of results over variants, beside their mean": _spread(results),
+        "Edits by hand to the paraphrases": _edits(results),
+        "What the estimates exclude": _exclusions(results),
+        "Seeds": _seeds(results),
+        "Versions and hashes of models, items and software": _versions(results),
+        "When the collection stopped": _stopping(results),
+        "What it cost": _cost(paid),
+    }
+    rows = tuple((item, *answer) for item, answer in answers.items())
+    return Table(("item", "reported", "how, or what is missing"), rows, name="checklist")
 
 
 def _defined(results: Results, *measures: str) -> list[Estimate]:
@@ -46,69 +48,61 @@ def _defined(results: Results, *measures: str) -> list[Estimate]:
     return [one for one in every if one.value is not None and one.measure.startswith(measures)]
 
 
-def _normalisation(results: Results) -> Row:
-    asked = "How confidence was normalized before calibration was measured"
+def _normalisation(results: Results) -> Answer:
     known = _defined(results, *_CALIBRATION)
     if not known:
-        return asked, "not applicable", "no calibration was measured"
+        return "not applicable", "no calibration was measured"
     if any(one.measure.startswith("ece_shift") for one in known):
-        return asked, "yes", "raw and normalized over the label set, side by side (ece_shift)"
+        return "yes", "raw and normalized over the label set, side by side (ece_shift)"
     methods = "; ".join(dict.fromkeys(one.method for one in known if one.method))
     return (
-        asked,
         "in part",
         f"{methods}. Add the measure ece_shift for raw and normalized confidence side by side",
     )
 
 
-def _rules(results: Results) -> Row:
-    asked = "The evaluators’ exact rules, and the prompts"
+def _rules(results: Results) -> Answer:
     named = ", ".join(results.evaluators)
     shown = sum(1 for one in results.variants if one.get("example"))
     if not results.has_raw_answers:
-        return asked, "no", "the labels were imported without raw answers"
+        return "no", "the labels were imported without raw answers"
     if not results.has_prompts:
-        return asked, "in part", f"{named}; the answers were imported without their prompts"
+        return "in part", f"{named}; the answers were imported without their prompts"
     if not named:
-        return asked, "no", "no evaluator parsed the answers"
+        return "no", "no evaluator parsed the answers"
     if shown < len(results.variants):
         return (
-            asked,
             "in part",
             f"rules of {named} under Method; prompts of {shown} of {len(results.variants)} variants",
         )
-    return asked, "yes", f"rules of {named} under Method, {_many(shown, 'prompt')} under Prompts"
+    return "yes", f"rules of {named} under Method, {_many(shown, 'prompt')} under Prompts"
 
 
-def _raw(raw_kept: bool) -> Row:
-    asked = "The raw text of every answer"
+def _raw(raw_kept: bool) -> Answer:
     if raw_kept:
         return (
-            asked,
             "yes",
             "responses.db holds every answer with its prompt; quaver export writes them as a table",
         )
-    return asked, "no", "the report was made from labels, without raw answers"
+    return "no", "the report was made from labels, without raw answers"
 
 
-def _parse_rates(results: Results) -> Row:
-    asked = "How many answers have a label, by cell"
+def _parse_rates(results: Results) -> Answer:
     cells = {tuple(one.cell.items()) for one in _defined(results, "compliance")}
     if not cells:
-        return asked, "no", "add the measure compliance"
-    return asked, "yes", f"{_many(len(cells), 'cell')}, with the reasons for the others, under Compliance"
+        return "no", "add the measure compliance"
+    return "yes", f"{_many(len(cells), 'cell')}, with the reasons for the others, under Compliance"
 
 
-def _elicitations(results: Results) -> Row:
-    asked = "Confidence elicited in two ways, from tokens and in words"
+def _elicitations(results: Results) -> Answer:
     ways = _ways(results)
     if not ways:
-        return asked, "not applicable", "no confidence was elicited"
+        return "not applicable", "no confidence was elicited"
     found = "; ".join(f"{way}: {', '.join(names)}" for way, names in ways.items())
     if len(ways) > 1:
-        return asked, "yes", found
+        return "yes", found
     other = "an evaluator of stated confidence" if "tokens" in ways else "an evaluator of log-probabilities"
-    return asked, "no", f"{found} only. Add {other}"
+    return "no", f"{found} only. Add {other}"
 
 
 def _ways(results: Results) -> dict[str, list[str]]:
@@ -127,44 +121,38 @@ def _ways(results: Results) -> dict[str, list[str]]:
     return ways
 
 
-def _spread(results: Results) -> Row:
-    asked = "The spread of results over variants, beside their mean"
+def _spread(results: Results) -> Answer:
     if known := _defined(results, "spread"):
-        return asked, "yes", f"{_many(len(known), 'estimate')} of spread"
+        return "yes", f"{_many(len(known), 'estimate')} of spread"
     if len(results.variants) < 2:
-        return asked, "no", "there is one variant only"
+        return "no", "there is one variant only"
     cells = {one.cell["variant"] for one in _defined(results, "accuracy") if "variant" in one.cell}
     if len(cells) > 1:
         return (
-            asked,
             "in part",
             f"accuracy by variant ({len(cells)}). Add the measure spread for its noise floor",
         )
-    return asked, "no", "add the measure spread, or accuracy by variant"
+    return "no", "add the measure spread, or accuracy by variant"
 
 
-def _edits(results: Results) -> Row:
-    asked = "Edits by hand to the paraphrases"
+def _edits(results: Results) -> Answer:
     edits = results.lock.get("paraphrases", {}).get("edits", ())
     if edits:
-        return asked, "yes", f"{_many(len(edits), 'edit')}, with the text before, under Prompts"
-    return asked, "yes", "none"
+        return "yes", f"{_many(len(edits), 'edit')}, with the text before, under Prompts"
+    return "yes", "none"
 
 
-def _exclusions(results: Results) -> Row:
-    asked = "What the estimates exclude"
+def _exclusions(results: Results) -> Answer:
     kinds = dict.fromkeys(kind for one in results.estimates for kind in one.excluded)
     if not kinds:
-        return asked, "yes", "nothing"
+        return "yes", "nothing"
     named = ", ".join(str(kind).replace("_", " ") for kind in kinds)
-    return asked, "yes", f"{named}; counts under What could not be measured"
+    return "yes", f"{named}; counts under What could not be measured"
 
 
-def _seeds(results: Results) -> Row:
-    asked = "Seeds"
+def _seeds(results: Results) -> Answer:
     drawn = _samples(results.lock.get("decodings", {}).values())
     return (
-        asked,
         "yes",
         f"root seed {results.seed}, from which every sample, shuffle and bootstrap derives{drawn}",
     )
@@ -175,49 +163,44 @@ def _samples(decodings: Iterable[object]) -> str:
     return f"; decodings sample from {', '.join(map(str, dict.fromkeys(seeds)))}" if seeds else ""
 
 
-def _versions(results: Results) -> Row:
-    asked = "Versions and hashes of models, items and software"
+def _versions(results: Results) -> Answer:
     models = results.lock.get("models", {})
     nameless = [name for name, facts in models.items() if not facts.get("identity")]
     items = results.lock.get("items", {}).get("blake2b")
     if nameless or not items:
         gone = [*nameless, *([] if items else ["items"])]
-        return asked, "in part", f"without a hash or a version: {', '.join(gone)}"
+        return "in part", f"without a hash or a version: {', '.join(gone)}"
     return (
-        asked,
         "yes",
         f"{_many(len(models), 'model')}, items (blake2b {str(items)[:12]}…), software, under Method",
     )
 
 
-def _stopping(results: Results) -> Row:
-    asked = "When the collection stopped"
+def _stopping(results: Results) -> Answer:
     collection = results.lock.get("collection", {})
     if results.imported:
-        return asked, "not applicable", "the labels were imported"
+        return "not applicable", "the labels were imported"
     if collection.get("rounds"):
-        return asked, "yes", str(collection["rounds"])
+        return "yes", str(collection["rounds"])
     missing = collection.get("total", 0) - collection.get("answered", 0)
     if missing > 0:
-        return asked, "in part", f"{missing:,} calls of the design have no answer; no stopping rule was set"
-    return asked, "yes", "the whole design was collected; no rule ended it early"
+        return "in part", f"{missing:,} calls of the design have no answer; no stopping rule was set"
+    return "yes", "the whole design was collected; no rule ended it early"
 
 
-def _cost(paid: Table | None) -> Row:
-    asked = "What it cost"
+def _cost(paid: Table | None) -> Answer:
     if paid is None or not paid.rows:
-        return asked, "no", "the cost of the answers is not known"
+        return "no", "the cost of the answers is not known"
     at = paid.columns.index("US dollars")
     unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
     if unknown:
         return (
-            asked,
             "in part",
             f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
         )
     total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
     charge = f"${total:,.4f} in all" if total else "no charge"
-    return asked, "yes", f"calls, tokens and {charge}, by model under Method"
+    return "yes", f"calls, tokens and {charge}, by model under Method"
 
 
 def _many(n: int, noun: str) -> str:

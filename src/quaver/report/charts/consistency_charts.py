@@ -1,0 +1,259 @@
+"""Sensitivity of items and consistency of their pairs: as quantiles, as matrices, as histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import altair as alt
+from markupsafe import Markup
+
+from quaver.core.records import Estimate
+from quaver.report.charts.chart import chart
+from quaver.report.charts.figure import Figure, cell_name, cut, names
+from quaver.report.charts.forest import Forest, Mark, draw
+from quaver.report.charts.grid import Grid, Square
+from quaver.report.charts.grid import draw as draw_grid
+from quaver.report.charts.theme import DATA, INK, PAPER, Layer, fixed, inline, options, panel_heading
+from quaver.report.estimate_index import Results, varying
+from quaver.report.page_numbers import number, printed
+from quaver.report.table_rows import Table, shortened_table
+
+__all__ = ["consistency_histograms", "consistency_matrices", "sensitivity_distributions"]
+
+_MOST_ROWS = 90
+_KINDS = {
+    "sensitivity": ("sensitivity_distribution", "How sensitivity is spread over the items", "single items"),
+    "consistency": (
+        "consistency_distribution",
+        "How consistency is spread over pairs of items",
+        "single pairs",
+    ),
+}
+
+
+def spread_out(results: Results, measure: str) -> list[Estimate]:
+    """The distributions of a measure that there are, from the first evaluator's labels."""
+    first = results.evaluators[0] if results.evaluators else ""
+    return [
+        one
+        for one in results.in_order(results.anywhere(measure))
+        if one.value is not None
+        and one.cell.get("evaluator", first) == first
+        and {"0.05", "0.25", "0.75", "0.95"} <= set(one.details.get("quantiles", ()))
+    ]
+
+
+@chart(
+    title="The distributions of sensitivity and consistency",
+    section="sensitivity",
+    kinds=("sensitivity",),
+    measures=("sensitivity_distribution", "consistency_distribution"),
+    place=30,
+)
+def sensitivity_distributions(results: Results) -> Iterator[Figure]:
+    """A figure for sensitivity and one for consistency, where there are distributions of these."""
+    for kind in _KINDS:
+        yield from _quantiles(kind, results)
+
+
+def _quantiles(kind: str, results: Results) -> Iterator[Figure]:
+    measure, title, of = _KINDS[kind]
+    every = spread_out(results, measure)
+    # One item has no distribution.
+    some = [one for one in every if int(one.details.get("values", 0)) > 1]
+    if not some:
+        return
+    shown = some if len(some) <= _MOST_ROWS else [one for one in some if "class" not in one.cell][:_MOST_ROWS]
+    shown = shown or some[:_MOST_ROWS]
+    columns = [name for name in varying(some) if name not in ("class", "model", "evaluator")]
+    several = len({one.cell.get("model") for one in some}) > 1
+    marks = [_quantile_mark(one, columns, results, several) for one in shown]
+    forest = Forest(marks, kind, domain=(0.0, 1.0))
+    title += ", by class" if any("class" in one.cell for one in shown) else ""
+    middle = sorted(some, key=lambda one: one.value or 0.0)
+    medians = [
+        f"{printed(one.value or 0.0)} ({cell_name(one, [*columns, 'model', 'class'], results)})"
+        for one in (middle[0], middle[-1])
+    ]
+    yield Figure(
+        draw=partial(draw, forest),
+        estimates=some,
+        name=f"{kind}-distribution",
+        measure=measure,
+        title=title,
+        subtitle="The dot is the median, the thick line the middle half, the thin line runs from the 5th to "
+        f"the 95th percentile. These are values of {of}, not intervals of an estimate."
+        + cut(len(shown), len(some), "distributions"),
+        alternative=f"Medians from {medians[0]} to {medians[1]}.",
+        table=quantiles_table(some, results),
+        covers=(measure,),
+    )
+
+
+def _quantile_mark(one: Estimate, columns: Sequence[str], results: Results, several: bool) -> Mark:
+    at = one.details["quantiles"]
+    group = cell_name(one, columns, results, "")
+    name = results.label_name(one.cell["class"]) if "class" in one.cell else "all items"
+    return Mark(
+        one.value or 0.0,
+        at["0.25"],
+        at["0.75"],
+        row=name,
+        group=group,
+        panel=one.cell.get("model", "") if several else "",
+        far=(at["0.05"], at["0.95"]),
+    )
+
+
+def quantiles_table(some: Sequence[Estimate], results: Results) -> Table:
+    """The distributions in numbers.
+
+    Args:
+        some: With ``quantiles`` in their details.
+        results: The study.
+    """
+    columns = varying(some)
+    rows = []
+    for one in some:
+        cells: list[str | Markup] = [" ".join(names(one, [column], results)) or "all" for column in columns]
+        cells += [number(float(value)) for value in one.details["quantiles"].values()]
+        rows.append((*cells, f"{one.details.get('values', 0):,}"))
+    heads = (*columns, *(f"{100 * float(share):g}%" for share in some[0].details["quantiles"]), "values")
+    return shortened_table(heads, rows, range(len(columns), len(heads)))
+
+
+_MOST_MATRICES = 6
+
+
+@chart(
+    title="How alike the answers to each two items of a class are",
+    section="sensitivity",
+    kinds=("sensitivity",),
+    measures=("consistency_distribution",),
+    place=50,
+)
+def consistency_matrices(results: Results) -> Iterator[Figure]:
+    """The matrices of the first six classes and cells."""
+    every = [
+        one
+        for one in spread_out(results, "consistency_distribution")
+        if len(one.details.get("matrix", ())) > 1
+    ]
+    some = every[:_MOST_MATRICES]
+    if not some:
+        return
+    columns = varying(every)
+    panels = {str(at): cell_name(one, columns, results) for at, one in enumerate(some)}
+    medians = {str(at): f"median {printed(one.value or 0.0)}" for at, one in enumerate(some)}
+    squares = [
+        Square(str(row), str(column), value, panel=str(at))
+        for at, one in enumerate(some)
+        for row, values in enumerate(one.details["matrix"])
+        for column, value in enumerate(values)
+    ]
+    shown = max(len(one.details["matrix"]) for one in some)
+    values = "; ".join(f"{panels[at]}: {text}" for at, text in medians.items())
+    yield Figure(
+        draw=partial(draw_grid, Grid(squares, named=False, names=panels, headings=medians)),
+        estimates=some,
+        subtitle=f"A row and a column for each item (up to {shown} a class, ordered by their most frequent "
+        "label); the darker, the more alike. Blocks are groups of items with labels of their own."
+        + cut(len(some), len(every), "matrices"),
+        alternative=f"{values}.",
+        table=_matrix_table(some, list(panels.values())),
+        closer=True,
+    )
+
+
+def _matrix_table(some: Sequence[Estimate], panels: Sequence[str]) -> Table:
+    """For each item the ends of its consistency with the others."""
+    rows: list[tuple[str | Markup, ...]] = []
+    for one, name in zip(some, panels, strict=True):
+        for row, values in enumerate(one.details["matrix"]):
+            means = [value for column, value in enumerate(values) if column != row]
+            rows.append((name, str(row + 1), number(min(means)), number(max(means))))
+    return Table(
+        ("of", "item, in the matrix’s order", "least alike to another", "most alike"),
+        tuple(rows),
+        frozenset({1, 2, 3}),
+        "The whole matrices are in estimates.csv, among the details of consistency_distribution.",
+    )
+
+
+_MOST_HISTOGRAMS = 12
+_HEIGHT = 90
+_NARROWEST = 110
+
+
+@chart(
+    title="How alike the answers to pairs of items of one class are",
+    section="sensitivity",
+    kinds=("sensitivity",),
+    measures=("consistency_distribution",),
+    place=60,
+)
+def consistency_histograms(results: Results) -> Iterator[Figure]:
+    """Histograms of the first twelve classes and cells."""
+    every = [one for one in spread_out(results, "consistency_distribution") if one.details.get("counts")]
+    some = every[:_MOST_HISTOGRAMS]
+    if not some:
+        return
+    columns = varying(every)
+    cells = [cell_name(one, columns, results) for one in some]
+    medians = [f"{cell}: median {printed(one.value or 0.0)}" for cell, one in zip(cells, some, strict=True)]
+    yield Figure(
+        draw=partial(_histograms, some, cells),
+        estimates=some,
+        subtitle="Pairs of items by their consistency, from 0 (never the same label) to 1 (the same shares "
+        f"of labels); the line is the median.{cut(len(some), len(every), 'histograms')}",
+        alternative=f"{'; '.join(medians)}.",
+        table=_histogram_table(every, results),
+        closer=True,
+    )
+
+
+def _histograms(some: Sequence[Estimate], cells: Sequence[str], *, width: int = 720) -> Any:
+    fit = max(1, min(len(some), (width - 10) // (_NARROWEST + 50)))
+    each = min(320, (width - 10) / fit - 54)
+    panels = [_histogram(one, name, each) for one, name in zip(some, cells, strict=True)]
+    rows = [alt.hconcat(*panels[at : at + fit], spacing=14) for at in range(0, len(panels), fit)]
+    return alt.vconcat(*rows, spacing=10)
+
+
+def _histogram(one: Estimate, name: str, width: float) -> Any:
+    counts = one.details["counts"]
+    bars = [
+        {"low": at / len(counts), "high": (at + 1) / len(counts), "count": count, "zero": 0}
+        for at, count in enumerate(counts)
+        if count
+    ]
+    x = alt.X(
+        "low:Q",
+        scale=options(domain=[0, 1], nice=False),
+        axis=options(title=None, values=[0, 0.5, 1], labelFlush=True),
+    )
+    y = alt.Y("zero:Q", scale=options(domain=[0, max(1, *counts)]), axis=options(title=None, tickCount=2))
+    drawn = Layer(inline(bars)).mark_rect(fill=DATA[0], stroke=PAPER, strokeWidth=0.5, opacity=1)
+    middle = Layer(inline([{"low": one.value}])).mark_rule(color=INK, strokeWidth=1.2)
+    return alt.layer(
+        drawn.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2("count:Q")),
+        middle.encode(x=x, y=fixed("Y", 0), y2=fixed("Y2", _HEIGHT)),
+    ).properties(
+        width=width,
+        height=_HEIGHT,
+        title=panel_heading(name, f"{one.details.get('values', 0):,} pairs", width),
+    )
+
+
+def _histogram_table(some: Sequence[Estimate], results: Results) -> Table:
+    columns = varying(some)
+    bins = len(some[0].details["counts"])
+    edges = [f"{at / bins:g} to {(at + 1) / bins:g}" for at in range(bins)]
+    rows: list[tuple[str | Markup, ...]] = []
+    for one in some:
+        for edge, count in zip(edges, one.details["counts"], strict=False):
+            if count:
+                rows.append((cell_name(one, columns, results), edge, f"{count:,}"))
+    return shortened_table(("of", "consistency", "pairs"), rows, {2}, most=600)
