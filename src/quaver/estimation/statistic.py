@@ -70,6 +70,7 @@ class Sampler:
         source: Where it is defined.
         where: The cell.
         keep: What the estimates are to carry.
+        jackknife: Whether each unit is left out in turn, which a percentile interval does not need.
     """
 
     def __init__(
@@ -81,8 +82,9 @@ class Sampler:
         source: str = "",
         where: Mapping[str, str] | None = None,
         keep: frozenset[Keep] = frozenset(),
+        jackknife: bool = True,
     ) -> None:
-        self.units, self.resampling = units, resampling
+        self.units, self.resampling, self._jackknife = units, resampling, jackknife
         self._measure, self._source, self._where, self._keep = measure, source, dict(where or {}), keep
         self._drawn: tuple[Weighted, Draws] | None = None
 
@@ -92,7 +94,7 @@ class Sampler:
         The last function's are remembered: a measure may look at them before it says what it is about.
         """
         if self._drawn is None or self._drawn[0] is not under:
-            self._drawn = under, bootstrap(under, self.units, self.resampling)
+            self._drawn = under, bootstrap(under, self.units, self.resampling, jackknife=self._jackknife)
         return self._drawn[1]
 
     def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:

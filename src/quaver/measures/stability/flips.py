@@ -15,7 +15,7 @@ a label further than its levels would by chance, and how much of the change that
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,13 +24,14 @@ import polars as pl
 
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.cells import frame_of
-from quaver.estimation.intervals import Claim, Interval, estimate, mean_within, undefined
+from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.statistic import Sampler, Statistic
 
 __all__ = ["label_flips"]
 
@@ -42,6 +43,25 @@ _WHAT = {
     "flips_prompts": "one item, two prompts",
     "flips_chance": "two items, two prompts",
 }
+_REASONS = {
+    "flips_repeats": "no prompt was asked twice",
+    "flips_prompts": "one prompt only",
+    "flips_chance": "one prompt or one item only",
+    "flips_agreement": "one prompt only, or every label is the same",
+    "flips_noise": "no prompt was asked twice, or no label changes with the prompt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Statistics of one model over the same units."""
+
+    units: Units
+    statistics: Sequence[Statistic]
+
+    def estimated(self, model: str, resampling: Resampling) -> list[Estimate]:
+        sampler = Sampler(self.units, resampling, where={"model": model}, jackknife=False)
+        return [sampler.estimated(one) for one in self.statistics]
 
 
 @guarded
@@ -87,13 +107,16 @@ def label_flips(
     resampling = Resampling(resamples=resamples, seed=seed, interval="percentile")
     found: list[Estimate] = []
     for (model,), part in frame.group_by("model", maintain_order=True):
-        cell = {"model": str(model)}
         answers = part.filter(pl.col("label").is_not_null())
-        found += _flips(cell, answers, labels.codes, resampling)
-        found.append(_in_use(cell, answers, labels.codes, resampling))
-        found.append(_wrong(cell, answers, resampling))
-        shifts = [_shift(cell, answers, factor, labels.codes, resampling) for factor in factors]
-        found += adjusted([one for one in shifts if one is not None])
+
+        codes = labels.codes
+        by_factor = [_shift(answers, factor, codes, resampling) for factor in factors]
+        shifts = [one for one in by_factor if one is not None]
+        alone = [_flips(answers, codes), _in_use(answers, codes), _wrong(answers)]
+        found += [one for group in alone for one in group.estimated(str(model), resampling)]
+        found += adjusted(
+            [one for group in shifts if group for one in group.estimated(str(model), resampling)]
+        )
     return found
 
 
@@ -162,10 +185,8 @@ class _Pairs:
         return pairs + square @ ((whole**2).sum(1) - whole.sum(1) ** 2), agree
 
 
-def _flips(
-    cell: Mapping[str, str], answers: pl.DataFrame, labels: Sequence[str], resampling: Resampling
-) -> list[Estimate]:
-    names = [*_WHAT, "flips_agreement", "flips_noise"]
+def _flips(answers: pl.DataFrame, labels: Sequence[str]) -> _Group:
+    """The shares of pairs that differ, and what they say together."""
     items = answers["item"].unique().sort().to_list()
     units = Units(len(items))
     strata = []
@@ -174,15 +195,15 @@ def _flips(
         whole = np.zeros((len(items), *counts.shape[1:]))
         whole[np.searchsorted(items, seen)] = counts
         strata.append(_Pairs(whole))
-    claims = [
-        Claim(name, _HOW + _WHAT.get(name, ""), cell=cell, n=units.count, reason=_REASONS[name])
-        for name in names
+    said = [
+        Statistic(part=name, method=_HOW + _WHAT.get(name, ""), reason=reason, n=units.count, column=column)
+        for column, (name, reason) in enumerate(_REASONS.items())
     ]
     if not strata:
-        return [undefined(one, units, resampling, "no answer has a label") for one in claims]
+        return _Group(units, [replace(one, reason="no answer has a label") for one in said])
     repeated = [one for one in strata if one.repeats[0].any()]
 
-    def statistic(weights: Floats) -> Floats:
+    def under(weights: Floats) -> Floats:
         repeats, prompts = _share(strata, "repeats", weights), _share(strata, "prompts", weights)
         sums = [sum(part) for part in zip(*(one.chance(weights) for one in strata), strict=True)]
         chance = _differ(np.asarray(sums[0]), np.asarray(sums[1]))
@@ -191,44 +212,31 @@ def _flips(
         noise = np.where(beside > 1e-12, repeats / np.where(beside > 1e-12, beside, 1), np.nan)
         return np.stack([repeats, prompts, chance, agreement, noise], 1)
 
-    draws = bootstrap(statistic, units, resampling, jackknife=False)
+    spreads = _spreads(under, strata, len(labels))
     moved = sum(pairs - agree for pairs, agree in (one.prompts for one in strata)) > 0
+    differ = units.touched(np.asarray(moved))
+    varying = [replace(one, under=under, spread=spreads.get(one.part)) for one in said]
+    return _Group(units, [replace(one, differing=differ) if one.spread else one for one in varying])
+
+
+def _spreads(
+    under: Weighted, strata: Sequence[_Pairs], labels: int
+) -> Mapping[str, Callable[[float, float], Interval]]:
+    """Where each share may lie, by its value and the share of further items that may differ."""
     prompts = max(one.counts.shape[1] for one in strata)
-    worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, len(labels)))) if prompts > 1 else 1.0
-    again, other, chance = (float(value) for value in draws.point[:3])
-    spreads = {
-        "flips_repeats": lambda share: mean_within(again, share),
-        "flips_prompts": lambda share: mean_within(other, share, 0.0, worst),
-        "flips_agreement": lambda share: _beside(mean_within(other, share, 0.0, worst), chance),
+    worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, labels))) if prompts > 1 else 1.0
+
+    def agreement(value: float, share: float) -> Interval:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            _, other, chance, *_ = under(np.ones((1, len(strata[0].counts))))[0].tolist()
+        ends = mean_within(other, share, 0.0, worst)
+        return Interval(1 - ends.high / chance, 1 - ends.low / chance)
+
+    return {
+        "flips_repeats": mean_within,
+        "flips_prompts": partial(mean_within, high=worst),
+        "flips_agreement": agreement,
     }
-    return [
-        estimate(
-            replace(
-                one,
-                spread=spreads.get(one.measure),
-                differing=units.touched(np.asarray(moved)) if one.measure in spreads else None,
-            ),
-            draws,
-            units,
-            resampling,
-            index,
-        )
-        for index, one in enumerate(claims)
-    ]
-
-
-def _beside(prompts: Interval, chance: float) -> Interval:
-    """The agreement at either end of an interval of the share of prompts that differ."""
-    return Interval(1 - prompts.high / chance, 1 - prompts.low / chance)
-
-
-_REASONS = {
-    "flips_repeats": "no prompt was asked twice",
-    "flips_prompts": "one prompt only",
-    "flips_chance": "one prompt or one item only",
-    "flips_agreement": "one prompt only, or every label is the same",
-    "flips_noise": "no prompt was asked twice, or no label changes with the prompt",
-}
 
 
 def _share(strata: Sequence[_Pairs], of: str, weights: Floats) -> Floats:
@@ -242,79 +250,56 @@ def _differ(pairs: Floats, agree: Floats) -> Floats:
     return np.asarray(np.where(pairs > 0, 1 - agree / np.where(pairs > 0, pairs, 1), np.nan))
 
 
-def _in_use(
-    cell: Mapping[str, str], answers: pl.DataFrame, labels: Sequence[str], resampling: Resampling
-) -> Estimate:
+def _in_use(answers: pl.DataFrame, labels: Sequence[str]) -> _Group:
     """The share of the most frequent label among all labels."""
-    units = Units(answers["item"].n_unique())
-    claim = Claim(
-        "label_in_use", "share of the most frequent label", cell=cell, reason="no answer has a label"
+    said = Statistic(
+        part="label_in_use", method="share of the most frequent label", reason="no answer has a label"
     )
-    if not units.count:
-        return undefined(claim, units, resampling)
+    if answers.is_empty():
+        return _Group(Units(0), [said])
     counts, _ = counted(answers.with_columns(all=pl.lit(0)), ["all"], labels)
     totals = counts[:, 0].sum(0)
     most = int(totals.argmax())
-    return _mean(
-        replace(claim, details={"label": labels[most], "labels": int((totals > 0).sum())}),
-        counts[:, 0, most],
-        counts[:, 0].sum(1),
-        resampling,
-    )
+    said = replace(said, details={"label": labels[most], "labels": int((totals > 0).sum())})
+    return _mean(said, counts[:, 0, most], counts[:, 0].sum(1))
 
 
-def _wrong(cell: Mapping[str, str], answers: pl.DataFrame, resampling: Resampling) -> Estimate:
+def _wrong(answers: pl.DataFrame) -> _Group:
     """The share of labels that are not the gold label, and which wrong label is the most frequent."""
+    said = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
     judged = answers.filter(pl.col("gold").is_not_null())
-    claim = Claim("wrong_labels", "share of labels that differ from the gold label", cell=cell, n=0)
     if judged.is_empty():
-        return undefined(
-            claim, Units(0), resampling, "no gold labels" if answers.height else "no answer has a label"
-        )
-    wrong = judged.filter(pl.col("label") != pl.col("gold"))
-    by_item = judged.group_by("item", maintain_order=True).agg(
-        wrong=(pl.col("label") != pl.col("gold")).sum(), labels=pl.len()
-    )
-    details = {}
+        why = "no gold labels" if answers.height else "no answer has a label"
+        return _Group(Units(0), [replace(said, n=0, reason=why)])
+    differ = pl.col("label") != pl.col("gold")
+    wrong = judged.filter(differ)
+    by_item = judged.group_by("item", maintain_order=True).agg(wrong=differ.sum(), labels=pl.len())
     if wrong.height:
-        label, times = (
-            wrong["label"].value_counts(sort=True).sort("count", "label", descending=[True, False]).row(0)
-        )
-        details = {
-            "label": label,
-            "share": times / wrong.height,
-            "wrong": wrong.height,
-            "judged": judged.height,
-        }
-    return _mean(
-        replace(claim, details=details, n=by_item.height),
-        by_item["wrong"].to_numpy().astype(float),
-        by_item["labels"].to_numpy().astype(float),
-        resampling,
-    )
+        counts = wrong["label"].value_counts(sort=True).sort("count", "label", descending=[True, False])
+        label, times = counts.row(0)
+        share, sizes = times / wrong.height, {"wrong": wrong.height, "judged": judged.height}
+        said = replace(said, details={"label": label, "share": share, **sizes})
+    wrong_labels, all_labels = (by_item[name].to_numpy().astype(float) for name in ("wrong", "labels"))
+    return _mean(said, wrong_labels, all_labels)
 
 
-def _mean(claim: Claim, part: Floats, whole: Floats, resampling: Resampling) -> Estimate:
-    """A ratio of sums over items, with its interval."""
+def _mean(said: Statistic, part: Floats, whole: Floats) -> _Group:
+    """A ratio of sums over items."""
     units = Units(len(part))
-    draws = bootstrap(ratio(part[:, None], whole[:, None]), units, resampling, jackknife=False)
     own = np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
-    claim = replace(
-        claim,
+    share = replace(
+        said,
+        under=ratio(part[:, None], whole[:, None]),
         n=units.touched(whole > 0),
         differing=differing(own, units),
-        spread=partial(mean_within, float(draws.point[0])),
+        spread=mean_within,
     )
-    return estimate(claim, draws, units, resampling)
+    return _Group(units, [share])
 
 
 def _shift(
-    cell: Mapping[str, str],
-    answers: pl.DataFrame,
-    factor: str,
-    labels: Sequence[str],
-    resampling: Resampling,
-) -> Estimate | None:
+    answers: pl.DataFrame, factor: str, labels: Sequence[str], resampling: Resampling
+) -> _Group | None:
     """How far a factor moves the share of a label: the largest less the smallest over its levels.
 
     Of the label that moves most. A range is above 0 by chance alone, and the more levels the further: in the
@@ -344,10 +329,16 @@ def _shift(
     flips = float(_differ(pairs.sum(), agree.sum()))
     known = above_floor(float(spans[label]), np.array(dealt), resampling.confidence)
     directed = (float(spans[label]) - known.get("floor", 0.0)) / flips if flips > 0 else 0.0
-    claim = Claim(
-        "label_shift",
-        "largest less smallest share of the label that moves most, over the factor's levels",
-        cell={**cell, "factor": factor, "label": labels[label]},
+
+    def under(weights: Floats) -> Floats:
+        sums = (weights @ counts.reshape(len(items), -1)).reshape(len(weights), *counts.shape[1:])
+        return _ranges(sums)[:, [label]]
+
+    shift = Statistic(
+        part="label_shift",
+        method="largest less smallest share of the label that moves most, over the factor's levels",
+        under=under,
+        where={"factor": factor, "label": labels[label]},
         n=units.count,
         details={
             **known,
@@ -357,14 +348,9 @@ def _shift(
             "flips": flips,
             "directed": min(1.0, max(0.0, directed)),
         },
-        spread=partial(mean_within, float(spans[label])),
+        spread=mean_within,
     )
-
-    def statistic(weights: Floats) -> Floats:
-        sums = (weights @ counts.reshape(len(items), -1)).reshape(len(weights), *counts.shape[1:])
-        return _ranges(sums)[:, [label]]
-
-    return estimate(claim, bootstrap(statistic, units, resampling, jackknife=False), units, resampling)
+    return _Group(units, [shift])
 
 
 def _ranges(totals: Floats) -> Floats:
