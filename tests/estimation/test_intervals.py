@@ -3,7 +3,8 @@ import pytest
 from scipy import stats
 
 from quaver.estimation.bootstrap import Draws, Resampling, Units, bootstrap
-from quaver.estimation.intervals import Claim, bca, clopper_pearson, estimate, mean_within, percentile
+from quaver.estimation.intervals import bca, clopper_pearson, mean_within, percentile
+from quaver.estimation.statistic import Sampler, Statistic
 
 
 def mean_draws(x, **options):
@@ -35,26 +36,27 @@ def test_a_sample_of_the_jackknife_will_do():
 def test_undefined_samples_are_left_out_and_counted():
     values = np.array([[0.1], [np.nan], [0.3], [0.2]])
     draws = Draws(np.array([0.2]), values, np.empty((0, 1)))
-    found = estimate(Claim("m", "a mean"), draws, Units(4), Resampling(resamples=4))
+    found = Sampler(Units(4), Resampling(resamples=4)).estimated(Statistic(method="a mean"), draws)
     assert found.low == pytest.approx(percentile(values[[0, 2, 3], 0], 0.025).low)
     assert found.details["undefined_resamples"] == 1
 
 
 def test_no_width_is_no_certainty():
     draws = mean_draws(np.ones(40))
-    claim = Claim("m", "a mean", differing=0, spread=lambda share: mean_within(1.0, share))
-    found = estimate(claim, draws, Units(40), Resampling())
+    sampler = Sampler(Units(40), Resampling())
+    found = sampler.estimated(Statistic(method="a mean", differing=0, spread=mean_within), draws)
     assert found.low == pytest.approx(0.025 ** (1 / 40))
     assert found.high == 1
     assert "does not vary" in found.warnings[0]
     assert "exact binomial" in found.method
-    bare = estimate(Claim("m", "a mean"), draws, Units(40), Resampling())
+    bare = sampler.estimated(Statistic(method="a mean"), draws)
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)
 
 
 def test_a_value_lies_in_its_own_interval():
     draws = Draws(np.array([0.9]), np.linspace(0, 0.5, 101)[:, None], np.empty((0, 1)))
-    found = estimate(Claim("m", "a share"), draws, Units(40), Resampling(interval="percentile"))
+    sampler = Sampler(Units(40), Resampling(interval="percentile"))
+    found = sampler.estimated(Statistic(method="a share"), draws)
     assert (found.low, found.value, found.high) == (pytest.approx(0.0125), 0.9, 0.9)
     assert found.details["percentile"] == pytest.approx((0.0125, 0.4875))
 

@@ -7,27 +7,22 @@ binomial bound on the share of units that differ from the rest, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Units
 
 __all__ = [
     "FEW",
-    "Claim",
     "Interval",
     "Kept",
     "bca",
     "clopper_pearson",
-    "estimate",
     "mean_within",
     "percentile",
-    "undefined",
 ]
 
 FEW = 15
@@ -41,7 +36,7 @@ class Kept(NamedTuple):
         values: The statistic in each bootstrap sample.
         jackknife: With one unit left out, of all units or of a sample of them.
         units: What was resampled.
-        moves: The claim's.
+        moves: The statistic's.
     """
 
     values: Floats
@@ -134,120 +129,3 @@ def mean_within(value: float, share: float, low: float = 0.0, high: float = 1.0)
     Interval(low=0.75, high=1.0)
     """
     return Interval(value - share * (value - low), value + share * (high - value))
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a measure says of one number beside its draws.
-
-    Attributes:
-        measure: The registered name.
-        method: In words for a methods section.
-        reference: Where the measure is defined.
-        reason: Why the value is undefined, should it be.
-        cell: The part of the data.
-        excluded: What was left out, counted.
-        differing: How many units differ from the rest (disagree, err …); None where it is the wrong question.
-        n: How many units the value rests on.
-        spread: From the upper bound on the share of differing units, where the value may lie.
-        moves: From a share of units, how far the value moves at most where that share is labelled in another
-            way; None of a mean within 0 and 1.
-        warnings: What a reader must know.
-        details: Further numbers.
-    """
-
-    measure: str
-    method: str
-    reference: str = ""
-    reason: str | None = None
-    cell: Mapping[str, str] | None = None
-    excluded: Mapping[str, int] | None = None
-    differing: int | None = None
-    n: int | None = None
-    spread: Callable[[float], Interval] | None = None
-    moves: Callable[[float], Interval] | None = None
-    warnings: tuple[str, ...] = ()
-    details: Mapping[str, Any] | None = None
-
-
-def undefined(claim: Claim, units: Units, resampling: Resampling, reason: str | None = None) -> Estimate:
-    """The estimate of a number that does not exist; the exact bound on differing units still does."""
-    n = units.count if claim.n is None else claim.n
-    details = dict(claim.details or {})
-    if claim.differing is not None and n:
-        bound = clopper_pearson(claim.differing, n, resampling.confidence)
-        details |= {"differing": claim.differing, "share_differing": tuple(bound)}
-    return Estimate(
-        measure=claim.measure,
-        value=None,
-        confidence=resampling.confidence,
-        n=n,
-        unit=units.name,
-        method=claim.method,
-        reference=claim.reference,
-        reason=reason or claim.reason or "undefined",
-        cell=dict(claim.cell or {}),
-        excluded=dict(claim.excluded or {}),
-        warnings=claim.warnings,
-        details=details,
-    )
-
-
-def estimate(claim: Claim, draws: Draws, units: Units, resampling: Resampling, index: int = 0) -> Estimate:
-    """Make the estimate of one statistic among the draws.
-
-    The interval is the one that ``resampling`` names (percentile where BCa cannot be had), widened where need
-    be until the value lies in it; both are in the details as they came. Where the draws do not vary, it is
-    ``claim.spread`` of the exact upper bound on the share of differing units, and a warning says so; where
-    that bound is not available, there is no interval.
-    """
-    point = float(draws.point[index])
-    if not np.isfinite(point):
-        return undefined(claim, units, resampling)
-    values, left = draws.values[:, index], draws.jackknife[:, index]
-    n = units.count if claim.n is None else claim.n
-    plain = percentile(values, resampling.tail)
-    better = bca(point, values, left, resampling.tail, units.count)
-    chosen = better if resampling.interval == "bca" and better is not None else plain
-    warnings, details = list(claim.warnings), dict(claim.details or {})
-    details |= {"percentile": plain and tuple(plain), "bca": better and tuple(better)}
-    lost = int(np.sum(~np.isfinite(values)))
-    if lost:
-        details["undefined_resamples"] = lost
-    bound = None
-    if claim.differing is not None:
-        bound = clopper_pearson(claim.differing, n, resampling.confidence)
-        details |= {"differing": claim.differing, "share_differing": tuple(bound)}
-    name = "BCa" if chosen is better and better is not None else "percentile"
-    if resampling.resamples and (chosen is None or chosen.high - chosen.low <= 1e-12):
-        share = clopper_pearson(0, n, resampling.confidence).high
-        chosen, name = claim.spread(share) if claim.spread else None, "exact binomial"
-        warnings.append(
-            f"the bootstrap does not vary over these {n} units; the interval is what an exact binomial "
-            f"bound allows: up to {share:.3g} of further units may differ"
-            if chosen
-            else "the bootstrap does not vary, so there is no interval"
-        )
-    elif bound and claim.differing is not None and claim.differing < FEW:
-        warnings.append(
-            f"only {claim.differing} of {n} units differ: the interval may cover less often than its level "
-            f"says; an exact interval for the share that differ is {bound.low:.3g} to {bound.high:.3g}"
-        )
-    if chosen is not None:
-        chosen = Interval(min(chosen.low, point), max(chosen.high, point))
-    how = f"{claim.method}; {name} interval, {resampling.resamples} resamples of {units.name}s"
-    return Estimate(
-        measure=claim.measure,
-        value=point,
-        low=None if chosen is None else chosen.low,
-        high=None if chosen is None else chosen.high,
-        confidence=resampling.confidence,
-        n=n,
-        unit=units.name,
-        method=how if chosen else claim.method,
-        reference=claim.reference,
-        cell=dict(claim.cell or {}),
-        excluded=dict(claim.excluded or {}),
-        warnings=tuple(warnings),
-        details=details,
-    )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Resampling, Units
-from quaver.estimation.intervals import FEW, Claim, Interval, Kept, estimate, mean_within
+from quaver.estimation.intervals import FEW, Interval, Kept, mean_within
 from quaver.estimation.multiple_testing import bootstrap_p
+from quaver.estimation.statistic import Sampler, Statistic
 
 __all__ = ["paired_differences", "unpaired"]
 
@@ -87,21 +89,19 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
     details["unpaired"] = apart and tuple(apart)
     if not _same(first.units, second.units):
         low, high = apart or (None, None)
-        told = "other items count on one side than on the other, so the interval is not a paired one"
-        return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(told,))
+        warning = "other items count on one side than on the other, so the interval is not a paired one"
+        return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
     values = second.values - first.values
     draws = Draws(np.array([value]), values[:, None], (second.jackknife - first.jackknife)[:, None])
     details["p"] = bootstrap_p(value, values, first.units.count)
-    claim = Claim(
-        one.measure,
-        f"paired difference of {one.measure}",
-        _REFERENCE,
-        cell=one.cell,
+    sampler = Sampler(first.units, resampling, measure=one.measure, source=_REFERENCE, where=one.cell)
+    difference = Statistic(
+        method=f"paired difference of {one.measure}",
         n=bare.n,
-        spread=lambda share: _moved(value, share, second.moves),
+        spread=partial(_moved, moves=second.moves),
         details=details,
     )
-    made = estimate(claim, draws, first.units, resampling)
+    made = sampler.estimated(difference, draws)
     return made if changed is None else _cautious(made, changed, resampling)
 
 
@@ -150,8 +150,8 @@ def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:
     ends = [one.low, one.high, *(details.get("bca") or ()), *(details.get("percentile") or ())]
     if 0.5**changed > resampling.tail:
         ends.append(0.0)
-    told = f"only {changed} items changed: the interval is the widest of several, and still a rough one"
-    warnings = one.warnings if changed == 0 else (*one.warnings, told)
+    warning = f"only {changed} items changed: the interval is the widest of several, and still a rough one"
+    warnings = one.warnings if changed == 0 else (*one.warnings, warning)
     return replace(one, low=min(ends), high=max(ends), warnings=warnings, details=details)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
+
+import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.intervals import Claim, Interval, Kept, estimate, undefined
+from quaver.estimation.intervals import FEW, Interval, Kept, bca, clopper_pearson, percentile
 
 __all__ = ["Keep", "Sampler", "Statistic"]
 
@@ -106,27 +107,76 @@ class Sampler:
         """
         if draws is None and statistic.under is not None:
             draws = self.draws(statistic.under)
-        spread = None
-        if draws is not None and statistic.spread is not None:
-            spread = partial(statistic.spread, float(draws.point[statistic.column]))
-        claim = Claim(
-            self._measure + statistic.part,
-            statistic.method,
-            self._source if statistic.source is None else statistic.source,
-            reason=statistic.reason,
-            cell={**self._where, **statistic.where},
-            excluded=statistic.excluded,
-            differing=statistic.differing,
-            n=statistic.n,
-            spread=spread,
-            moves=statistic.moves,
-            warnings=statistic.warnings,
-            details=statistic.details,
-        )
-        if draws is None:
-            return undefined(claim, self.units, self.resampling)
-        made = estimate(claim, draws, self.units, self.resampling, statistic.column)
+        blank = self._blank(statistic)
+        if draws is None or not np.isfinite(draws.point[statistic.column]):
+            return blank
+        made = self._valued(blank, statistic, draws)
         return self._carrying(made, statistic, draws) if self._keep else made
+
+    def _blank(self, statistic: Statistic) -> Estimate:
+        """The estimate of a number that does not exist; the exact bound on differing units still does."""
+        n = self.units.count if statistic.n is None else statistic.n
+        details = dict(statistic.details)
+        if statistic.differing is not None and n:
+            bound = clopper_pearson(statistic.differing, n, self.resampling.confidence)
+            details |= {"differing": statistic.differing, "share_differing": tuple(bound)}
+        return Estimate(
+            measure=self._measure + statistic.part,
+            value=None,
+            confidence=self.resampling.confidence,
+            n=n,
+            unit=self.units.name,
+            method=statistic.method,
+            reference=self._source if statistic.source is None else statistic.source,
+            reason=statistic.reason or "undefined",
+            cell={**self._where, **statistic.where},
+            excluded=dict(statistic.excluded),
+            warnings=statistic.warnings,
+            details=details,
+        )
+
+    def _valued(self, blank: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
+        """The estimate with its value and interval.
+
+        The interval is the one that the resampling names (percentile where there is no BCa), widened where
+        needed until the value lies in it; both are in the details as they came. Where the draws do not vary,
+        it is the statistic's ``spread`` of the exact upper bound on the share of differing units, and a
+        warning says so; without a ``spread`` there is no interval.
+        """
+        resampling, of, n = self.resampling, statistic.column, blank.n
+        point, values = float(draws.point[of]), draws.values[:, of]
+        plain = percentile(values, resampling.tail)
+        better = bca(point, values, draws.jackknife[:, of], resampling.tail, self.units.count)
+        chosen = better if resampling.interval == "bca" and better is not None else plain
+        kind = "BCa" if chosen is better and better is not None else "percentile"
+        details: dict[str, Any] = {
+            **statistic.details,
+            "percentile": plain and tuple(plain),
+            "bca": better and tuple(better),
+        }
+        if lost := int((~np.isfinite(values)).sum()):
+            details["undefined_resamples"] = lost
+        details |= {name: found for name, found in blank.details.items() if name not in details}
+        warnings, few = blank.warnings, statistic.differing
+        if resampling.resamples and (chosen is None or chosen.high - chosen.low <= 1e-12):
+            share = clopper_pearson(0, n, resampling.confidence).high
+            chosen, kind = statistic.spread(point, share) if statistic.spread else None, "exact binomial"
+            warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
+        elif few is not None and few < FEW:
+            warnings += (_few_differing(few, n, details["share_differing"]),)
+        if chosen is None:
+            return replace(blank, value=point, reason=None, warnings=warnings, details=details)
+        how = f"{kind} interval, {resampling.resamples} resamples of {self.units.name}s"
+        return replace(
+            blank,
+            value=point,
+            low=min(chosen.low, point),
+            high=max(chosen.high, point),
+            reason=None,
+            method=f"{statistic.method}; {how}",
+            warnings=warnings,
+            details=details,
+        )
 
     def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with what it was asked to keep."""
@@ -138,3 +188,20 @@ class Sampler:
             values = statistic.values
             made = replace(made, distribution=values() if callable(values) else values)
         return made
+
+
+_NO_INTERVAL = "the bootstrap does not vary, so there is no interval"
+
+
+def _not_varying(n: int, share: float) -> str:
+    return (
+        f"the bootstrap does not vary over these {n} units; the interval is what an exact binomial "
+        f"bound allows: up to {share:.3g} of further units may differ"
+    )
+
+
+def _few_differing(few: int, n: int, bound: tuple[float, float]) -> str:
+    return (
+        f"only {few} of {n} units differ: the interval may cover less often than its level "
+        f"says; an exact interval for the share that differ is {bound[0]:.3g} to {bound[1]:.3g}"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Resampling, Units
+from quaver.estimation.bootstrap import Resampling, Units, bootstrap
 from quaver.estimation.cells import frame_of
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
@@ -66,13 +66,13 @@ def answer_quality(
             details = {"times": int(times.sum()), "calls": int(calls.sum())}
             share = Statistic(
                 method=method,
-                under=ratio(times[:, None], calls[:, None]),
                 differing=differing(times / calls, units),
                 spread=mean_within,
                 details={**_details(part, kind, factors), **details},
             )
             where = {"model": str(model)}
-            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
+            draws = bootstrap(ratio(times[:, None], calls[:, None]), units, resampling, jackknife=False)
+            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share, draws))
     return found
 
 
