@@ -55,7 +55,7 @@ def largest_error(gaps: Floats, n: Floats) -> float:
 
 
 @measure(
-    title="How far confidence is from being right: expected calibration error",
+    title="How far confidence is from the share correct: expected calibration error",
     axis="expected calibration error",
     section="accuracy",
     better="lower",
@@ -99,7 +99,7 @@ def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[S
 
 
 @measure(
-    title="How far confidence is from being right at most: maximum calibration error",
+    title="How far confidence is at most from the share correct: maximum calibration error",
     section="accuracy",
     better="lower",
     source=NAEINI,
@@ -127,8 +127,8 @@ def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[S
 
 
 @measure(
-    title="Confidence against being right: Brier score",
-    axis="Brier score (0: sure and right)",
+    title="Confidence against correctness: Brier score",
+    axis="Brier score (0: sure and correct)",
     section="accuracy",
     better="lower",
     drawn="closer",

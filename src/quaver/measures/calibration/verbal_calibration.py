@@ -47,17 +47,19 @@ _KINDS = {
     parts={
         "_parse_rate": Presentation(unit="share", better="higher"),
         "_ece": Presentation(
-            title="How far stated confidence is from being right",
+            title="How far stated confidence is from the share correct",
             axis="expected calibration error",
             better="lower",
         ),
         "_minus_accuracy": Presentation(
-            title="Stated confidence less the share right (above 0: overconfident)",
-            axis="stated confidence less share right",
+            title="Stated confidence minus the share correct (above 0: overconfident)",
+            axis="stated confidence minus share correct",
             null=0.0,
         ),
-        "_ece_gap": Presentation(title="Calibration error of stated less that of token confidence", null=0.0),
-        "_minus_token": Presentation(title="Stated less token confidence", null=0.0),
+        "_ece_gap": Presentation(
+            title="Calibration error of stated minus that of token confidence", null=0.0
+        ),
+        "_minus_token": Presentation(title="Stated minus token confidence", null=0.0),
     },
 )
 def verbal_calibration(

@@ -19,8 +19,8 @@ __all__ = ["accuracy"]
 
 
 @measure(
-    title="How often the label is the true one: accuracy, beside what guessing gives",
-    axis="share of right answers",
+    title="How often the label is correct: accuracy, beside what guessing gives",
+    axis="share of correct answers",
     section="accuracy",
     unit="share",
     better="higher",

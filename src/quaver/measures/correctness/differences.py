@@ -33,7 +33,7 @@ _MCNEMAR = (
 
 
 @measure(
-    title="How much more often one is right than another, on the same items",
+    title="How much more often one is correct than another, on the same items",
     axis="difference in accuracy",
     section="accuracy",
     unit="difference",

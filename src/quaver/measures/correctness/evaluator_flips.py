@@ -31,8 +31,8 @@ _FLIPS = ("same", "gained", "lost", "changed")
 
 
 @measure(
-    title="How many answers another evaluator reads differently",
-    axis="share of answers read differently",
+    title="How many answers get a different label from another evaluator",
+    axis="share of answers with a different label",
     section="answers",
     unit="share",
     better="lower",
@@ -41,14 +41,14 @@ _FLIPS = ("same", "gained", "lost", "changed")
     parts={
         "_accuracy_first": Presentation(
             title="Accuracy by the first of two evaluators",
-            axis="share of right answers",
+            axis="share of correct answers",
             unit="share",
             better="higher",
             drawn="table",
         ),
         "_accuracy_second": Presentation(
             title="Accuracy by the second of two evaluators",
-            axis="share of right answers",
+            axis="share of correct answers",
             unit="share",
             better="higher",
             drawn="table",
@@ -61,8 +61,8 @@ _FLIPS = ("same", "gained", "lost", "changed")
             null=0.0,
         ),
         "_newly_wrong": Presentation(
-            title="How many right answers are wrong by another evaluator",
-            axis="share of the right answers",
+            title="How many correct answers are wrong by another evaluator",
+            axis="share of the correct answers",
             unit="share",
             better="lower",
             drawn="table",

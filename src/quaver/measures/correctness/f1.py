@@ -32,16 +32,19 @@ __all__ = ["confusion", "f1", "f1_statistic"]
     missing=("wrong", "drop", "category"),
     parts={
         "_macro": Presentation(
-            title="Right labels, all classes alike: macro F1", axis="macro F1", better="higher"
+            title="Correct labels, averaged over the classes: macro F1", axis="macro F1", better="higher"
         ),
         "_micro": Presentation(
-            title="Right labels, all answers alike: micro F1",
+            title="Correct labels over all answers: micro F1",
             axis="micro F1",
             better="higher",
             drawn="closer",
         ),
         "_label": Presentation(
-            title="Right labels, class by class: F1 of each label", axis="F1", better="higher", drawn="closer"
+            title="Correct labels, class by class: F1 of each label",
+            axis="F1",
+            better="higher",
+            drawn="closer",
         ),
     },
 )

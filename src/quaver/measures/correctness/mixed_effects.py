@@ -32,15 +32,15 @@ _SEPARATED = "always right or always wrong here, or nearly so: the log odds have
 
 
 @measure(
-    title="What each term does to the odds of a right answer: mixed logistic model",
-    axis="log odds (above 0: more often right)",
+    title="What each term does to the odds of a correct answer: mixed logistic model",
+    axis="log odds (above 0: more often correct)",
     section="accuracy",
     null=0.0,
     source=REFERENCE,
     missing=("wrong", "drop"),
     parts={
         "_sd": Presentation(
-            title="How unlike the items are in difficulty, by the mixed model",
+            title="How much the items differ in difficulty, by the mixed model",
             axis="standard deviation, in log odds",
         ),
         "_interactions": Presentation(

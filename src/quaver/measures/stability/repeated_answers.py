@@ -32,8 +32,8 @@ __all__ = ["answer_entropy", "mode_frequency", "repeated_answers", "strict_stabi
 
 
 @measure(
-    title="How many items are always answered alike: strict stability",
-    axis="items always answered alike",
+    title="How many items always get the same label: strict stability",
+    axis="items with the same label every time",
     section="stability",
     unit="share",
     better="higher",

@@ -47,7 +47,7 @@ _PAIRED = 300
 
 
 @measure(
-    title="How alike items of one class are answered: consistency",
+    title="How similar the answers about items of one class are: consistency",
     axis="consistency (1: alike within a class)",
     section="sensitivity",
     better="higher",

@@ -24,10 +24,14 @@ __all__ = ["consistency_histograms", "consistency_matrices", "sensitivity_distri
 
 _MOST_ROWS = 90
 _KINDS = {
-    "sensitivity": ("sensitivity_distribution", "How sensitivity is spread over the items", "single items"),
+    "sensitivity": (
+        "sensitivity_distribution",
+        "The distribution of sensitivity over the items",
+        "single items",
+    ),
     "consistency": (
         "consistency_distribution",
-        "How consistency is spread over pairs of items",
+        "The distribution of consistency over pairs of items",
         "single pairs",
     ),
 }
