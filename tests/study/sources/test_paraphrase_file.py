@@ -142,7 +142,7 @@ def test_again_makes_them_anew(tmp_path: Path) -> None:
 def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
     model = Model()
     family = {**ASKED["variants"][0], "temperatures": [1], "k": 5, "tries": 1}
-    with pytest.raises(ModelError, match="4 of 5 paraphrases came at temperature 1"):
+    with pytest.raises(ModelError, match="4 of 5"):
         opened(tmp_path, model, variants=[family]).run()
     assert model.labelled == 0
     assert len(document(tmp_path)["drafts"][0]["paraphrases"]) == 4
@@ -361,7 +361,7 @@ def test_an_edit_of_a_text_that_has_changed_since_is_one_error(exported: tuple[S
     study.variants.edit(path)
     home = study.folder
     family = {"use": "paraphrases", "engine": "surface", "k": 1, "strengths": [0.5]}
-    with pytest.raises(SpecError, match="was made to another text"):
+    with pytest.raises(SpecError, match="has changed"):
         opened(home, variants=[family]).status()
     again = opened(home, variants=[family])
     with pytest.raises(SpecError, match="--again"):

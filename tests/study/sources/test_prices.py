@@ -46,7 +46,7 @@ def test_where_a_price_comes_from(model: dict[str, Any], expected: Price | None)
     ("price", "problem"),
     [
         ({"input": 1}, "needs both"),
-        ({"like": "gpt-4o-mini", "input": 1, "output": 1}, "either like"),
+        ({"like": "gpt-4o-mini", "input": 1, "output": 1}, "not both"),
         ({"input": -1, "output": 1}, "expected: 0 or more"),
         ({}, "needs both"),
     ],
