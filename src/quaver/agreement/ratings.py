@@ -100,7 +100,7 @@ def _check_group(group: Any, items: int) -> None:
 
 
 def _matrix(ratings: Any) -> NDArray[Any]:
-    """Items × raters, as numbers where the data are, as objects otherwise."""
+    """Items × raters, as numbers where the data are, or as objects."""
     if isinstance(ratings, (pl.DataFrame, pl.LazyFrame)):
         ratings = [list(row) for row in frame_of(ratings).iter_rows()]
     if hasattr(ratings, "to_numpy"):

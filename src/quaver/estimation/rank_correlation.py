@@ -39,7 +39,7 @@ def spearman(
 
     ρ is Pearson's correlation of the midranks. t = ρ·√((n − 2)/(1 − ρ²)) with n − 2 degrees of freedom is
     poor for a handful of models; ``details["p"]`` counts permutations with at least this |ρ| (all of
-    them up to 8 pairs, otherwise a sample), ``details["p_t"]`` is the approximation. Undefined for fewer
+    them up to 8 pairs, a sample of more), ``details["p_t"]`` is the approximation. Undefined for fewer
     than three pairs, or where one side does not vary. The interval needs four pairs, and |ρ| < 1.
 
     Args:
@@ -68,12 +68,12 @@ def spearman(
         raise MeasureError(
             "two lists of unequal length", where="y", expected=f"{one.size} numbers", found=str(two.size)
         )
-    told: dict[str, Any] = {"measure": "spearman", "confidence": confidence, "n": one.size, "unit": "pair"}
-    told |= {"method": _METHOD, "reference": _REFERENCE}
+    said: dict[str, Any] = {"measure": "spearman", "confidence": confidence, "n": one.size, "unit": "pair"}
+    said |= {"method": _METHOD, "reference": _REFERENCE}
     if one.size < 3:
-        return Estimate(value=None, reason="fewer than three pairs", **told)
+        return Estimate(value=None, reason="fewer than three pairs", **said)
     if np.ptp(one) == 0 or np.ptp(two) == 0:
-        return Estimate(value=None, reason="no variation", **told)
+        return Estimate(value=None, reason="no variation", **said)
     first, second = _standard(one), _standard(two)
     rho = float(first @ second)
     rho = math.copysign(1.0, rho) if abs(rho) > 1 - 1e-12 else rho
@@ -83,7 +83,7 @@ def spearman(
         error = math.sqrt((1 + rho**2 / 2) / (one.size - 3))
         z = float(scipy.special.ndtri(1 - resampling.tail)) * error
         low, high = math.tanh(math.atanh(rho) - z), math.tanh(math.atanh(rho) + z)
-    return Estimate(value=rho, low=low, high=high, details=details, **told)
+    return Estimate(value=rho, low=low, high=high, details=details, **said)
 
 
 def _numbers(values: Sequence[float] | Floats, name: str) -> Floats:

@@ -127,8 +127,8 @@ def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> s
     described, arguments = sections.get("Args", {}), common["Args"]
     first = next(iter(arguments))
     if missing and "missing" not in described:
-        told = "; ".join(f'``"{one}"``: {_TREATMENTS[one]}' for one in missing)
-        described["missing"] = f"    missing: What becomes of an answer without a label. {told}."
+        treatments = "; ".join(f'``"{one}"``: {_TREATMENTS[one]}' for one in missing)
+        described["missing"] = f"    missing: What becomes of an answer without a label. {treatments}."
     shown = {
         "Args": {first: arguments[first], **described, **arguments, **described},
         "Returns": sections.get("Returns", common["Returns"]),

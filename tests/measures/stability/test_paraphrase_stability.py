@@ -27,15 +27,17 @@ def test_the_original_may_be_marked():
     assert original_agreement(FRAME) == original_agreement(FRAME, original="first")
     text = FRAME.with_columns(pl.col("original").cast(pl.String))
     assert original_agreement(text) == original_agreement(FRAME)
-    with pytest.raises(MeasureError, match="several variants are marked"):
+    with pytest.raises(MeasureError) as raised:
         original_agreement(FRAME.with_columns(original=True))
+    assert raised.value.where == "annotations['original']"
+    assert "first" in raised.value.found
 
 
 def test_no_original():
-    assert original_agreement(FRAME.drop("original"))[0].reason == "no original paraphrase is named"
-    assert original_agreement(FRAME, original="zeroth")[0].reason == "no answers to 'zeroth'"
+    assert original_agreement(FRAME.drop("original"))[0].reason.startswith("no original")
+    assert original_agreement(FRAME, original="zeroth")[0].reason.endswith("'zeroth'")
     alone = FRAME.filter(pl.col("variant") == "first")
-    assert original_agreement(alone)[0].reason == "no other paraphrase"
+    assert "other" in original_agreement(alone)[0].reason
 
 
 def test_each_paraphrases_own_stability():

@@ -72,7 +72,7 @@ def test_models_as_raters():
         for _, part in frame.group_by("variant", "repeat", maintain_order=True)
     ]
     assert inter_model(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
-    assert inter_model(study(), **FAST)[0].reason == "fewer than two models"
+    assert inter_model(study(), **FAST)[0].reason.endswith("models")
 
 
 def test_another_paraphrase_is_less_certain_than_these():
@@ -91,10 +91,10 @@ def test_another_paraphrase_is_less_certain_than_these():
 
 def test_few_paraphrases_say_little_about_others():
     (found,) = inter_pss(study(), paraphrases="random", **FAST)
-    assert any("4 paraphrases say little" in warning for warning in found.warnings)
+    assert any("4 paraphrases" in warning for warning in found.warnings)
 
 
-def test_conditions_without_variation_are_left_out_and_told():
+def test_conditions_without_variation_are_left_out_and_reported():
     frame = study(paraphrases=2).with_columns(
         label=pl.when(pl.col("variant") == "w0").then(pl.lit("a")).otherwise("label")
     )
@@ -102,14 +102,15 @@ def test_conditions_without_variation_are_left_out_and_told():
     (alone,) = intra_pss(frame.filter(pl.col("variant") == "w1"), **FAST)
     assert found.value == alone.value
     assert found.excluded == {"condition: no variation": 1}
-    assert "undefined in 1 of 2" in found.warnings[0]
+    assert "1 of 2" in found.warnings[0]
 
 
 def test_paraphrases_within_a_format():
     formats = pl.concat([study(seed=s).with_columns(format=pl.lit(f"f{s}")) for s in range(2)])
     formats = formats.rename({"variant": "paraphrase"})
-    with pytest.raises(MeasureError, match="several annotations in one place"):
+    with pytest.raises(MeasureError) as raised:
         inter_pss(formats, columns={"variant": "paraphrase"}, **FAST)
+    assert raised.value.where == "annotations"
     each = inter_pss(formats, columns={"variant": "paraphrase"}, by=["format"], **FAST)
     pooled = inter_pss(formats, columns={"variant": ["paraphrase", "format"]}, **FAST)
     assert len(each) == 2

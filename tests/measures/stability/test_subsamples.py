@@ -38,24 +38,25 @@ def test_the_value_is_the_mean_over_subsamples():
     assert found.n == 2
 
 
-def test_undefined_subsamples_are_told():
+def test_undefined_subsamples_are_reported():
     """Of 5 items one has another label: without it, alpha has no variation to speak of."""
     frame = pl.DataFrame({"item": [*range(5)] * 2, "repeat": [0] * 5 + [1] * 5, "label": list("aaaab") * 2})
     (found,) = intra_pss_subsamples(frame, shares=[0.4], resamples=1000)
     lost = found.details["undefined_subsamples"]
     assert lost == pytest.approx(600, abs=60)  # 6 of the 10 pairs
-    assert f"alpha is undefined in {lost:,} of 1,000 subsamples, which are left out" in found.warnings
+    assert any(f"{lost:,} of 1,000" in warning for warning in found.warnings)
     assert found.value == 1.0
 
 
 def test_a_subsample_of_one_item_says_nothing():
     (found,) = intra_pss_subsamples(repeated(items=20), shares=[0.05], resamples=50)
-    assert (found.value, found.low, found.reason) == (None, None, "alpha is undefined in every subsample")
+    assert (found.value, found.low, "undefined" in found.reason) == (None, None, True)
     assert found.details["undefined_subsamples"] == 50
-    assert found.warnings == ("alpha is undefined in 50 of 50 subsamples, which are left out",)
+    (warning,) = found.warnings
+    assert "50 of 50" in warning
 
 
 @pytest.mark.parametrize("shares", [[], [0.0], [1.5]])
 def test_what_is_no_share(shares):
-    with pytest.raises(MeasureError, match="not shares"):
+    with pytest.raises(MeasureError, match="shares"):
         intra_pss_subsamples(repeated(), shares=shares)

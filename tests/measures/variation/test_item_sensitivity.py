@@ -95,8 +95,8 @@ def test_the_jackknife_is_the_jackknife(counts):
 
 
 def test_undefined():
-    assert sensitivity(frame([[0], [1]]))[0].reason == "fewer than two variants"
-    assert sensitivity(frame([[0, 0], [0, 0]]))[0].reason == "fewer than two labels"
+    assert sensitivity(frame([[0], [1]]))[0].reason.endswith("variants")
+    assert sensitivity(frame([[0, 0], [0, 0]]))[0].reason.endswith("labels")
 
 
 @pytest.mark.parametrize(
@@ -129,5 +129,5 @@ def test_items_that_never_got_a_label_are_counted_where_that_is_agreement(measur
         {"item": [1, 1, 2, 2, 3, 3], "variant": [1, 2] * 3, "label": labels, "gold": ["a"] * 6}
     )
     (found,) = measure(frame, missing="category")
-    assert any(warning.startswith("1 of 3 items never got a label") for warning in found.warnings)
-    assert not any("never got a label" in warning for warning in measure(frame)[0].warnings)
+    assert any(warning.startswith("1 of 3") for warning in found.warnings)
+    assert not any(warning.startswith("1 of 3") for warning in measure(frame)[0].warnings)

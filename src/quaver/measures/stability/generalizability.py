@@ -231,7 +231,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
     if negative := [name for name, value in parts.items() if value < -1e-12]:
         warnings.append(f"negative components count as 0: {', '.join(negative)}")
     if not sources.repeated:
-        warnings.append("without repeats their variance cannot be told from the last interaction's")
+        warnings.append("without repeats their variance cannot be separated from the last interaction's")
     yield replace(
         said,
         under=under,

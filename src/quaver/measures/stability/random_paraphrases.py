@@ -88,16 +88,16 @@ def _alphas(
     counts *= (pairs > 0)[:, :, None]
     totals = np.einsum("bu,buv->bv", weights, counts)
     n = totals.sum(1)
-    unlike = _unlike(counts, totals, level, values)
+    disagreement = _disagreement(counts, totals, level, values)
     share = np.where(pairs > 0, m / np.where(pairs > 0, pairs, 1), 0)
-    observed = (weights * unlike * share).sum(1)
-    expected = _unlike(totals[:, None], totals, level, values)[:, 0]
+    observed = (weights * disagreement * share).sum(1)
+    expected = _disagreement(totals[:, None], totals, level, values)[:, 0]
     defined = expected > 1e-9 * np.maximum(n, 1) ** 2 * (np.maximum(n, 1) ** 2 if level == "ordinal" else 1)
     alpha = 1 - (n - 1) * observed / np.where(defined, expected, 1)
     return np.asarray(np.where(defined, alpha, np.nan))
 
 
-def _unlike(counts: Floats, totals: Floats, level: Level, values: Floats | None) -> Floats:
+def _disagreement(counts: Floats, totals: Floats, level: Level, values: Floats | None) -> Floats:
     """Σ_vk n_v n_k δ²(v, k) for each sample and item."""
     m = counts.sum(2)
     if level == "nominal":

@@ -146,7 +146,7 @@ class Sources:
     """The sources of variance of one cell, as functions of the mean differences.
 
     Attributes:
-        repeated: Whether there are repeats, whose own variance can be told.
+        repeated: Whether there are repeats, whose own variance can be estimated.
         complete: Whether there are pairs of answers for every other source.
     """
 

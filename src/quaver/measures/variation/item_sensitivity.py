@@ -194,9 +194,9 @@ def unequal(estimates: list[Estimate]) -> list[Estimate]:
     seen = {e.details["predictions"] for e in estimates if e.value is not None}
     if len(seen) < 2:
         return estimates
-    told = ", ".join(f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in sorted(seen))
+    ranges = ", ".join(f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in sorted(seen))
     warning = (
-        f"cells rest on unequal numbers of predictions an item ({told}): do not compare the plain values"
+        f"cells rest on unequal numbers of predictions an item ({ranges}): do not compare the plain values"
     )
     return [replace(e, warnings=(*e.warnings, warning)) if e.value is not None else e for e in estimates]
 

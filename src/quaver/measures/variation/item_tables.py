@@ -1,4 +1,4 @@
-"""Items one by one: which the rewordings move most, and which are unlike the others of their class."""
+"""Items one by one: which the paraphrases move most, and which are least like the others of their class."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def item_stability(
     """Each item's sensitivity and consistency.
 
     Args:
-        annotations: A row an annotation; see `quaver.estimation.measure_protocol.Measure`.
+        annotations: A row an annotation, as a measure takes them.
         labels: The label set.
         by: Columns that make the cells.
         convention: As in `quaver.measures.variation.item_sensitivity`.
@@ -47,7 +47,7 @@ def item_stability(
     Returns:
         A row an item and cell: the columns of ``by``, ``item``, ``gold``, ``sensitivity``, ``corrected``
         (jackknifed), ``consistency`` (the mean over the other items of its class), ``predictions`` (the mean
-        number over repeats), ``mode`` (the commonest label). Null where a number is undefined.
+        number over repeats), ``mode`` (the modal label). Null where a number is undefined.
 
     Raises:
         MeasureError: The frame or an option cannot be used.
@@ -89,10 +89,10 @@ def item_stability(
             "predictions": counts.sum(2).mean(1) if counts.size else none[:, 0],
         }
         modes = [cell.labels[row.argmax()] if row.sum() else None for row in total] if cell.labels else None
-        told = {name: [value] * len(cell.items) for name, value in cell.where.items()}
-        told["item"] = list(cell.items)
+        where = {name: [value] * len(cell.items) for name, value in cell.where.items()}
+        where["item"] = list(cell.items)
         truths = [cell.labels[g] if g >= 0 else None for g in gold]
-        frame = pl.DataFrame({**told, "gold": truths, **values}, schema_overrides=schema)
+        frame = pl.DataFrame({**where, "gold": truths, **values}, schema_overrides=schema)
         mode = pl.Series("mode", modes or [None] * len(cell.items), dtype=pl.String)
         parts.append(frame.with_columns(pl.col(numbers).fill_nan(None), mode))
     return pl.concat(parts)
@@ -100,7 +100,7 @@ def item_stability(
 
 @guarded
 def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
-    """The items of `item_stability` that rewordings move most, in every cell.
+    """The items of `item_stability` that paraphrases move most, in every cell.
 
     Args:
         items: What `item_stability` gives.
@@ -122,7 +122,7 @@ def most_sensitive(items: pl.DataFrame, n: int = 20) -> pl.DataFrame:
 
 @guarded
 def least_consistent(items: pl.DataFrame, n: int = 20, *, above: float = 0.5) -> pl.DataFrame:
-    """The items that are least like the others of their class, among those that rewordings move.
+    """The items that are least like the others of their class, among those that paraphrases move.
 
     Args:
         items: What `item_stability` gives.

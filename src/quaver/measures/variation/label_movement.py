@@ -52,7 +52,7 @@ def label_movement(
     label at a level; cell: ``factor``, ``level``, ``label``), ``label_range`` (for each factor the
     largest minus the smallest share of the label that moves most, an answer without a label being none;
     cell: ``factor``, ``label``) and
-    ``variation`` (`adjusted_tau`; cell: ``factor``). The items are told of by ``gold``, where two gold
+    ``variation`` (`adjusted_tau`; cell: ``factor``). The items take part as ``gold``, where two gold
     labels occur, and one by one as ``item``.
 
     Args:

@@ -118,6 +118,6 @@ def _of_outputs(reading: Reading) -> tuple[Reading, bool]:
         if OUTPUT in (reading.columns or {}):
             raise UnknownColumn(str(output), frame.columns, where=f"columns[{OUTPUT!r}]")
         return replace(reading, columns=roles), False
-    told = roles.pop("status", "status")  # an answer without a label is an annotation, too
-    frame = frame.drop([one for one in (told,) if one in frame.columns])
+    status = roles.pop("status", "status")  # an answer without a label is an annotation, too
+    frame = frame.drop([one for one in (status,) if one in frame.columns])
     return replace(reading, frame=frame, columns=roles | {"label": output}, labels=None), True

@@ -67,7 +67,7 @@ def sensitivity_with_consistency(
     x = np.array([one["sensitivity"] for one in classes if one["counted"]])
     y = np.array([one["consistency"] for one in classes if one["counted"]])
     lost = len(classes) - x.size
-    told: dict[str, Any] = {
+    said: dict[str, Any] = {
         "measure": "sensitivity_with_consistency",
         "confidence": confidence,
         "n": x.size,
@@ -79,14 +79,14 @@ def sensitivity_with_consistency(
     details: dict[str, Any] = {"classes": classes, "floor": floor}
     if x.size < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         why = "fewer than three classes" if x.size < 3 else "no variation"
-        return Estimate(value=None, reason=why, details=details, **told)
+        return Estimate(value=None, reason=why, details=details, **said)
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
     details["rank_correlation"] = spearman(x, y, permutations=0).value
     low = high = None
     if x.size > 3 and abs(r) < 1 - 1e-12:
         z = float(scipy.special.ndtri(0.5 + confidence / 2)) / math.sqrt(x.size - 3)
         low, high = math.tanh(math.atanh(r) - z), math.tanh(math.atanh(r) + z)
-    return Estimate(value=r, low=low, high=high, details=details, **told)
+    return Estimate(value=r, low=low, high=high, details=details, **said)
 
 
 def _classes(
