@@ -89,9 +89,7 @@ def expected_intra_pss(
     >>> expected_intra_pss(frame, repeats=2, resamples=0)[0].value
     0.0
     """
-    if temperature is None:
-        temperature = decoding.temperature if decoding else 1.0
-    _check(repeats, temperature)
+    temperature = _checked(repeats, temperature, decoding)
     said = Statistic(
         method=f"expected Krippendorff's alpha of {repeats} repeats at temperature {temperature:g}, from "
         "label probabilities, mean over conditions",
@@ -106,8 +104,8 @@ def expected_intra_pss(
             yield cell.estimated(replace(said, n=0))
             continue
         partly = int((arranged(covered, cell) < 1 - 1e-9).sum())
-        text = f"{partly} answers had labels that were not among the likeliest tokens: these count as 0"
-        own = replace(said, warnings=(text,)) if partly else said
+        warning = f"{partly} answers had labels that were not among the likeliest tokens: these count as 0"
+        own = replace(said, warnings=(warning,)) if partly else said
         given = None if stored is None else _given(cell, stored, mass, temperature, missing)
         yield cell.estimated(_expected(own, cell, given, repeats, temperature, missing))
 
@@ -122,7 +120,10 @@ def _cuts(decoding: Decoding | None) -> str | None:
     return f"the decoding cuts or bends the distribution: {', '.join(bent)}" if bent else None
 
 
-def _check(repeats: int, temperature: float) -> None:
+def _checked(repeats: int, temperature: float | None, decoding: Decoding | None) -> float:
+    """The temperature at which the repeats are to be drawn."""
+    if temperature is None:
+        temperature = decoding.temperature if decoding else 1.0
     if repeats < 2:
         raise MeasureError(
             "not a number of repeats", where="repeats", expected="2 or more", found=repr(repeats)
@@ -134,6 +135,7 @@ def _check(repeats: int, temperature: float) -> None:
             expected="a number above 0",
             found=repr(temperature),
         )
+    return temperature
 
 
 def _stored(reading: Reading) -> Floats | None:

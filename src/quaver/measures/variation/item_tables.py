@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from quaver.core.records import LabelSet
 from quaver.errors import MeasureError
+from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame, guarded
@@ -22,6 +23,8 @@ from quaver.measures.variation.item_sensitivity import (
 )
 
 __all__ = ["item_stability", "least_consistent", "most_sensitive"]
+
+_NUMBERS = ("sensitivity", "corrected", "consistency", "predictions")
 
 
 @guarded
@@ -60,10 +63,7 @@ def item_stability(
     by = (by,) if isinstance(by, str) else tuple(by)
     missing = check_convention(convention, missing)
     schema = dict.fromkeys((*by, "item", "gold"), pl.String)
-    numbers = ("sensitivity", "corrected", "consistency", "predictions")
-    parts = [
-        pl.DataFrame(schema={**schema, **dict.fromkeys(numbers, pl.Float64), "mode": pl.String}),
-    ]
+    parts = [pl.DataFrame(schema={**schema, **dict.fromkeys(_NUMBERS, pl.Float64), "mode": pl.String})]
     for cell in cells(
         annotations,
         raters=("variant",),
@@ -74,28 +74,31 @@ def item_stability(
         missing=missing,
         gold=True,
     ):
-        counts = cell.counts()
-        gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
-        strata = range(counts.shape[1])
-        own = convention == "paper"
-        alike = [Pairs(counts[:, s], gold, self_pairs=own).per_item() for s in strata]
-        found = Entropies.of(counts)
-        total = counts.sum(1)
-        none = np.full((len(cell.items), 1), np.nan)
-        values = {
-            "sensitivity": found.items,
-            "corrected": mean_defined(found.corrected),
-            "consistency": mean_defined(np.stack(alike, 1) if alike else none),
-            "predictions": counts.sum(2).mean(1) if counts.size else none[:, 0],
-        }
-        modes = [cell.labels[row.argmax()] if row.sum() else None for row in total] if cell.labels else None
-        where = {name: [value] * len(cell.items) for name, value in cell.where.items()}
-        where["item"] = list(cell.items)
-        truths = [cell.labels[g] if g >= 0 else None for g in gold]
-        frame = pl.DataFrame({**where, "gold": truths, **values}, schema_overrides=schema)
-        mode = pl.Series("mode", modes or [None] * len(cell.items), dtype=pl.String)
-        parts.append(frame.with_columns(pl.col(numbers).fill_nan(None), mode))
+        parts.append(_of_cell(cell, schema, self_pairs=convention == "paper"))
     return pl.concat(parts)
+
+
+def _of_cell(cell: Cell, schema: Mapping[str, type[pl.String]], *, self_pairs: bool) -> pl.DataFrame:
+    """The rows of one cell's items."""
+    counts = cell.counts()
+    gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
+    strata = range(counts.shape[1])
+    alike = [Pairs(counts[:, s], gold, self_pairs=self_pairs).per_item() for s in strata]
+    found = Entropies.of(counts)
+    none = np.full((len(cell.items), 1), np.nan)
+    values = {
+        "sensitivity": found.items,
+        "corrected": mean_defined(found.corrected),
+        "consistency": mean_defined(np.stack(alike, 1) if alike else none),
+        "predictions": counts.sum(2).mean(1) if counts.size else none[:, 0],
+    }
+    modes = [cell.labels[row.argmax()] if row.any() else None for row in counts.sum(1)]
+    where = {name: [value] * len(cell.items) for name, value in cell.where.items()}
+    truths = [cell.labels[code] if code >= 0 else None for code in gold]
+    frame = pl.DataFrame(
+        {**where, "item": list(cell.items), "gold": truths, **values}, schema_overrides=schema
+    )
+    return frame.with_columns(pl.col(_NUMBERS).fill_nan(None), pl.Series("mode", modes, dtype=pl.String))
 
 
 @guarded

@@ -51,14 +51,13 @@ def label_movement(
     Answers without a label count as a label of their own. Measures: ``level_shares`` (the share of a
     label at a level; cell: ``factor``, ``level``, ``label``), ``label_range`` (for each factor the
     largest minus the smallest share of the label that moves most, an answer without a label being none;
-    cell: ``factor``, ``label``) and
-    ``variation`` (`adjusted_tau`; cell: ``factor``). The items take part as ``gold``, where two gold
-    labels occur, and one by one as ``item``.
+    cell: ``factor``, ``label``) and ``variation`` (`adjusted_tau`; cell: ``factor``). The items take part as
+    ``gold``, where two gold labels occur, and one by one as ``item``.
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, a column for each factor,
             and ``gold`` where it is known.
-        factors: The levels of each factor, in the order to tell them in.
+        factors: The levels of each factor, in the order in which to report them.
         labels: The label set.
         resamples: Bootstrap resamples of items for the intervals.
         seed: Root seed of the bootstrap.
@@ -98,8 +97,7 @@ def label_movement(
     by_item = frame.group_by("item").agg(
         (pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(names)
     )
-    found.append(_variation("item", by_item.drop("item").to_numpy().astype(float), by_item.height))
-    return found
+    return [*found, _variation("item", by_item.drop("item").to_numpy().astype(float), by_item.height)]
 
 
 def _text(frame: pl.DataFrame, factors: Mapping[str, Sequence[str]], known: Sequence[str]) -> pl.DataFrame:

@@ -57,12 +57,8 @@ def sensitivity_with_consistency(
     >>> round(found.value, 12), found.n, found.excluded
     (-1.0, 3, {'class with a sensitivity under 0.05': 1})
     """
-    for some, measure in ((sensitivities, "sensitivity"), (consistencies, "consistency")):
-        other = sorted({one.measure for one in some} - {measure})
-        if other:
-            raise MeasureError(
-                "estimates of another measure", where="estimates", expected=measure, found=", ".join(other)
-            )
+    _check(sensitivities, "sensitivity")
+    _check(consistencies, "consistency")
     classes = list(_classes(sensitivities, consistencies, floor))
     x = np.array([one["sensitivity"] for one in classes if one["counted"]])
     y = np.array([one["consistency"] for one in classes if one["counted"]])
@@ -87,6 +83,13 @@ def sensitivity_with_consistency(
         z = float(scipy.special.ndtri(0.5 + confidence / 2)) / math.sqrt(x.size - 3)
         low, high = math.tanh(math.atanh(r) - z), math.tanh(math.atanh(r) + z)
     return Estimate(value=r, low=low, high=high, details=details, **said)
+
+
+def _check(estimates: Sequence[Estimate], measure: str) -> None:
+    if other := sorted({one.measure for one in estimates} - {measure}):
+        raise MeasureError(
+            "estimates of another measure", where="estimates", expected=measure, found=", ".join(other)
+        )
 
 
 def _classes(
