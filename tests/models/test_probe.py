@@ -11,12 +11,12 @@ import pytest
 
 from quaver.core.model import Needs
 from quaver.core.records import Response
-from quaver.errors import ModelError, Unavailable
+from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.connection import Connection
 from quaver.models.served.presets import PRESETS, Preset
 from quaver.models.served.probe import Found, tried
 from quaver.models.served.request_part import Landed, Part
-from quaver.models.served.server_faults import Address, Passing, read_failure
+from quaver.models.served.server_faults import Address, Passing, Refused, read_failure
 
 CHOICE = Needs(constraint=True)
 
@@ -85,15 +85,15 @@ def test_thinking_shows_whether_seeds_are_heeded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "told"),
+    ("status", "said", "kind"),
     [
-        (404, "The model `m` does not exist.", "the server knows no model 'm'"),
-        (402, "Insufficient credit", "the account has no credit left"),
-        (401, "Bad key", "the server wants a key"),
+        (404, "The model `m` does not exist.", ModelError),
+        (402, "Insufficient credit", RateLimited),
+        (401, "Bad key", MissingKey),
     ],
 )
-def test_what_has_nothing_to_do_with_what_is_tried_is_told_as_what_it_is(
-    status: int, said: str, told: str
+def test_a_failure_of_the_probe_that_is_not_the_features_keeps_its_class(
+    status: int, said: str, kind: type[ModelError]
 ) -> None:
     """Some servers list their models for anybody, whatever model and key they are asked with."""
 
@@ -103,8 +103,10 @@ def test_what_has_nothing_to_do_with_what_is_tried_is_told_as_what_it_is(
         assert isinstance(found, ModelError)
         raise found
 
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(kind) as caught:
         probed(answer, CHOICE, "choice")
+    assert not isinstance(caught.value, Refused)
+    assert caught.value.where == "http://x/v1"
 
 
 def test_an_error_about_the_prompt_is_told_as_what_it_is() -> None:

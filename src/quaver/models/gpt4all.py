@@ -1,7 +1,7 @@
 """``gpt4all``: a GGUF file in this process, through the GPT4All library, as its desktop program runs it.
 
-The library has neither seeds nor log-probabilities, and the llama.cpp inside it is of 2024: it cannot read
-newer kinds of models (``llamacpp`` can). Prompts go through the chat template that the file carries.
+The library has neither seeds nor log-probabilities, and its llama.cpp is of 2024, so it cannot read newer
+kinds of models (``llamacpp`` can). Prompts go through the file's own chat template.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["GPT4All"]
 
 _READ_TOGETHER = 128
 _ERROR = -1
-"""The number of the token that the library sends where it could not answer; its text says why."""
+"""The token id that the library sends if it cannot answer; its text says why."""
 
 
 class GPT4All:
@@ -36,7 +36,7 @@ class GPT4All:
         model: The path of a GGUF file, or a bundled model's name.
         context: Tokens of prompt and answer together; a longer item becomes an error response.
         device: ``cpu``, ``gpu``, ``cuda``, ``kompute``, or a device's name, as GPT4All takes them.
-        threads: Of the processor; GPT4All's choice by default.
+        threads: Processor threads; GPT4All's choice by default.
     """
 
     abilities = Abilities(
@@ -74,20 +74,20 @@ class GPT4All:
         }
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready."""
+        """Nothing to prepare."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer one call after the other."""
+        """Answer one call after another."""
         for request in requests:
             prompt = self._prompt(request.prompt.messages)
             yield request, [self._call(prompt, request.decoding) for _ in request.calls]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """The library does not say."""
+        """None: the library does not report it."""
         return None
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Release the weights."""
         if self._library is not None:
             self._library.close()
         self._library = None
@@ -140,7 +140,7 @@ class GPT4All:
                 loaded = bool(llmodel.llmodel_isModelLoaded(library.model.model))
             except (RuntimeError, ValueError, OSError) as error:
                 raise self._unloadable(str(error)) from error
-            if not loaded:  # the library says so on the terminal alone
+            if not loaded:  # the library only prints it
                 raise self._unloadable("")
             self._library = library
         return self._library
@@ -156,7 +156,7 @@ class GPT4All:
     # ------------------------------------------------------------------ the chat template
 
     def _prompt(self, messages: Sequence[Message]) -> str:
-        # The library reads a text up to a zero.
+        # The library reads a text up to a NUL.
         whole = [message._replace(content=message.content.replace("\0", "?")) for message in messages]
         plain = plain_text(whole)
         if plain is not None:
@@ -190,7 +190,7 @@ class GPT4All:
 
 
 class _Written:
-    """What the library has sent of an answer."""
+    """The answer so far."""
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = stops
@@ -198,10 +198,10 @@ class _Written:
         self.tokens, self.stopped = 0, False
 
     def take(self, token: int, piece: str) -> bool:
-        """One token more.
+        """Add a token.
 
         Returns:
-            Whether the library is to go on.
+            Whether the library should continue.
         """
         if token == _ERROR:
             self.error = piece

@@ -1,7 +1,7 @@
 """``inspect``: any model of inspect-ai, by its name there: ``anthropic/…``, ``bedrock/…``, ``hf/…``.
 
-Many requests are under way at a time. inspect-ai retries what a provider refuses for the moment; what it
-gives up is an error response. Which options a provider honours is as inspect-ai documents it.
+Many requests are in flight at a time. inspect-ai retries temporary failures; a call that it gives up becomes
+an error response. Which options a provider honours is as inspect-ai documents it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Inspect:
 
     Args:
         model: ``provider/name``. Keys come from the environment, as inspect-ai names them.
-        connections: Requests under way at a time.
-        retries: How often inspect-ai tries again before it gives a call up.
-        timeout: Seconds that a call may take, retries included.
-        base_url: Of the provider's server, where it is not the usual one.
-        options: What inspect-ai passes on to the provider (its model arguments).
+        connections: Maximum number of concurrent requests.
+        retries: How often inspect-ai retries a call.
+        timeout: Seconds for a call, retries included.
+        base_url: The provider's server, if it is not the usual one.
+        options: Model arguments that inspect-ai passes to the provider.
 
     Raises:
-        SpecError: The model's name has no provider, or the options hold a key.
+        SpecError: The model's name lacks a provider, or the options hold a key.
     """
 
     abilities = Abilities(decoding=frozenset(["top_p", "stop"]))
@@ -93,10 +93,10 @@ class Inspect:
         }
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready: each call is sent by itself."""
+        """Nothing to prepare: each call is sent alone."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Keep as many calls under way as there are connections; what is answered first comes first."""
+        """Keep as many calls in flight as there are connections; answers come as they finish."""
         model, failures = self._model, 0
 
         async def answers(request: Request) -> list[Response]:
@@ -113,15 +113,15 @@ class Inspect:
             raise ModelError(
                 f"{self._name} failed {failures} times in a row",
                 found=last,
-                fix="fix it; `quaver run --retry-errors` then asks again for what failed",
+                fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
             )
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """A provider does not say before it is asked."""
+        """None: a provider does not report it in advance."""
         return None
 
     def close(self) -> None:
-        """Nothing to let go of: connections end with the requests."""
+        """Nothing to release: connections end with the requests."""
 
     # ------------------------------------------------------------------ one request
 
@@ -161,7 +161,7 @@ class Inspect:
             config = GenerateConfig(**self._options_of(request, seed))
             output = await model.generate(_messages(request.prompt.messages), config=config)
             return _response(output, time.perf_counter() - started)
-        except Exception as error:  # whatever a provider raises, or gives, is that call's result
+        except Exception as error:  # whatever a provider raises is that call's result
             return failed_response(error)
 
     def _options_of(self, request: Request, seed: int) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """``llamacpp``: any GGUF model, in this process, through llama.cpp.
 
-The mode ``repeatable`` (the default) gives the same bits for the same call whatever was asked
-before and whatever is asked beside it: flash attention is off, repeats have caches of their own,
-and every prompt's last token is read alone, after the rest. (Where a prompt is read at once, its
-last token shares a matrix product with others, and comes out with other rounding than from the
-cache.) ``fast`` leaves these out. ``quaver doctor`` measures what either does to the answers.
+The mode ``repeatable`` (the default) gives bitwise identical answers to the same call, whatever else is asked
+before or beside it: flash attention is off, repeats have their own caches, and every prompt's last token is
+read alone, after the rest. (If a prompt is read at once, its last token shares a matrix product with others,
+which rounds differently from the cache.) The mode ``fast`` omits all this. ``quaver doctor`` measures the
+effect of both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from quaver.models.local.weights import digest, find_weights
 __all__ = ["LlamaCpp"]
 
 _CELLS = 32768
-"""Tokens that all slots' caches hold together, unless the study says how many slots there are."""
+"""Tokens in the caches of all slots together, unless the study gives the number of slots."""
 
 _MOST_SLOTS = 32
 
@@ -41,9 +41,9 @@ class LlamaCpp:
     Args:
         model: A bundled model's name (``smollm2-135m-instruct``) or the path of a GGUF file.
         mode: ``repeatable`` or ``fast``; see the module.
-        context: Tokens of prompt and answer together; a longer item becomes an error response.
-        slots: Repeats decoded side by side; by default as many as the study repeats, within memory.
-        threads: By default as many as there are cores. They do not change the answers.
+        context: Maximum tokens of prompt and answer together; a longer prompt becomes an error response.
+        slots: Repeats decoded in parallel; by default as many as the study has, within memory.
+        threads: Processor threads; by default one per core. They do not change the answers.
 
     Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
@@ -106,14 +106,14 @@ class LlamaCpp:
         }
 
     def prepare(self, repeats: int) -> None:
-        """Make room for that many repeats side by side."""
+        """Make room for this many repeats in parallel."""
         wanted = self._slots or max(1, min(repeats, _MOST_SLOTS, _CELLS // self._context))
         if wanted > self._wanted_slots:
             self._wanted_slots = wanted
             self.close()
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer one request after the other."""
+        """Answer one request after another."""
         for request in requests:
             started = time.perf_counter()
             responses = self._answer(request)
@@ -121,7 +121,7 @@ class LlamaCpp:
             yield request, [replace(response, latency=share) for response in responses]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """Tokens of each prompt, chat template included."""
+        """The number of tokens of each prompt, including the chat template."""
         counts = []
         for prompt in prompts:
             text = plain_text(prompt)
@@ -133,7 +133,7 @@ class LlamaCpp:
         return counts
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Release the weights."""
         self._server = None
         self._last_read = ()
 
@@ -156,15 +156,15 @@ class LlamaCpp:
         return responses
 
     def _read_prompt(self, messages: tuple[Message, ...]) -> int | Response:
-        """Read a prompt into the cache, so that its last token is always read alone afterwards.
+        """Read a prompt into the cache, so that its last token is always read alone.
 
         Returns:
-            How many tokens were not in the cache before, or the error.
+            How many tokens were not in the cache, or the error.
         """
         if messages == self._last_read:
             return 0
-        # What goes on where the last prompt ended would build on a last token that was read alone;
-        # read cold, it does not depend on what was asked before.
+        # A prompt that continues the last one would build on a token that was read alone. Read
+        # cold, it does not depend on what was asked before.
         cached = not continues(messages, self._last_read)
         self._last_read = ()
         reply = self._send(messages, {"max_tokens": 0, "cache_prompt": cached})
@@ -205,7 +205,7 @@ class LlamaCpp:
         params.flash_attn_type = (
             flash.LLAMA_FLASH_ATTN_TYPE_DISABLED if repeatable else flash.LLAMA_FLASH_ATTN_TYPE_AUTO
         )
-        params.cache_ram_mib = 0  # one prompt at a time: older ones are never asked for again
+        params.cache_ram_mib = 0  # one prompt at a time; older ones are never needed again
         params.warmup = False
         params.verbosity = -1
         params.endpoint_slots = params.endpoint_props = False
@@ -220,7 +220,7 @@ class LlamaCpp:
             ) from error
 
     def _http(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask the engine's own server on this machine for what it offers nowhere else."""
+        """Ask the engine's local HTTP server for what only that offers."""
         self._load()
         url = self._server.listening_address + path
         head = {"Content-Type": "application/json"}
@@ -232,7 +232,7 @@ class LlamaCpp:
 
 
 def _library() -> Any:
-    """The bindings, its threads waiting for each other as `quaver.models.local.cores` says."""
+    """The bindings, with threads that wait as `quaver.models.local.cores` describes."""
     spin_briefly()
     import xllamacpp
 

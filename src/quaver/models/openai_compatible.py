@@ -1,9 +1,9 @@
 """``openai_compatible``: any server that speaks OpenAI's protocol, by preset or by address.
 
-Many calls are under way at once, as many as the server takes (``pace``). What passes is tried again;
-what is the prompt's own fault becomes an error response; what will not pass ends the work with this
-model. Log-probabilities are as the server gives them; vLLM's and llama.cpp's are those of the model's own
-distribution, before temperature and any cut.
+Many calls are in flight at once, as many as the server takes (``pace``). Temporary faults are retried; a
+fault of the prompt becomes an error response; any other ends the work with this model. Log-probabilities are
+as the server returns them; vLLM's and llama.cpp's are those of the model's own distribution, before
+temperature and any cut.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EVERYTHING = 1_000_000
 
 
 class Supports(TypedDict, total=False):
-    """What a server can do, where its preset does not say so."""
+    """Features of a server, where they differ from its preset."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
@@ -69,36 +69,38 @@ class OpenAICompatible:
     Args:
         model: Its name there.
         preset: The kind of server; see ``docs/models.md``.
-        base_url: Where it is, up to and with ``/v1``; the preset's if left out.
-        key: The environment variable that holds its key; the preset's if left out.
-        version: Of what is served, where its name does not show it. A new version asks everything again.
-        repeats: ``independent``: a request for each repeat. ``shared``: one for all of a prompt's repeats,
-            whose answers the server draws together (``n``).
-        supports: What the server can do beyond, or short of, its preset.
-        body: Fields that every request carries beside (``reasoning_effort: low``); null leaves one out.
-        allow_downgrade: What the study does without, where the server turns out not to honour it; it is
-            recorded. Anything else that it does not honour is an error.
-        mode: ``repeatable``: one call at a time, its prompt read before it is answered: llama.cpp's
-            server then does the very arithmetic of ``llamacpp`` in process. ``fast``: as the server likes.
-        concurrency: Calls at once; found out by itself if left out.
-        requests_per_minute: At most; found out by itself if left out.
-        tokens_per_minute: At most, prompts and answers together.
+        base_url: The server's address, up to and including ``/v1``; the preset's by default.
+        key: The environment variable that holds its key; the preset's by default.
+        version: A version of the served model, if its name does not show it. A new version asks everything
+            again.
+        repeats: ``independent`` sends a request for each repeat; ``shared`` sends one for all repeats of a
+            prompt, whose answers the server draws together (``n``).
+        supports: Features of the server that differ from its preset.
+        body: Extra fields of every request (``reasoning_effort: low``); null leaves a field out.
+        allow_downgrade: Features that the study does without if the server does not honour them; this is
+            recorded. Any other feature that it does not honour is an error.
+        mode: ``repeatable`` sends one call at a time and has its prompt read first, so that llama.cpp's
+        server
+            computes exactly what ``llamacpp`` does in process. ``fast`` leaves this to the server.
+        concurrency: Maximum number of concurrent calls; adapted by default.
+        requests_per_minute: Maximum rate; adapted by default.
+        tokens_per_minute: Maximum of prompt and completion tokens.
         timeout: Seconds for one call.
-        retries: How often a call is tried again before it becomes an error response.
+        retries: How often a call is retried before it becomes an error response.
         patience: Seconds without any answer after which the server is given up.
 
-    Two count as the same model where preset (or, without one, address), name, version, repeats and body
-    are the same: a server may move without anything being asked again.
+    Two are the same model if preset (or, without one, address), name, version, repeats, mode and body are the
+    same. A server may therefore move without anything being asked again.
     """
 
     offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
-    """What each preset can do."""
+    """The abilities of each preset."""
 
     gone: ClassVar[Mapping[str, str]] = {
         "prompt": "leave it out; for texts without a chat template put `frame: plain` under the study's "
         "prompt, or, where other models chat, `use: frame` among the variants and `only: {frame: plain}` here"
     }
-    """What older study files say, and what to write instead."""
+    """Options of older study files, and what to write instead."""
 
     def __init__(
         self,
@@ -153,7 +155,7 @@ class OpenAICompatible:
 
     @property
     def abilities(self) -> Abilities:
-        """The preset's, with what the study says of the server and what it can do without."""
+        """The preset's abilities, with what the study says about the server and can do without."""
         known = self._kind.abilities()
         return replace(
             known,
@@ -164,8 +166,8 @@ class OpenAICompatible:
         )
 
     def identity(self) -> str:
-        """Kind of server, model, and what is sent beside the prompt."""
-        # "chat" was once an option's value; it stays, since what is stored is found by this.
+        """Kind of server, model, and extra fields."""
+        # "chat" was once an option's value; stored answers are found by it.
         parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, "chat"]
         parts += [self._repeats] * (self._repeats != "independent")
         parts += ["repeatable"] * self._is_repeatable
@@ -173,7 +175,7 @@ class OpenAICompatible:
         return " ".join([*parts, self._version]).strip()
 
     def provenance(self) -> Mapping[str, Any]:
-        """Address, names, versions, and what was found out of the server when it was tried."""
+        """Address, names, versions, and what a probe found."""
         return {
             "engine": "openai_compatible",
             "preset": self._preset,
@@ -188,15 +190,15 @@ class OpenAICompatible:
         }
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready."""
+        """Nothing to prepare."""
 
     def probe(self, needs: Needs) -> None:
-        """Reach the server, and try on it what the study will ask for.
+        """Reach the server and test the features that the study needs.
 
         Raises:
             Unavailable: It does not answer.
             MissingKey: Its key is not in the environment.
-            ModelError: It does not honour something that the study may not do without.
+            ModelError: It does not honour a feature that the study needs.
         """
         from quaver.models.served.probe import tried
 
@@ -208,7 +210,7 @@ class OpenAICompatible:
         self._found = {**found.facts, "downgrades": found.downgrades}
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests, many at once, in any order."""
+        """Answer requests concurrently, in any order."""
         flight = Flight(
             self._send,
             self._pace,
@@ -221,11 +223,11 @@ class OpenAICompatible:
         yield from flight.answers(requests, self._connected)
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """A server is not asked before the study begins."""
+        """None: a server is not asked before the study runs."""
         return None
 
     def close(self) -> None:
-        """Nothing is open between two runs; what was learnt of the server's limit is forgotten."""
+        """Forget what was learnt about the server's limits; no connection stays open between runs."""
         self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]
         self._last_read = ()
 
@@ -235,7 +237,7 @@ class OpenAICompatible:
         return await self._arriving(connection, self._kind, part)
 
     async def _trying(self, connection: Connection, server: Preset, part: Part) -> Landed:
-        """As ``_arriving``; what the answers took is counted, since they are not stored."""
+        """Like ``_arriving``, but counts the cost of answers that are not stored."""
         landed = await self._arriving(connection, server, part)
         self.meter.count(spent_on(landed.responses))
         return landed
@@ -266,10 +268,10 @@ class OpenAICompatible:
     async def _read(
         self, connection: Connection, path: str, body: dict[str, Any], messages: tuple[Message, ...]
     ) -> Response | None:
-        """Have a prompt read, where answers are to repeat themselves: its last token is then read alone.
+        """In the repeatable mode, have the prompt read first: its last token is then read alone.
 
         Returns:
-            A response where the prompt is at fault.
+            A response if the prompt is at fault.
         """
         if not self._is_repeatable:
             return None
@@ -297,7 +299,7 @@ class OpenAICompatible:
         secret = os.environ.get(self._key, "").strip() if self._key else ""
         if not secret and self._kind.needs_key:
             raise MissingKey(
-                f"the key for {self._model} is not there",
+                f"the key for {self._model} is missing",
                 where=self._kind.base_url,
                 expected=f"the environment variable {self._key}",
                 fix=f"export {self._key}=…; a study file never holds a key",
@@ -316,6 +318,6 @@ def _server(preset: str | None, supports: Supports, body: Mapping[str, Any]) -> 
 
 
 def _from_environment(preset: str | None) -> str:
-    """Azure gives every customer an address; its tools keep it in a variable."""
+    """The address that Azure's tools keep in an environment variable."""
     endpoint = os.environ.get("AZURE_OPENAI_ENDPOINT", "") if preset == "azure" else ""
     return f"{endpoint.rstrip('/')}/openai/v1" if endpoint else ""

@@ -1,6 +1,6 @@
 """``function``: any Python function ``annotate(text, prompt) -> str``, as promptstability takes it.
 
-It may be ``async def``: its calls are then under way side by side.
+It may be ``async def``: its calls then run concurrently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_FAILURES = 20
 
 
 def _compiled(function: Any) -> str | None:
-    """What a function without a source does, as Python holds it."""
+    """The compiled code of a function without a source."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
@@ -36,7 +36,7 @@ def _compiled(function: Any) -> str | None:
 
 
 def _takes_messages(function: Callable[..., Any]) -> bool:
-    """Whether it has an argument ``messages`` beside the text and the prompt.
+    """Whether a function takes ``messages`` beside the text and the prompt.
 
     Raises:
         ModelError: It cannot be called with these.
@@ -50,27 +50,27 @@ def _takes_messages(function: Callable[..., Any]) -> bool:
         signature.bind("", "", **({"messages": []} if takes else {}))
     except TypeError as error:
         raise ModelError(
-            "the function does not take what it is given",
+            "the function has other arguments",
             where=getattr(function, "__qualname__", str(function)),
             expected="annotate(text, prompt), or annotate(text, prompt, messages)",
             found=f"{signature}: {error}",
-            fix="give it these arguments; others need a default",
+            fix="give it these arguments, and a default for any other",
         ) from None
     return takes
 
 
 def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]:
-    """Whether it returns its answer or has to be waited for.
+    """Whether a function returns its answer or must be awaited.
 
     Raises:
-        ModelError: It yields its answer bit by bit.
+        ModelError: It is a generator.
     """
     while isinstance(function, partial):
         function = function.func
     parts = (function, getattr(function, "__call__", None))  # noqa: B004 - an object's own
     if any(inspect.isgeneratorfunction(part) or inspect.isasyncgenfunction(part) for part in parts):
         raise ModelError(
-            "the function yields its answer and does not return it",
+            "the function yields its answer instead of returning it",
             where=getattr(function, "__qualname__", type(function).__qualname__),
             expected="a function that returns one text",
             found="a generator",
@@ -84,14 +84,14 @@ async def _awaited(answer: Awaitable[Any], started: float) -> Response:
         found = await answer
     except BaseException as error:
         task = asyncio.current_task()
-        if task is not None and task.cancelling():  # nobody waits for it any more
+        if task is not None and task.cancelling():  # nobody waits for it
             raise
         return failed_response(error)
     return _response(found, time.perf_counter() - started)
 
 
 def _response(answer: object, seconds: float) -> Response:
-    """What a function returned, as a response."""
+    """A function's result as a response."""
     if answer is None:
         return Response("", latency=seconds)
     if isinstance(answer, str):
@@ -102,7 +102,7 @@ def _response(answer: object, seconds: float) -> Response:
     return Response(
         "",
         finish="error",
-        error=f"the function returned no text: {kind}; return the text alone",
+        error=f"the function returned {kind} instead of a text",
         latency=seconds,
     )
 
@@ -112,16 +112,18 @@ class Function:
 
     Args:
         annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
-            instruction and postfix, which it puts together as it likes (the study's layout and system
-            message do not reach it). One with an argument ``messages`` is also given all that a chat
-            model would see, as a list of ``{"role": …, "content": …}``; follow-ups need that. What it
-            raises becomes an error response, and so does what is no text, number or None (an empty
-            answer); twenty failures in a row end the run. An ``async def`` is called many times at once.
-        version: Of what the function does, where its source does not show it (a server behind it, a
-            global). A new version asks everything again.
-        concurrency: How many calls of an ``async def`` are under way at once.
+        instruction with its
+            postfix, which it combines as it likes (it does not see the study's layout and system message). If
+            it has an argument ``messages``, that receives everything a chat model would see, as a list of
+            ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an error response, and so
+            does any result but a text, a number or None (an empty answer). Twenty failures in a row end the
+            run. An ``async def`` is called concurrently.
+        version: A version of the function, for what its source does not show (a server behind it, a global).
+        A
+            new version asks everything again.
+        concurrency: Maximum number of concurrent calls of an ``async def``.
 
-    Two functions count as the same model where their source code and ``version`` are the same.
+    Two functions are the same model if their source code and ``version`` are the same.
     """
 
     def __init__(
@@ -147,7 +149,7 @@ class Function:
         name = written.__qualname__
         try:
             source = inspect.getsource(written)
-        except (OSError, TypeError):  # a builtin, something typed at a prompt
+        except (OSError, TypeError):  # a builtin, or typed at a prompt
             source = _compiled(written) or name
         return f"function {name} {sha256(source.encode()).hexdigest()[:16]} {self._version}".strip()
 
@@ -156,10 +158,10 @@ class Function:
         return {"engine": "function", "identity": self.identity(), "version": self._version}
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready."""
+        """Nothing to prepare."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Call the function once for every call; one that is ``async def`` many times at once."""
+        """Call the function once for every call; an ``async def`` concurrently."""
         answered = (
             side_by_side(requests, self._answers, self._concurrency)
             if self._is_async
@@ -175,18 +177,18 @@ class Function:
                     f"the function failed {failures} times in a row",
                     where=self.identity(),
                     found=responses[-1].error,
-                    fix="fix it; `quaver run --retry-errors` then asks again for what failed",
+                    fix="fix it, then ask for the failed calls again: `quaver run --retry-errors`",
                 )
 
     def _call(self, prompt: Prompt) -> Response:
         started = time.perf_counter()
         try:
             answer = self._annotate(prompt.text, prompt.question, **self._seen(prompt))
-        except BaseException as error:  # whatever a user's function raises is that call's result
+        except BaseException as error:  # an exception is that call's result
             if is_interrupt(error):
                 raise
             return failed_response(error)
-        if inspect.isawaitable(answer):  # of a function that does not say so
+        if inspect.isawaitable(answer):  # of a function that is not marked async
             return finished(_awaited(answer, started))
         return _response(answer, time.perf_counter() - started)
 
@@ -199,8 +201,8 @@ class Function:
         return {"messages": [one._asdict() for one in prompt.messages]} if self._sees_messages else {}
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """A function does not say what it reads."""
+        """None: a function does not report it."""
         return None
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""

@@ -1,8 +1,8 @@
-"""``replay``: answers that are there already, of another study or in a file; no model is needed.
+"""``replay``: answers that exist already, in another study or in a file, without a model.
 
-An answer is found by what was asked: the prompt, the decoding and the number of the repeat. Where several
-askings have the same prompt (two variants that render alike), the one of the same item and variant answers.
-What has no stored answer is an error response that says so, and no other is put in its place.
+An answer is found by prompt, decoding and repeat number. If several calls have the same prompt (two variants
+may render alike), the one with the same item and variant answers. A call without a stored answer gets an
+error response, never another answer.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ class Replay:
     """The answers of another study, or of a file.
 
     Args:
-        study: Folder of the other study. Its answers count where the prompt and every option of the
-            decoding are the same (names and seeds apart).
-        model: Which of its models; may be left out where it has one.
-        file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model
-            was sent (the messages, a blank line between them), or ``item`` and ``variant`` name what
-            was asked; ``variant`` may be left out where the study has one, ``repeat`` (from 0) where rows
-            stand in the order of the repeats, ``decoding`` where it makes no difference.
+        study: The other study's folder. Its answers match if the prompt and all options of the decoding are
+        the
+            same, except names and seeds.
+        model: Which of its models; optional if it has one.
+        file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model was
+            sent (the messages, separated by a blank line), or ``item`` and ``variant`` identify the call.
+            ``variant`` is optional if the study has one, ``repeat`` (from 0) if rows are in order of repeats,
+            and ``decoding`` if it makes no difference.
         answer: The column of the answers.
 
     Raises:
         SpecError: Neither or both of ``study`` and ``file`` are given.
-        Unavailable: There are no answers, or none that can be told apart.
+        Unavailable: There are no answers, or they cannot be told apart.
 
-    A file does not say how its answers were made: a study that asks for log-probabilities, a constraint or
-    a schema is refused.
+    A file does not say how its answers were made, so a study that needs log-probabilities, a constraint or a
+    schema is refused.
     """
 
     abilities = Abilities(seed=True, plain=True, decoding=_HEEDED, continues=True, local=True)
@@ -55,8 +56,8 @@ class Replay:
     ) -> None:
         if (study is None) == (file is None):
             raise SpecError(
-                "replay takes the answers of a study or of a file",
-                expected="one of the two: `study` or `file`",
+                "replay takes answers from a study or from a file",
+                expected="either `study` or `file`",
                 found="both" if study is not None else "neither",
             )
         self._source: StoredAnswers | AnswerFile
@@ -76,18 +77,18 @@ class Replay:
         return f"replay {self._source.digest}"
 
     def provenance(self) -> Mapping[str, Any]:
-        """Where the answers are from, and what the other study knows of its model."""
+        """Where the answers come from, and what the other study knows about its model."""
         return {"engine": "replay", **self._source.facts}
 
     def place(self, conditions: Sequence[Condition], items: Sequence[str]) -> None:
-        """Be told which conditions and items the positions in a call stand for."""
+        """Receive the conditions and items that a call's positions refer to."""
         self._conditions, self._items = conditions, items
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready."""
+        """Nothing to prepare."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Look one request up after the other."""
+        """Look up one request after another."""
         for request in requests:
             yield request, [self._found(request, call) for call in request.calls]
 
@@ -100,9 +101,9 @@ class Replay:
         return found
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """Nothing is read."""
+        """None: nothing is read."""
         return None
 
     def close(self) -> None:
-        """Let go of the other study's file."""
+        """Close the other study's file."""
         self._source.close()

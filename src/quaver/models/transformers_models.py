@@ -1,15 +1,14 @@
 """``transformers``: any causal language model that Hugging Face transformers loads, in this process.
 
-The mode ``repeatable`` (the default) reads every prompt alone and writes every answer alone, so that
-the same call gets the same bits whatever is asked beside it. ``fast`` does many side by side, which
-changes the last digits of log-probabilities with what is beside; seeds are each call's own in both.
-A prompt is read once for all its repeats.
+The mode ``repeatable`` (the default) reads every prompt and writes every answer alone, so that the same call
+gives bitwise identical answers whatever else is asked. The mode ``fast`` batches them, which changes the last
+digits of log-probabilities. Each call has its own seed in both. A prompt is read once for all its repeats.
 
-Held to choices, a model is not steered token by token: each choice is read whole after the prompt, its
-likelihood is the product of its tokens' probabilities, and the answer is the likeliest, or drawn from
-exactly that distribution. Where one choice begins another (1 and 10) the end of the answer counts as one
-more token of each. The response then has one token, which stands for the whole answer, with all choices
-for its likeliest tokens.
+A model restricted to choices is not steered token by token: each choice is read whole after the prompt, its
+likelihood is the product of its tokens' probabilities, and the answer is the most likely choice, or drawn
+from exactly that distribution. If one choice is a prefix of another (1 and 10), the end of the answer counts
+as one more token. The response then has a single token, which stands for the whole answer and lists all
+choices.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from quaver.models.local.pretrained import chat_text, ends_of, load_network, loa
 __all__ = ["Transformers"]
 
 _CONTEXT = 2048
-"""Of a model that does not say for how many tokens it was made."""
+"""Context of a model that does not state its own."""
 
 
 class Transformers:
@@ -44,14 +43,14 @@ class Transformers:
     Args:
         model: A name on the Hugging Face hub, a folder that ``save_pretrained`` wrote, the path of a GGUF
             file, or a bundled model's name (``smollm2-135m-instruct``).
-        revision: Of a name on the hub: a branch, tag or commit. What is here already is not renewed.
+        revision: Branch, tag or commit of a name on the hub. A local copy is not updated.
         mode: ``repeatable`` or ``fast``; see the module.
-        batch: Answers that ``fast`` writes side by side.
-        context: Tokens of prompt and answer together; by default as many as the model was made for. A
-            longer item becomes an error response.
-        dtype: In what the numbers are held. A GGUF file's are unpacked to it.
-        device: ``cpu``, ``cuda``, ``mps``; by default the first accelerator that PyTorch finds.
-        threads: Of the processor; PyTorch's choice by default.
+        batch: Answers that ``fast`` writes in parallel.
+        context: Maximum tokens of prompt and answer together; by default the model's own. A longer prompt
+            becomes an error response.
+        dtype: The numeric type; a GGUF file's weights are converted to it.
+        device: ``cpu``, ``cuda`` or ``mps``; by default the first accelerator that PyTorch finds.
+        threads: Processor threads; PyTorch's choice by default.
 
     Messages go through the model's own chat template; a ``plain`` one is sent as it is.
 
@@ -113,10 +112,10 @@ class Transformers:
         }
 
     def prepare(self, repeats: int) -> None:
-        """Nothing to make ready: repeats share what was read of the prompt."""
+        """Nothing to prepare: repeats share the prompt's cache."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        """Answer requests one after the other, or (``fast``) as many together as make up a batch."""
+        """Answer requests one after another or, with ``fast``, in batches."""
         for group in self._groups(requests):
             started = time.perf_counter()
             answered = self._answer(group)
@@ -125,11 +124,11 @@ class Transformers:
                 yield request, [replace(response, latency=share) for response in responses]
 
     def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """Tokens of each prompt, chat template included."""
+        """The number of tokens of each prompt, including the chat template."""
         return [len(self._tokens(prompt)) for prompt in prompts]
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Release the weights."""
         self._causal = None
 
     # ------------------------------------------------------------------ requests
@@ -178,7 +177,7 @@ class Transformers:
         return answered
 
     def _drafts(self, request: Request, prompt: Sequence[int]) -> list[Draft]:
-        """One for each call, or one for all where nothing is drawn."""
+        """One draft per call, or one for all if nothing is drawn at random."""
         calls = 1 if request.decoding.temperature == 0 else len(request.calls)
         room = self._longest - len(prompt)
         return [
@@ -187,7 +186,7 @@ class Transformers:
         ]
 
     def _write(self, causal: Causal, read: Read, lines: Sequence[tuple[int, Draft]]) -> None:
-        """Write answers to their end, each given with the row of its prompt."""
+        """Complete answers, each given with the row of its prompt."""
         begun = [(row, draft, draft.take(read.logits[row])) for row, draft in lines]
         left = [(row, draft, token) for row, draft, token in begun if token is not None]
         step = self._batch if self._mode == "fast" else 1
@@ -257,7 +256,7 @@ class Transformers:
         return self._causal
 
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
-        """A prompt as tokens, as llama.cpp's server makes them too."""
+        """A prompt as tokens, as llama.cpp's server tokenizes it."""
         plain = plain_text(messages)
         text = chat_text(self._tokenizer, messages, self._checkpoint.name) if plain is None else plain
         found: list[int] = self._tokenizer(text, add_special_tokens=plain is not None)["input_ids"]
@@ -270,7 +269,7 @@ def _translated() -> Iterator[None]:
         yield
     except RuntimeError as error:  # PyTorch's own, out of memory among them
         raise ModelError(
-            "PyTorch could not go on",
+            "PyTorch failed",
             found=str(error).partition("\n")[0][:300],
-            fix="where memory is short: a smaller `batch` or `context`, or `dtype: bfloat16`",
+            fix="if memory is short, use a smaller `batch` or `context`, or `dtype: bfloat16`",
         ) from error

@@ -1,1 +1,1 @@
-"""What the engines in this process share: weights, threads, sampling."""
+"""Parts of the local engines: weights, threads, sampling, llama.cpp's JSON."""

@@ -1,7 +1,6 @@
-"""A causal language model in PyTorch: what it reads, and how likely it finds what may come next.
+"""A causal language model in PyTorch: reading texts, and likelihoods of what follows.
 
-Prompts of different lengths are padded on the left, and the padding is masked; a position counts from
-the prompt's first token.
+Prompts of different lengths are padded on the left and masked; positions count from the prompt's first token.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ __all__ = ["Causal", "Read", "pytorch"]
 
 
 def pytorch() -> Any:
-    """The library, with threads that sleep while they wait for each other.
+    """PyTorch, with threads that sleep while they wait for each other.
 
-    By default they spin, and where something else runs on one of the cores, every step then waits for
-    a whole time slice: on two busy cores the model is five times slower. Heeded when first imported.
+    By default they spin; if another process uses one of the cores, every step then waits for a time slice,
+    and on two busy cores the model is five times slower. Takes effect on the first import.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import torch
@@ -36,12 +35,12 @@ def pytorch() -> Any:
 
 @dataclass(frozen=True)
 class Read:
-    """What has been read, a row a text.
+    """The state after reading, one row per text.
 
     Attributes:
         cache: The model's keys and values.
         mask: Tensor of rows × tokens: 1 where there is a token, 0 for padding.
-        logits: Rows × vocabulary: of the token that follows.
+        logits: Rows × vocabulary, for the next token.
     """
 
     cache: Any
@@ -56,7 +55,7 @@ class Causal:
         network: A causal language model of transformers.
 
     Raises:
-        ModelError: It keeps what it has read in a way that this file does not know.
+        ModelError: Its architecture has no cache of keys and values.
     """
 
     def __init__(self, network: Any) -> None:
@@ -64,13 +63,13 @@ class Causal:
         self._takes = set(inspect.signature(network.forward).parameters)
         if "past_key_values" not in self._takes:
             raise ModelError(
-                "this architecture cannot be used",
+                "this architecture is not supported",
                 expected="a decoder that keeps keys and values",
                 found=type(network).__name__,
             )
 
     def read(self, texts: Sequence[Sequence[int]]) -> Read:
-        """Read texts (lists of tokens) side by side."""
+        """Read texts (lists of tokens) as a batch."""
         torch = pytorch()
 
         width = max(len(text) for text in texts)
@@ -83,7 +82,7 @@ class Causal:
         return Read(cache, mask, logits[:, 0])
 
     def go_on(self, read: Read, tokens: Sequence[int]) -> Read:
-        """Read one more token in each row. The cache of ``read`` is used up."""
+        """Read one more token in each row. The cache of ``read`` is consumed."""
         torch = pytorch()
 
         new = torch.tensor(tokens).unsqueeze(1)
@@ -92,7 +91,7 @@ class Causal:
         return Read(cache, mask, logits[:, 0])
 
     def keep(self, read: Read, rows: Sequence[int]) -> Read:
-        """Some rows, in this order, as often as they are named. The cache of ``read`` is used up."""
+        """Select rows, in this order and possibly repeated. The cache of ``read`` is consumed."""
         torch = pytorch()
 
         places = torch.tensor(rows)
@@ -101,19 +100,19 @@ class Causal:
         return Read(read.cache, read.mask[places], read.logits[list(rows)])
 
     def take(self, read: Read, rows: Sequence[int]) -> Read:
-        """The same, and ``read`` stays as it is."""
+        """Like ``keep``, but ``read`` remains usable."""
         return self.keep(replace(read, cache=copy.deepcopy(read.cache)), rows)
 
     def likelihoods(self, read: Read, texts: Sequence[Sequence[int]], ends: Sequence[int] = ()) -> Floats:
-        """How likely each of some texts (lists of tokens) is to follow the one row.
+        """The log-likelihood of each text (a list of tokens) after a single row.
 
         Args:
-            read: One row; it stays as it is.
-            texts: What may follow, one token or more each.
-            ends: The tokens that end an answer. Where there are any, one of them is to follow.
+            read: A single row, which remains usable.
+            texts: The texts, of at least one token each.
+            ends: The tokens that end an answer; if given, one of them must follow.
 
         Returns:
-            For each text the sum of its tokens' log-probabilities.
+            The sum of each text's token log-probabilities.
         """
         first = log_probabilities(read.logits[0])
         found = np.array([first[text[0]] for text in texts])

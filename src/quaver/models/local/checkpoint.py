@@ -19,14 +19,14 @@ _FILES = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model", "*.jinja")
 
 
 class Checkpoint:
-    """Where a model's weights are.
+    """The location of a model's weights.
 
     Args:
         model: A bundled model's name, the path of a GGUF file or of a folder, or a name on the hub.
-        revision: Of a name on the hub: a branch, tag or commit.
+        revision: Branch, tag or commit of a name on the hub.
 
     Raises:
-        Unavailable: There is no such file or folder, and it is no name on the hub either.
+        Unavailable: There is no such file or folder, and it cannot be a name on the hub.
     """
 
     def __init__(self, model: str, revision: str | None = None) -> None:
@@ -35,14 +35,14 @@ class Checkpoint:
 
     @cached_property
     def commit(self) -> str | None:
-        """The commit of a name on the hub: that which is here already, else the newest there."""
+        """The commit of a name on the hub: that of the local copy, otherwise the newest."""
         if self._path is not None:
             return None
         return _commit(self.name, self._revision)
 
     @cached_property
     def identity(self) -> str:
-        """A hash of the weights, or the commit that they are at."""
+        """A hash of the weights, or their commit."""
         if self._path is None:
             return f"hub:{self.name}@{self.commit}"
         if self._path.is_file():
@@ -54,7 +54,7 @@ class Checkpoint:
 
     @property
     def source(self) -> Mapping[str, Any]:
-        """What ``from_pretrained`` is to be given."""
+        """Arguments for ``from_pretrained``."""
         if self._path is None:
             return {"pretrained_model_name_or_path": self.name, "revision": self.commit}
         if self._path.is_file():
@@ -89,8 +89,8 @@ def _commit(name: str, revision: str | None) -> str:
         return str(HfApi().model_info(name, revision=revision, timeout=20).sha)
     except (HfHubHTTPError, OfflineModeIsEnabled, OSError, RuntimeError) as error:
         raise Unavailable(
-            f"there is no model {name!r} here, and the hub does not give it",
+            f"there is no model {name!r}, here or on the hub",
             expected="a bundled model's name, a GGUF file, a folder, or a name on the Hugging Face hub",
             found=str(error).partition("\n")[0][:300],
-            fix="check the name; where the hub cannot be reached, name the folder of a copy",
+            fix="check the name; without access to the hub, give the folder of a copy",
         ) from error

@@ -1,9 +1,9 @@
-"""The processor's cores: how many threads the embedded engine has, and how they wait for each other.
+"""The processor's cores: the embedded engine's number of threads, and how they wait for each other.
 
 A step of a model is some three hundred small jobs, and after each its threads wait for the slowest. If they
 sleep at once, waking takes longer than the job. If they spin until all are there, as they do by default,
 another process on one of the cores makes jobs last a time slice. A short spin, and then sleep, has the best
-of both, and with it all cores are worth having, for prompts and answers alike.
+of both, and makes all cores worth using, for prompts and answers alike.
 
 Measured on two cores (Xeon, 2.6 GHz), alone and beside another process that keeps one core busy. Calls a
 second of the demo's study (135 million parameters; a prompt, then one answer of three tokens and six):
@@ -40,13 +40,13 @@ from pathlib import Path
 __all__ = ["cores", "spin_briefly", "waiting"]
 
 _SPINS = "5000"
-"""Of libgomp's pauses: between 0.1 and 0.3 ms, by the processor. A time slice is some 3 ms."""
+"""Number of libgomp's pauses: 0.1 to 0.3 ms, depending on the processor. A time slice is about 3 ms."""
 
 
 def cores() -> int | None:
-    """The cores that this process may use, two hardware threads counting as one; None where it is not known.
+    """The physical cores that this process may use; None if unknown.
 
-    The engine itself counts those of the whole machine.
+    The engine itself would count those of the whole machine.
     """
     try:
         places = [Path(f"/sys/devices/system/cpu/cpu{one}/topology") for one in os.sched_getaffinity(0)]
@@ -56,15 +56,15 @@ def cores() -> int | None:
 
 
 def spin_briefly() -> None:
-    """Have threads that wait for each other spin for a moment before they sleep, unless the user says how.
+    """Make waiting threads spin briefly before they sleep, unless the user has configured it.
 
-    Heeded by libgomp when it is loaded.
+    libgomp reads this when it is loaded.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)
 
 
 def waiting() -> str:
-    """How threads wait, as the environment has it."""
+    """How threads wait, according to the environment."""
     named = (name for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY") if name in os.environ)
     return ", ".join(f"{name}={os.environ[name]}" for name in named)

@@ -1,4 +1,4 @@
-"""An answer while it is written, token by token, by an engine that leaves the choice to Quaver."""
+"""An answer in progress, for engines that leave the choice of tokens to Quaver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Words:
     """How tokens are spelled.
 
     Args:
-        tokenizer: Of transformers.
+        tokenizer: A tokenizer of transformers.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -26,25 +26,25 @@ class Words:
         self._spelled: dict[int, str] = {}
 
     def text(self, tokens: Sequence[int]) -> str:
-        """What tokens spell together, special ones left out."""
+        """The text of tokens, without special ones."""
         decoded: str = self._tokenizer.decode(
             tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return decoded
 
     def tokens(self, text: str) -> list[int]:
-        """A text as tokens, nothing put before or after it."""
+        """A text as tokens, without special ones."""
         found: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return found
 
     def spell(self, token: int) -> str:
-        """One token alone; empty for a special one."""
+        """The text of one token; empty for a special one."""
         if token not in self._spelled:
             self._spelled[token] = self.text([token])
         return self._spelled[token]
 
     def token(self, token: int, logprobs: Floats, count: int) -> Token:
-        """A token with its log-probability and the likeliest ones in its place."""
+        """A token with its log-probability and the most likely alternatives."""
         top = tuple((self.spell(other), float(logprobs[other])) for other in likeliest(logprobs, count))
         return Token(self.spell(token), float(logprobs[token]), top)
 
@@ -55,10 +55,10 @@ class Draft:
     Args:
         prompt: The prompt's tokens.
         decoding: How to choose.
-        seed: Of its own random numbers: one a token, whatever is written beside it.
+        seed: Seeds its own random numbers, one per token.
         words: How tokens are spelled.
         ends: The tokens that end it.
-        room: Tokens that the context leaves for it.
+        room: The tokens that the context leaves for it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Draft:
         """Choose the next token.
 
         Returns:
-            The token, to be read; None where the answer is complete.
+            The token to read next; None if the answer is complete.
         """
         token = choose(logits, self._decoding, self._random.random(), self._seen)
         self._tokens.append(token)
@@ -97,7 +97,7 @@ class Draft:
         return None if self._ended or len(self._tokens) >= self._most else token
 
     def _stopped(self) -> bool:
-        """Whether a stop has been written; the answer is cut off before the first."""
+        """Whether a stop text has appeared; the answer is cut before the first."""
         if not self._decoding.stop:
             return False
         text = self._words.text(self._tokens)
@@ -107,7 +107,7 @@ class Draft:
         return bool(places)
 
     def response(self) -> Response:
-        """The answer as it stands."""
+        """The answer so far."""
         return Response(
             text=self._words.text(self._tokens) if self._text is None else self._text,
             finish="stop" if self._ended else "length",
@@ -119,16 +119,16 @@ class Draft:
 
 
 def draw_text(texts: Sequence[str], likelihoods: Floats, decoding: Decoding, seed: int) -> tuple[str, Token]:
-    """One of the only texts allowed, drawn from their exact distribution.
+    """Draw one of the allowed texts from their exact distribution.
 
     Args:
         texts: The choices.
         likelihoods: The log-probability of each.
-        decoding: Temperature and cuts, which apply to the choices as wholes; the likeliest at 0.
-        seed: Of the draw.
+        decoding: Temperature and cuts, applied to whole choices; at temperature 0 the most likely wins.
+        seed: The seed of the draw.
 
     Returns:
-        The text, and one token that stands for it: its log-probability and those of all choices.
+        The text, and a token that stands for it, with the log-probabilities of all choices.
     """
     plain = Decoding("", decoding.temperature, decoding.top_p, decoding.top_k, decoding.min_p)
     place = choose(likelihoods, plain, np.random.default_rng(seed).random())

@@ -1,4 +1,4 @@
-"""Whether what an engine's extra installs is here."""
+"""Checks that an engine's extra is installed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def require(extra: str, *modules: str) -> None:
     """Refuse an engine whose library is not installed, before anything is loaded.
 
     Args:
-        extra: The extra of the package ``quaver`` that brings it.
-        *modules: What must be there.
+        extra: The extra of ``quaver`` that installs it.
+        *modules: The modules that it needs.
 
     Raises:
-        Unavailable: Something is not.
+        Unavailable: A module is missing.
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:

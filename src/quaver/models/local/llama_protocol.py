@@ -36,12 +36,12 @@ def request_body(request: Request) -> dict[str, Any]:
 
 
 def begun_answer(messages: Sequence[Message]) -> str:
-    """What the model goes on with; the engine gives it back before what is new."""
+    """The beginning of the answer, which the engine repeats in its reply."""
     return sendable(messages[-1].content) if messages[-1].role == "assistant" else ""
 
 
 def continues(messages: Sequence[Message], before: Sequence[Message]) -> bool:
-    """Whether a prompt begins with the whole of another, the answer's beginning included."""
+    """Whether a prompt continues a whole earlier one, including a begun answer."""
     if not before:
         return False
     text, start = plain_text(messages), plain_text(before)
@@ -52,13 +52,13 @@ def continues(messages: Sequence[Message], before: Sequence[Message]) -> bool:
     if new[: len(whole)] != whole or len(new) <= len(whole) or new[len(whole)][0] != role:
         return False
     same = new[len(whole)][1]
-    if role == "assistant":  # a message that was begun, and went on without an end
+    if role == "assistant":  # a begun message that continued
         return same.startswith(last)
     return len(new) > len(before) and same == last
 
 
 def failure_of(reply: Mapping[str, Any]) -> Response | None:
-    """The response of a prompt that cannot be answered; other errors end the run."""
+    """The response to a prompt that is too long; other errors end the run."""
     error = reply.get("error")
     if not error:
         return None

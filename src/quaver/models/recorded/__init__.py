@@ -1,1 +1,1 @@
-"""Answers that exist already, found by what was asked."""
+"""Recorded answers, found by what was asked."""

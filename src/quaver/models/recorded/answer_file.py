@@ -42,20 +42,20 @@ class AnswerFile:
         self._path, self._answer = path, answer
         if not path.is_file():
             raise Unavailable(
-                "there is no such file of answers",
+                "the file of answers does not exist",
                 where=str(path),
-                fix="the path is relative to where you are",
+                fix="check the path; it is relative to the current folder",
             )
         if path.suffix.lower() not in _READERS:
             raise Unavailable(
-                f"files that end in {path.suffix!r} are not read",
+                f"files that end in {path.suffix!r} are not supported",
                 where=str(path),
                 expected=f"one of {', '.join(_READERS)}",
             )
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the file and of the column that is read."""
+        """A hash of the file, and the name of the answer column."""
         return f"{self._answer} sha256:{digest(self._path)}"
 
     @cached_property
@@ -66,7 +66,7 @@ class AnswerFile:
     def find(
         self, request: Request, repeat: int, condition: Condition | None, item: str | None
     ) -> Response | str:
-        """The answer to one call, or why there is none."""
+        """The answer to a call, or the reason why there is none."""
         asked = {
             "prompt": "\n\n".join(message.content for message in request.prompt.messages),
             "item": item or "",
@@ -79,11 +79,11 @@ class AnswerFile:
         if found is None:
             return f"nothing in {self._path.name} for this {' and '.join(self._keys)}"
         if repeat not in found:
-            return f"{self._path.name} has {len(found)} repeats of this call, and none is number {repeat}"
+            return f"{self._path.name} has {len(found)} repeats of this call, but not number {repeat}"
         return Response(found[repeat], latency=0.0)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
     # ------------------------------------------------------------------ the table
 
@@ -104,15 +104,15 @@ class AnswerFile:
                     where=str(self._path),
                     expected="the answers, and `prompt`, or `item` (and `variant`, `repeat`, `decoding`)",
                     found=", ".join(frame.columns),
-                    fix="rename it, or name the column of the answers: `answer: …`",
+                    fix="rename a column, or name the column of the answers: `answer: …`",
                 )
         return frame
 
     @cached_property
     def _keys(self) -> _Key:
         columns = self._frame.columns
-        told = ("prompt",) if "prompt" in columns else tuple(n for n in ("item", "variant") if n in columns)
-        return (*told, *(("decoding",) if "decoding" in columns else ()))
+        keys = ("prompt",) if "prompt" in columns else tuple(n for n in ("item", "variant") if n in columns)
+        return (*keys, *(("decoding",) if "decoding" in columns else ()))
 
     @cached_property
     def _answers(self) -> dict[_Key, dict[int, str]]:
@@ -136,7 +136,7 @@ class AnswerFile:
             return int(str(value))
         except ValueError:
             raise Unavailable(
-                "a repeat is no number",
+                "a repeat is not a number",
                 where=f"{self._path}: row {line}",
                 expected="a whole number from 0",
                 found=str(value)[:80],

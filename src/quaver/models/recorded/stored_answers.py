@@ -30,11 +30,11 @@ CREATE TEMP TABLE known AS
 
 
 class StoredAnswers:
-    """The answers of one model of another study; its folder is read and never written.
+    """The answers of one model of another study, never written.
 
     Args:
         folder: The study's folder.
-        model: The model's name there; None where it has one.
+        model: The model's name there; None if it has one.
 
     Raises:
         Unavailable: There is no such study, or it has several models and none is named.
@@ -50,7 +50,7 @@ class StoredAnswers:
                 where=str(folder),
                 expected="a study's folder, with responses.db in it",
                 found="no responses.db" if folder.exists() else "no such folder",
-                fix="the path is relative to where you are",
+                fix="check the path; it is relative to the current folder",
             )
         with self._translated():
             names = [row[0] for row in self._rows("SELECT DISTINCT model FROM conditions ORDER BY position")]
@@ -67,7 +67,7 @@ class StoredAnswers:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that was asked and answered."""
+        """A hash of all calls and answers."""
         state = hashlib.sha256(self._model.encode())
         with self._translated():
             rows = self._db.execute("SELECT key, finish, text FROM responses ORDER BY key")
@@ -77,7 +77,7 @@ class StoredAnswers:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """The study's folder, the model's name there, and what was noted of it."""
+        """The study's folder, the model's name there, and its provenance."""
         with self._translated():
             sql = "SELECT provenance FROM sources WHERE model = ? ORDER BY id"
             known = [json.loads(row[0]) for row in self._rows(sql, self._model)]
@@ -86,7 +86,7 @@ class StoredAnswers:
     def find(
         self, request: Request, repeat: int, condition: Condition | None, item: str | None
     ) -> Response | str:
-        """The answer to one call, or why there is none."""
+        """The answer to a call, or the reason why there is none."""
         follow_up = condition.follow_up if condition else ""
         with self._translated():
             asked = self._rows(
@@ -118,7 +118,7 @@ class StoredAnswers:
     # ------------------------------------------------------------------ the other study
 
     def _asked(self, variant: str, decoding: str) -> dict[str, Any] | None:
-        """The decoding options with which the other study asked; None where it left no lock file."""
+        """The decoding options with which the other study asked; None without a lock file."""
         known = self._lock.get("decodings", {}).get(decoding)
         if known is None:
             return None
@@ -158,7 +158,7 @@ class StoredAnswers:
                 "the answers of another study cannot be read",
                 where=str(self._path),
                 found=str(error),
-                fix="if an older Quaver wrote them, `quaver status` on that study brings them up to date",
+                fix="if an older Quaver wrote them, run `quaver status` on that study to update them",
             ) from error
 
 
@@ -167,5 +167,5 @@ def _digest(messages: str) -> bytes:
 
 
 def _decisive(decoding: Decoding) -> dict[str, Any]:
-    """What of a decoding decides an answer, apart from chance."""
+    """The options of a decoding that decide an answer, apart from chance."""
     return {n: v for n, v in asdict(decoding).items() if n not in ("name", "seed", "grid")}

@@ -1,1 +1,1 @@
-"""What ``openai_compatible`` is made of: what is sent, what comes back, which faults it outlives."""
+"""The parts of ``openai_compatible``: requests, replies, pacing and faults."""

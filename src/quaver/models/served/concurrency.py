@@ -1,4 +1,4 @@
-"""Requests that are answered by coroutines, many of them under way at a time."""
+"""Requests answered by coroutines, many at a time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _T = TypeVar("_T")
 def side_by_side(
     requests: Iterable[Request], answer: Callable[[Request], Coroutine[Any, Any, list[Response]]], most: int
 ) -> Iterator[Answered]:
-    """Answer requests as they are drawn; what is answered first comes first.
+    """Answer requests concurrently, in the order in which they finish.
 
     Args:
-        requests: Drawn as calls come to an end.
-        answer: Answers one.
-        most: Calls that are under way at a time; a request that has more of them is alone.
+        requests: The requests, drawn as calls finish.
+        answer: Answers one request.
+        most: Maximum number of calls at a time; a request with more runs alone.
     """
     unasked = iter(requests)
     pending: dict[Future[list[Response]], Request] = {}
@@ -48,7 +48,7 @@ def side_by_side(
 
 
 def finished(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """What a coroutine comes to."""
+    """The result of a coroutine."""
     return _started(coroutine).result()
 
 
@@ -57,7 +57,7 @@ def _started(coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
 
 
 async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """The same, where what is meant to end a thread does not end the loop's."""
+    """The same, but an exit raised inside does not end the loop's thread."""
     try:
         return await coroutine
     except (KeyboardInterrupt, SystemExit) as error:
@@ -66,10 +66,9 @@ async def _guarded(coroutine: Coroutine[Any, Any, _T]) -> _T:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The one event loop, in a thread of its own.
+    """The one event loop, in its own thread.
 
-    A notebook's thread has a loop that runs already, and a client that was made on one loop cannot go on
-    on another.
+    A notebook's thread already runs a loop, and a client made on one loop cannot be used on another.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="quaver-loop", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The one place where a server is spoken to: the SDK's client, and its errors as Quaver's."""
+"""The connection to a server: the SDK's client, with its errors as Quaver's."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ from quaver.models.served.unreached import lost
 __all__ = ["Connection"]
 
 _CONNECT = 10.0
-"""Seconds in which a server must take up the telephone."""
+"""Seconds for connecting to a server."""
 
 _OWN = (b"content-length", b"x-stainless")
-"""Headers that a request does not take over from the first: its length, and what the SDK tells of itself."""
+"""Headers that are not copied from the first request: its length, and what the SDK says about itself."""
 
 _KEYLESS = "none"
-"""What the SDK wants to have where a server takes no key."""
+"""A placeholder, which the SDK requires if a server takes no key."""
 
 
 class Connection:
     """A client of one server, used on one event loop.
 
-    The SDK makes the first request to a path. Those after it are the same but for their body, and go out over
-    the SDK's own connections with the address and headers of the first: to have each made anew is a good
-    part of what a call costs.
+    The SDK makes the first request to a path. Later ones differ only in their body, so they reuse its address
+    and headers over the SDK's own connections: building each anew is a good part of a call's cost.
 
     Args:
         address: The server.
         key: Its key, or an empty string.
         timeout: Seconds for one call.
-        most: Calls at once.
+        most: Maximum number of concurrent calls.
     """
 
     def __init__(self, address: Address, key: str, timeout: float, most: int) -> None:
@@ -62,13 +61,13 @@ class Connection:
             timeout=whole,
             http_client=self._http,
         )
-        if "openai.com" not in address.url:  # these two are for its own makers
+        if "openai.com" not in address.url:  # these two are for OpenAI alone
             self._client.organization = self._client.project = None
 
     @classmethod
     @asynccontextmanager
     async def opened(cls, *arguments: Any) -> AsyncIterator[Connection]:
-        """A connection that is closed again."""
+        """A connection that is closed at the end of the context."""
         connection = cls(*arguments)
         try:
             yield connection
@@ -83,12 +82,11 @@ class Connection:
             body: The JSON.
 
         Returns:
-            The reply and what it says of the server's limits; or a response, where the prompt itself is
-            at fault.
+            The reply and the limits that it reports; or a response, if the prompt itself is at fault.
 
         Raises:
-            Passing: It may work another time.
-            ModelError: It will not.
+            Passing: A retry may succeed.
+            ModelError: A retry will not succeed.
         """
         if path in self._made:
             reply = await self._sent(self._http.send(self._like_the_first(path, body)))
@@ -108,11 +106,11 @@ class Connection:
         return HttpRequest("POST", url, headers=head, content=content.encode(), extensions=extensions)
 
     async def get(self, path: str) -> bytes:
-        """Fetch what is at a path below the base URL, or at a URL of the server's.
+        """Fetch a path below the base URL, or another URL of the server.
 
         Raises:
-            Passing: It may work another time.
-            ModelError: It will not.
+            Passing: A retry may succeed.
+            ModelError: A retry will not succeed.
         """
         reply = await self._sent(self._client.get(path, cast_to=HttpResponse))
         return b"" if isinstance(reply, Response) else self._redacted(reply.content)
@@ -125,7 +123,7 @@ class Connection:
             raise Passing(f"no answer within {self._timeout:g} s", busy=True) from None
         except openai.APIStatusError as error:
             reply = error.response
-        except Exception as error:  # the SDK's, its transport's, the transport's own transport's
+        except Exception as error:  # of the SDK or of any layer below it
             raise lost(error, self._host) from None
         if reply.is_success:
             return reply
@@ -136,15 +134,15 @@ class Connection:
         raise found
 
     def _redacted(self, content: bytes) -> bytes:
-        """What came, without the key, should a server repeat it."""
+        """The content without the key, in case the server repeats it."""
         return self._secret.out_of_bytes(content)
 
 
 def _limits(raw: list[tuple[bytes, bytes]]) -> Limits | None:
-    """The limits in headers; most replies have none, and looking is dear."""
-    told = {
+    """The limits in headers; most replies have none, and parsing is slow."""
+    found = {
         name.lower().decode("latin-1"): value.decode("latin-1")
         for name, value in raw
         if name[:11].lower() == b"x-ratelimit"
     }
-    return read_limits(told) if told else None
+    return read_limits(found) if found else None

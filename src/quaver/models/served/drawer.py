@@ -1,4 +1,4 @@
-"""Draws requests in a thread of its own, as many as are wanted."""
+"""Draws requests in its own thread, as many as are wanted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Drawer"]
 
 
 class Drawer(threading.Thread):
-    """Draws a request for each that is wanted, and hands it to an event loop.
+    """Draws as many requests as are wanted, and hands them to an event loop.
 
     Args:
-        requests: Drawn from here; may wait for as long as it likes.
+        requests: The requests; drawing one may block.
         loop: The event loop.
-        drawn: Called there with requests, as they come: all that were drawn since it was called last.
-        ended: Called there when there are no more, with what drawing raised, if anything.
+        drawn: Called on the loop with the requests drawn since the last call.
+        ended: Called on the loop when there are no more, with the exception that drawing raised, if any.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class Drawer(threading.Thread):
         self._wanted = threading.Semaphore(0)
         self._stopped = False
         self._ready: deque[Request] = deque()
-        self._is_told = False
+        self._is_scheduled = False
 
     def want(self, requests: int) -> None:
-        """Draw so many more."""
+        """Draw this many more."""
         self._wanted.release(requests)
 
     def stop(self) -> None:
@@ -49,7 +49,7 @@ class Drawer(threading.Thread):
     def run(self) -> None:
         """Draw until there are no more."""
         error: BaseException | None = None
-        with suppress(RuntimeError):  # the loop has ended in between
+        with suppress(RuntimeError):  # the loop has ended
             try:
                 requests = iter(self._requests)
                 while self._is_wanted():
@@ -57,7 +57,7 @@ class Drawer(threading.Thread):
                 return
             except StopIteration:
                 pass
-            except BaseException as raised:  # handed to whoever takes the answers
+            except BaseException as raised:  # raised again where the answers are read
                 error = raised
             self._loop.call_soon_threadsafe(self._ended, error)
 
@@ -67,11 +67,11 @@ class Drawer(threading.Thread):
 
     def _draw(self, request: Request) -> None:
         self._ready.append(request)
-        if not self._is_told:  # to wake the loop for each would cost more than to send it
-            self._is_told = True
+        if not self._is_scheduled:  # waking the loop for each would cost more than sending
+            self._is_scheduled = True
             self._loop.call_soon_threadsafe(self._hand_over)
 
     def _hand_over(self) -> None:
         """On the loop."""
-        self._is_told = False  # what is drawn from here on is told of again
+        self._is_scheduled = False  # later requests schedule this again
         self._drawn([self._ready.popleft() for _ in range(len(self._ready))])

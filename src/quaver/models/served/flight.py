@@ -1,7 +1,7 @@
-"""The calls under way: drawn, sent, tried again, and handed over as their requests are complete.
+"""Calls in flight: drawn, sent, retried, and handed over once their request is complete.
 
-Three threads: the requests are drawn in one, since drawing may wait for an answer that is on its way;
-an event loop sends in another; the third, whose generator it is, takes what is complete.
+Three threads take part. One draws requests, since drawing may wait for an answer in flight; one runs the
+event loop that sends; the third, which iterates over the generator, receives complete requests.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _UNREACHED = 3
 
 
 class Flight:
-    """Sends requests side by side, on an event loop in a thread of its own.
+    """Sends requests concurrently, on an event loop in its own thread.
 
     Args:
         send: Sends a part over a connection.
-        pace: When to send.
-        address: Whom, for errors.
-        shared: Whether a request's calls are sent as one.
-        retries: How often a call is tried again.
+        pace: Decides when to send.
+        address: The server, for errors.
+        shared: Whether a request's calls are sent together.
+        retries: How often a call is retried.
         patience: Seconds without an answer after which the server is given up.
-        has_room: Whether the budget has room for trying again what was billed in vain.
+        has_room: Whether the budget has room for retrying a call that was billed.
     """
 
     def __init__(
@@ -73,17 +73,17 @@ class Flight:
         self._started = threading.Event()
         self._ready: list[Answered] = []
         self._out: SimpleQueue[list[Answered] | None] = SimpleQueue()
-        self._completed = self._taken = 0  # each counted by one thread alone
+        self._completed = self._taken = 0  # each is counted by one thread
 
     def answers(self, requests: Iterable[Request], connected: Callable[[], Any]) -> Iterator[Answered]:
-        """What comes back, as it comes.
+        """The answers, as they arrive.
 
         Args:
-            requests: What is asked; drawn in a thread of its own, as fast as it can be sent.
-            connected: Makes a connection, an asynchronous context.
+            requests: The requests, drawn in their own thread as fast as they can be sent.
+            connected: Opens a connection, an asynchronous context.
 
         Raises:
-            ModelError: The model is of no use; what was under way has been yielded before.
+            ModelError: The model cannot be used; answers in flight have been yielded before.
         """
         thread = threading.Thread(
             target=self._in_thread, args=(requests, connected), name="quaver-flight", daemon=True
@@ -107,7 +107,7 @@ class Flight:
     def _in_thread(self, requests: Iterable[Request], connected: Callable[[], Any]) -> None:
         try:
             asyncio.run(self._fly(requests, connected))
-        except BaseException as error:  # raised again where the answers are taken
+        except BaseException as error:  # raised again where the answers are read
             self._error = self._error or error
         self._started.set()
         if self._ready:
@@ -137,14 +137,14 @@ class Flight:
         self._done.set()
 
     def _call(self, what: Callable[[], None]) -> None:
-        """Do something in the loop's thread, if it is still there."""
+        """Run something on the loop, if it is still running."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what)
 
     # ------------------------------------------------------------------ drawing
 
     def _draw(self) -> None:
-        """Have as many requests drawn as can be sent about now."""
+        """Draw as many requests as can be sent soon."""
         if self._ended or self._error or self._health.ill:
             return
         free = self._pace.window - self._pace.in_flight - len(self._waiting) - self._asked_for
@@ -176,10 +176,10 @@ class Flight:
     # ------------------------------------------------------------------ sending
 
     def _pump(self) -> None:
-        """Send what may be sent now, and come back when more may."""
+        """Send what may be sent now, and schedule the rest."""
         while self._waiting and self._error is None:
             if self._health.ill and self._flying:
-                break  # one call at a time finds out whether the server is back
+                break  # one call at a time, to see whether the server is back
             wait = self._pace.wait()
             if wait > 0:
                 if wait < math.inf and self._timer is None:
@@ -215,7 +215,7 @@ class Flight:
         except ModelError as error:
             self._pace.failed(sent, busy=False)
             self._give_up(error)
-        except Exception as error:  # it came back, and nobody knows what with
+        except Exception as error:  # an unforeseen fault of this call
             self._pace.failed(sent, busy=False)
             part.responses = [failed_response(error)] * part.n
             self._complete(part)
@@ -255,7 +255,7 @@ class Flight:
         if self._is_hopeless(fault):
             self._give_up(self._hopeless(fault))
             return
-        # What is refused, or fails because the whole server does, is not the call's own failure.
+        # A rate limit, or a failure of the whole server, is not the call's own failure.
         part.tries += not (fault.limited or was_ill)
         part.billed = part.billed or fault.billed
         if part.tries > self._retries or self._is_unpaid(part):
@@ -268,7 +268,7 @@ class Flight:
         self._complete(part)
 
     def _is_unpaid(self, part: Part) -> bool:
-        """Whether it was billed in vain, and nothing is left to pay for another try."""
+        """Whether it was billed without an answer, and the budget has no room for another try."""
         return part.billed and not self._has_room()
 
     def _rest(self, part: Part, seconds: float) -> None:
@@ -289,15 +289,14 @@ class Flight:
         if not fault.limited:
             return self._address.silent(fault)
         return RateLimited(
-            "the server goes on asking to be called less often",
+            "the server keeps asking for fewer calls",
             where=self._address.url,
-            found=fault.reason
-            + (f"; it wants to be left alone for {fault.wait:,.0f} s" if fault.wait else ""),
-            fix="run again later; it goes on from there",
+            found=fault.reason + (f"; it asks for a pause of {fault.wait:,.0f} s" if fault.wait else ""),
+            fix="run again later; the run continues where it stopped",
         )
 
     def _give_up(self, error: BaseException) -> None:
-        """Send nothing more; what is under way may still come in."""
+        """Send nothing more; calls in flight may still be answered."""
         self._error = self._error or error
         self._waiting.clear()
         for timer in self._resting:
@@ -312,5 +311,5 @@ class Flight:
 
 
 def _backoff(tries: int) -> float:
-    """Seconds before the next try: longer each time, and never the same for many calls."""
+    """Seconds before the next try: exponential, with jitter."""
     return random.uniform(0.5, 1.0) * min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** max(0, tries - 1))

@@ -1,4 +1,4 @@
-"""Whether a server as a whole is failing: then it is left alone for a while, and given up in the end."""
+"""Whether a server as a whole is failing: it then gets a pause, and is given up in the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 __all__ = ["Health"]
 
 _ILL = 10
-"""Failures in a row, of at least this many different calls, that are not the calls' own."""
+"""Failures in a row, of at least ``_OF`` different calls, that are blamed on the server."""
 
 _OF = 3
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
@@ -19,11 +19,11 @@ class Health:
 
     Args:
         patience: Seconds without an answer after which the server is given up.
-        clock: Seconds that never go back.
+        clock: A monotonic clock, in seconds.
 
     Attributes:
-        failures: How many came in a row.
-        answered_once: Whether it has ever answered.
+        failures: The number of failures in a row.
+        answered_once: Whether the server has ever answered.
     """
 
     def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,29 +36,29 @@ class Health:
 
     @property
     def ill(self) -> bool:
-        """Whether the failures are the server's, not those of single calls."""
+        """Whether the failures are the server's rather than single calls'."""
         return self.failures >= _ILL and len(self._calls) >= _OF
 
     @property
     def hopeless(self) -> bool:
-        """Whether it is to be given up."""
+        """Whether to give the server up."""
         return self._since is not None and self._clock() - self._since > self._patience
 
     def well(self) -> None:
-        """An answer came in."""
+        """An answer arrived."""
         self.failures, self._since, self._pause = 0, None, _FIRST_PAUSE
         self._calls.clear()
         self.answered_once = True
 
     def failed(self, call: int, *, limited: bool = False) -> float:
-        """A call brought nothing.
+        """A call failed.
 
         Args:
-            call: Which, by any number of its own.
-            limited: The server lives, and asks to be called less often.
+            call: Any number that identifies the call.
+            limited: Whether the server only asked for fewer calls.
 
         Returns:
-            Seconds for which the server is to be left alone.
+            Seconds for which to send nothing.
         """
         if self._since is None:
             self._since = self._clock()

@@ -1,4 +1,4 @@
-"""What a call over HTTP adds to the meter, however it ends."""
+"""Metering of calls over HTTP, however they end."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["reading", "sending", "spent_on"]
 
 @contextmanager
 def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
-    """Count a request that is sent in the block, and its reply; one that does not come may have been written.
+    """Count a request that the block sends, and its reply; a reply that was lost may still be billed.
 
     Args:
-        meter: What counts.
-        request: What is asked.
-        n: How many answers to it.
+        meter: The meter.
+        request: The request.
+        n: The number of answers that it asks for.
     """
     try:
         yield
@@ -41,11 +41,11 @@ def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
 
 @contextmanager
 def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
-    """Count a reply that the block cannot make answers of.
+    """Count a reply that the block cannot turn into answers.
 
     Args:
-        meter: What counts.
-        request: What was asked.
+        meter: The meter.
+        request: The request.
         content: The reply's body.
     """
     try:
@@ -67,7 +67,7 @@ def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
 
 
 def spent_on(responses: Sequence[Response]) -> Traffic:
-    """What answers took that are not stored: those that a server is tried with."""
+    """The cost of answers that are not stored: those of a probe."""
     first, together = responses[0], (responses[0].raw or {}).get("completion_tokens_of_request")
     return Traffic(
         discarded=1,

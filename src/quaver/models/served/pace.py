@@ -1,9 +1,9 @@
-"""When the next call may be sent to a server: not too many at once, not too many a second.
+"""When the next call may be sent to a server, given its limits on concurrency and rate.
 
-A call that is refused waits for as long as the server says. Where several in a row are refused, or the
-headers say that nothing is left, all calls wait.
+A refused call waits as long as the server says. If several in a row are refused, or the headers say that
+nothing is left, all calls wait.
 
-Nothing here waits or sends: it says how long to wait, and is told what was sent and what came back.
+Nothing here waits or sends: the caller reports what it sent and received, and asks how long to wait.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from quaver.models.served.window import Window
 __all__ = ["Pace", "Sent"]
 
 _IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
-"""Calls turned away one after another from which all wait; where many a second are sent, seconds of them."""
+"""Refusals in a row after which all calls wait; at high rates, this many seconds' worth of calls."""
 
 _LONGEST_HOLD = 60.0
-"""Seconds that all calls wait for what a header says: then one is sent to see whether it holds."""
+"""Longest wait for what a header says, in seconds; then one call tests whether it still holds."""
 
 
 class Sent(NamedTuple):
-    """A call on its way.
+    """A call in flight.
 
     Attributes:
-        at: Seconds on the pace's clock.
-        at_once: Calls that were under way then, this one among them.
-        tokens: That it may take.
+        at: When it was sent, on the pace's clock.
+        at_once: The number of calls in flight then, including this one.
+        tokens: The tokens that it may take.
     """
 
     at: float
@@ -44,10 +44,10 @@ class Pace:
     """When the next call may be sent.
 
     Args:
-        concurrency: Calls at once; found out by itself where it is left out.
-        requests_per_minute: At most; found out by itself where it is left out.
-        tokens_per_minute: At most, of prompts and answers together; unlimited where it is left out.
-        clock: Seconds that never go back.
+        concurrency: Maximum number of concurrent calls; adapted by default.
+        requests_per_minute: Maximum rate; adapted by default.
+        tokens_per_minute: Maximum of prompt and completion tokens; unlimited by default.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -71,21 +71,21 @@ class Pace:
 
     @property
     def window(self) -> int:
-        """Calls that may be under way at once."""
+        """How many calls may be in flight now."""
         return self._window.size
 
     @property
     def most(self) -> int:
-        """Calls that will never be exceeded at once."""
+        """How many calls may ever be in flight."""
         return self._window.most
 
     @property
     def rate(self) -> float:
-        """Calls a second that are sent at most; infinite before the server named a limit."""
+        """Maximum calls per second; infinite until the server shows a limit."""
         return self._rate.a_second
 
     def wait(self) -> float:
-        """Seconds until the next call may be sent; infinite where an answer must come in first."""
+        """Seconds until the next call may be sent; infinite if an answer must arrive first."""
         if self.in_flight >= self.window:
             return math.inf
         now = self._clock()
@@ -96,13 +96,13 @@ class Pace:
         return max(0.0, until - now)
 
     def sent(self, tokens: int) -> Sent:
-        """A call goes out.
+        """Record that a call was sent.
 
         Args:
-            tokens: That it may take, prompt and answer.
+            tokens: The tokens that it may take, prompt and answer.
 
         Returns:
-            What ``answered`` wants to know of it.
+            The call, for ``answered``, ``refused`` or ``failed``.
         """
         now = self._clock()
         self.in_flight += 1
@@ -119,12 +119,12 @@ class Pace:
     # ------------------------------------------------------------------ what came back
 
     def answered(self, sent: Sent, used: int | None, limits: Limits | None) -> None:
-        """An answer is in.
+        """Record an answer.
 
         Args:
-            sent: What was told when the call went out.
-            used: The tokens that it took, where the server says so.
-            limits: What is left, as the server says.
+            sent: The call.
+            used: The tokens that it took, if the server reports them.
+            limits: The remaining limits that the server reports.
         """
         now = self._clock()
         full = self.in_flight >= self.window and now >= max(self._held, self._rate.free_at())
@@ -138,24 +138,24 @@ class Pace:
         self._came_back(sent)
 
     def refused(self, sent: Sent, wait: float | None) -> None:
-        """The server asks to be called less often.
+        """Record that the server asked for fewer calls.
 
         Args:
-            sent: What was told when the call went out.
-            wait: Seconds for which it wants to be left alone.
+            sent: The call.
+            wait: Seconds that it asks to wait.
         """
         self.in_flight -= 1
         self._one_more(wait)
-        # Who may come back at once is not told that calls were too many.
+        # A refusal without a wait does not mean that calls were too many.
         self._came_back(sent, refused=wait != 0)
 
     def failed(self, sent: Sent, *, busy: bool, wait: float | None = None) -> None:
-        """A call brought nothing.
+        """Record a failed call.
 
         Args:
-            sent: What was told when it went out.
-            busy: Whether it looks as if the server had too much to do.
-            wait: Seconds for which it wants to be left alone.
+            sent: The call.
+            busy: Whether the server seems overloaded.
+            wait: Seconds that it asks to wait.
         """
         self.in_flight -= 1
         if busy:
@@ -165,7 +165,7 @@ class Pace:
     # ------------------------------------------------------------------ inside
 
     def _one_more(self, wait: float | None) -> None:
-        """One more call in a row that was turned away; from some number on, all the others wait too."""
+        """Count a refusal in a row; after several, all calls wait."""
         self._in_a_row += 1
         many = 0.0 if self.rate == math.inf else self.rate * _IN_A_ROW_FOR
         if wait and self._in_a_row >= max(_IN_A_ROW, many):

@@ -1,7 +1,7 @@
-"""The servers that ``openai_compatible`` knows by name: where each is, and what it can do.
+"""The servers that ``openai_compatible`` knows by name, with their addresses and features.
 
-A preset says what its server is documented to honour. What a study asks for is tried on the server
-itself before it is relied on (``served.probe``), so that a preset that is out of date is noticed.
+A preset lists what its server is documented to honour. Before a study relies on a feature, a probe tests it
+(``served.probe``), so that an outdated preset is noticed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from quaver.core.model import Abilities
 __all__ = ["ANY", "PRESETS", "Choice", "Preset"]
 
 Choice = Literal["structured_outputs", "grammar", "regex", "json_schema", "none"]
-"""How a server is told to answer with one of several texts.
+"""How a server is restricted to one of several answers.
 
-``structured_outputs`` is vLLM's ``{"choice": [...]}``, ``grammar`` llama.cpp's GBNF, ``regex``
-SGLang's, ``json_schema`` a schema that lets one key hold nothing but the texts.
+``structured_outputs`` is vLLM's ``{"choice": [...]}``, ``grammar`` llama.cpp's GBNF, ``regex`` SGLang's, and
+``json_schema`` a schema with one key whose values are the answers.
 """
 
 _ALL = {"top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "stop": "stop"}
@@ -30,24 +30,24 @@ class Preset:
     """A kind of server.
 
     Attributes:
-        base_url: Where it listens, up to and with ``/v1``; empty where the study must say.
-        key: The environment variable that holds its key; empty where it takes none.
-        needs_key: Whether it refuses to answer without one.
-        logprobs: Most log-probabilities that it returns a position.
-        choice: How it is held to a choice.
-        schema: It can be held to a JSON schema.
-        seed: The field of the body that takes a seed; empty where it takes none.
-        n: It draws several answers to one request.
-        plain: It completes a text without a chat template.
-        continues: How it is told to go on with an assistant's last message: ``flag`` sends vLLM's, ``always``
-            sends nothing since it does so by itself; empty where it cannot.
+        base_url: Its address, up to and including ``/v1``; empty if the study must give it.
+        key: The environment variable that holds its key; empty if it takes none.
+        needs_key: Whether it refuses to answer without a key.
+        logprobs: Maximum number of log-probabilities per position.
+        choice: How it is restricted to a choice.
+        schema: Whether it can be restricted to a JSON schema.
+        seed: The field for a seed; empty if it takes none.
+        n: Whether it draws several answers to one request.
+        plain: Whether it completes a text without a chat template.
+        continues: How it continues an assistant's last message: ``flag`` with vLLM's flag, ``always`` by
+            itself; empty if it cannot.
         options: The options of a decoding that it honours, and the names of their fields.
-        length: The field that takes the longest answer.
-        top_k_off: What ``top_k`` is where it keeps all tokens.
-        body: What every request to it carries beside.
-        version: The path, from its root, and the key in the reply, that give its version.
-        local: It usually runs on one's own machine, for nothing.
-        start: How it is started.
+        length: The field for the maximum length.
+        top_k_off: The value of ``top_k`` that keeps all tokens.
+        body: Fields that every request to it carries.
+        version: The path, from its root, and the key in the reply that give its version.
+        local: Whether it usually runs on your own machine, for free.
+        start: The command that starts it.
     """
 
     base_url: str
@@ -96,7 +96,7 @@ _OPENAI = Preset(
 )
 
 ANY = Preset("", key="", options={})
-"""A server of which nothing is known but that it speaks the protocol."""
+"""A server of which nothing is known except that it speaks the protocol."""
 
 PRESETS: Mapping[str, Preset] = {
     "openai": _OPENAI,
@@ -226,4 +226,4 @@ PRESETS: Mapping[str, Preset] = {
         start="GPT4All, Settings, Application, Advanced: Enable Local API Server",
     ),
 }
-"""Name -> what is known of it."""
+"""The presets by name."""

@@ -1,6 +1,6 @@
-"""Tries on a server what a study will ask of it.
+"""Probes a server for the features that a study needs.
 
-A constraint that is ignored without a word is worse than none.
+A constraint that is silently ignored is worse than none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Found", "tried"]
 
 _TRIES = 4
 _CHOICES = ("zq7 kd", "vx3 pf")
-"""What nobody would answer who is free to answer anything."""
+"""Answers that no model would give unless it is restricted to them."""
 
 _SCHEMA = {
     "type": "object",
@@ -38,13 +38,13 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 _PAGE = re.compile(rb"\s*<(!doctype|html)", re.IGNORECASE)
-"""How a page for people begins."""
+"""The beginning of a web page."""
 
 _NO_LIST = (500, 501)
-"""What a server may answer that cannot list its models, and does answer prompts."""
+"""Statuses of servers that answer prompts but cannot list their models."""
 
 _THINKING = 2048
-"""Tokens for an answer whose first ones all went into thinking."""
+"""Tokens for a second try, if the first ones were all spent on thinking."""
 
 _QUESTION = "Tell me in a few words what you did yesterday, and who was there."
 
@@ -53,12 +53,12 @@ Arriving = Callable[["Connection", Preset, Part], Awaitable[Landed]]
 
 @dataclass(slots=True)
 class Found:
-    """What was found out.
+    """The result of a probe.
 
     Attributes:
-        server: The preset, without what the server does not honour.
-        facts: For the record: its version, and what it honours.
-        downgrades: What it does not honour, with the reason, where the study does without.
+        server: The preset, without the features that the server does not honour.
+        facts: For the provenance: its version, and what it honours.
+        downgrades: Features that the study does without, with the reason.
     """
 
     server: Preset
@@ -74,15 +74,15 @@ def tried(
     arriving: Arriving,
     allowed: Collection[str],
 ) -> Found:
-    """Reach a server and try on it what a study needs.
+    """Reach a server and test the features that a study needs.
 
     Args:
-        server: What is said of it.
-        needs: What the study will ask for; nothing else is tried.
-        connected: Makes a connection to it.
-        address: Where it is, for errors.
-        arriving: Sends some calls of a request over a connection, as the study's own are sent.
-        allowed: What the study may do without.
+        server: The preset.
+        needs: The features that the study needs; nothing else is tested.
+        connected: Opens a connection.
+        address: The server, for errors.
+        arriving: Sends some calls of a request over a connection, as in the study itself.
+        allowed: Features that the study may do without.
 
     Raises:
         ModelError: It cannot be reached, or does not honour what the study needs.
@@ -97,7 +97,7 @@ def tried(
 
 
 def _outside(work: Coroutine[Any, Any, Found]) -> Found:
-    """Run it in a thread of its own: a notebook's has an event loop already."""
+    """Run it in its own thread, since a notebook's thread already runs an event loop."""
     results: list[Found] = []
     errors: list[BaseException] = []
 
@@ -120,7 +120,7 @@ class _Probe:
         self._server, self._needs, self._address, self._arriving = server, needs, address, arriving
 
     async def found(self, connection: Connection, allowed: Collection[str]) -> Found:
-        """Try everything that the study needs."""
+        """Test everything that the study needs."""
         self._connection = connection
         await self._reach()
         found = Found(self._server, {"server": await self._version()})
@@ -230,15 +230,15 @@ class _Probe:
         n: int = 1,
         spoken: bool = False,
     ) -> list[Response]:
-        """Answers; where thinking took all the room, those to a second try that has more of it.
+        """Answers to the test question; if thinking used up all tokens, a second try gets more.
 
         Args:
-            decoding: How.
-            choices: Held to one of these.
-            schema: Held to this.
-            seed: Drawn with this.
+            decoding: The decoding.
+            choices: The only answers allowed, if any.
+            schema: The JSON schema, if any.
+            seed: The seed.
             n: How many.
-            spoken: Whether thinking is not enough.
+            spoken: Whether there must be more than thinking.
         """
         responses = await self._sent(decoding, choices, schema, seed, n)
         if any(_is_cut_short(response, spoken) for response in responses):
@@ -260,7 +260,7 @@ class _Probe:
                         "the server does not answer",
                         where=self._address.url,
                         found=fault.reason,
-                        fix="see whether it runs at this address, and what its own log says",
+                        fix="check that it runs at this address, and read its log",
                     ) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
@@ -276,7 +276,7 @@ class _Probe:
             where=self._address.url,
             expected=f"what `{where}` asks for",
             found=lack,
-            fix=f"{instead}; or do without, which is recorded: `allow_downgrade: [{name}]` beside the model",
+            fix=f"{instead}; or do without it (this is recorded): `allow_downgrade: [{name}]`",
         )
 
 
@@ -296,7 +296,7 @@ def _told(response: Response) -> str:
 
 
 _ASKED = {
-    "choice": ("constraint: labels", "see whether `supports: {choice: …}` names the way that it knows"),
+    "choice": ("constraint: labels", "check that `supports: {choice: …}` names a method that it knows"),
     "schema": ("an answer that follows a schema", "leave that variant out"),
     "logprobs": ("logprobs", "ask for fewer, or start the server so that it allows more"),
     "seed": ("seed", "leave `seed` out of the decoding"),

@@ -1,8 +1,8 @@
-"""How many calls a second a server takes: found by asking, unless the study says it.
+"""How many calls per second a server accepts: adapted, unless the study gives it.
 
-Unlimited until a good part of the calls is refused as too many; then as many as were taken, cut by the
-share that is refused, and rising again, the faster the longer they were not cut. A call that is refused now
-and then changes nothing.
+The rate is unlimited until a good share of calls is refused. It then becomes the rate of accepted calls, is
+cut by the share of refusals, and rises again, faster the longer it has not been cut. An occasional refusal
+changes nothing.
 """
 
 from __future__ import annotations
@@ -12,44 +12,46 @@ import math
 __all__ = ["Rate"]
 
 _TOO_MANY, _AT_FIRST = 0.05, 0.1
-"""Share of calls refused above which they are too many a second; the same where no limit is known yet."""
+"""Share of refusals above which the rate is too high; the same while no limit is known."""
 
 _SOME, _ONE = 0.03, 1
-"""Share of calls refused above which they do not become more, unless it is a single one."""
+"""Share of refusals above which the rate does not rise, unless there is a single one."""
 
 _ENOUGH, _LONG = 30, 1.0
-"""Calls, and seconds, at least, by which such a share is told."""
+"""Minimum number of calls and of seconds for such a share."""
 
 _RISE, _STEEPEST, _A_CALL = 0.02, 0.25, 0.02
-"""Share by which the rate rises a second soon after it was cut; the most a second, and with one call."""
+"""Growth per second soon after a cut; the largest growth per second, and per call."""
 
 _CALM, _CALM_CALLS, _UNSURE = 5.0, 20, 4
-"""Seconds and calls without a cut, the later of both, after which the rise doubles; and how often it is
-doubled from the start after the first cut, which may have been far too deep."""
+"""Seconds and calls without a cut (whichever takes longer) after which growth doubles; and how often it is
+doubled
+from the start after the first cut, which may have been far too deep."""
 
 _KEPT, _KEPT_AGAIN, _SOON = 0.95, 0.7, 3.0
-"""What is left of a rate at which the server wanted to be left alone for a while; the same where it was cut
-less than so many seconds before."""
+"""Factor of the rate when the server asks for a pause; the same if the last cut was less than this many
+seconds
+ago."""
 
 _IDLE, _IDLE_FOR = 2.0, 30.0
-"""A rate so many times what is sent, and not cut for so many seconds, limits nothing, and is forgotten."""
+"""A rate this many times above what is sent, and not cut for this many seconds, is forgotten."""
 
 _MEMORY = 60.0
-"""Seconds over which the calls taken are averaged: a server that took so many takes so many."""
+"""Seconds over which accepted calls are averaged."""
 
 _CATCH_UP, _AT_ONCE = 0.05, 4
-"""Seconds, and calls, by which late ones may be made up for."""
+"""Seconds, and calls, by which delays may be caught up."""
 
 
 class Rate:
-    """Calls a second, at most.
+    """The maximum number of calls per second.
 
     Args:
-        given: As the study says; None to find it.
-        now: Seconds on a clock that never goes back, as everywhere here.
+        given: The study's value; None to adapt.
+        now: The time on a monotonic clock, as everywhere here.
 
     Attributes:
-        a_second: Their number; infinite before the server showed a limit.
+        a_second: The rate; infinite until the server shows a limit.
     """
 
     def __init__(self, given: float | None, now: float) -> None:
@@ -66,13 +68,13 @@ class Rate:
         return self._next if self.a_second < math.inf else self._held
 
     def sent(self, now: float) -> None:
-        """A call goes out."""
+        """Record that a call was sent."""
         if self.a_second < math.inf:
             late = min(_CATCH_UP, _AT_ONCE / self.a_second)
             self._next = max(self._next, now - late) + 1 / self.a_second
 
     def hold(self, until: float, now: float) -> None:
-        """Send nothing until then."""
+        """Send nothing until a time."""
         if until > max(self._held, now):
             begins = now >= self._held
             self._waited += until - max(self._held, now)
@@ -84,15 +86,15 @@ class Rate:
                 self._begin(until)
 
     def came_back(self, sent: float, now: float, *, refused: bool) -> None:
-        """A call came back.
+        """Record a reply.
 
         Args:
-            sent: When it went out.
-            now: When.
-            refused: As too many, rather than taken, whatever became of it then.
+            sent: When the call was sent.
+            now: When the reply arrived.
+            refused: Whether it was refused as one too many.
         """
         if refused and sent < self._cut_at:
-            return  # it was sent at a rate that is given up
+            return  # it was sent at a former rate
         self._calls += 1
         self._refused += refused
         if not refused:
@@ -107,12 +109,12 @@ class Rate:
 
     def _begin(self, now: float) -> None:
         self._since, self._calls, self._refused = now, 0, 0
-        self._waited = max(0.0, self._held - now)  # of what is to come
+        self._waited = max(0.0, self._held - now)  # in this period
 
     def _cut(self, now: float, rate: float) -> None:
         self._doubled = _UNSURE if self.a_second == math.inf else 0
         self._cut_at, self._calm_calls = now, 0
-        # A server that counts by the minute takes nothing for a while: that is not its rate.
+        # A server that counts by the minute may accept nothing for a while; that is not its rate.
         self.a_second = min(self.a_second, max(rate, self._taken.a_second(now)))
 
     def _judge(self, now: float) -> None:
@@ -136,10 +138,10 @@ class Rate:
 
 
 class _Average:
-    """Events a second, those long ago counting less.
+    """Events per second, exponentially weighted.
 
     Args:
-        since: When it begins.
+        since: The start.
     """
 
     def __init__(self, since: float) -> None:
@@ -147,11 +149,11 @@ class _Average:
         self._level = 0.0
 
     def add(self, now: float) -> None:
-        """One more."""
+        """Count an event."""
         self._level = self._level * math.exp((self._at - now) / _MEMORY) + 1
         self._at = now
 
     def a_second(self, now: float) -> float:
-        """How many a second."""
+        """The rate."""
         seen = -_MEMORY * math.expm1(-max(1.0, now - self._since) / _MEMORY)
         return self._level * math.exp((self._at - now) / _MEMORY) / seen

@@ -1,4 +1,4 @@
-"""What a server says of its limits in the headers of its replies."""
+"""The limits that a server reports in its headers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["Limits", "read_limits", "retry_after"]
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _EPOCH = 10.0**9
-"""A number of seconds that is larger is a point in time; no pause is longer."""
+"""A larger number of seconds is a point in time; no pause is longer."""
 
 
 class Limits(NamedTuple):
-    """What is left, and the seconds until it is whole again; None where a server does not say.
+    """What is left of the limits, and the seconds until they are reset; None if not reported.
 
     Attributes:
-        requests: Requests that it will still take.
-        requests_reset: When it takes more.
-        tokens: Tokens that it will still take.
-        tokens_reset: When it takes more.
+        requests: Remaining requests.
+        requests_reset: Seconds until the limit on requests is reset.
+        tokens: Remaining tokens.
+        tokens_reset: Seconds until the limit on tokens is reset.
     """
 
     requests: float | None
@@ -34,7 +34,7 @@ class Limits(NamedTuple):
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds for which a server wants to be left alone.
+    """Seconds that a server asks to wait.
 
     >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "250"}), retry_after({})
     (2.0, 0.25, None)
@@ -55,7 +55,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def read_limits(headers: Mapping[str, str]) -> Limits | None:
-    """The limits in a reply's headers, or None where there are none.
+    """The limits in a reply's headers, or None.
 
     >>> read_limits({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
     Limits(requests=0.0, requests_reset=90.0, tokens=None, tokens_reset=None)

@@ -1,4 +1,4 @@
-"""What is sent: a request as the JSON that a kind of server wants."""
+"""Requests as the JSON that each kind of server expects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ CHAT = "/chat/completions"
 PLAIN = "/completions"
 
 LABEL = "label"
-"""The key of the JSON object in which a label comes where a server knows no other constraint."""
+"""The key of the label, for servers whose only constraint is a JSON schema."""
 
 _ROOM = 16
-"""Tokens of that object around the label; they do not count towards ``max_tokens``."""
+"""Tokens of that object around the label, which do not count towards ``max_tokens``."""
 
 _DEFAULTS = Decoding("")
 
 
 def is_plain(messages: Sequence[Message]) -> bool:
-    """Whether a prompt is to be completed as it is, without a chat template."""
+    """Whether a prompt goes without a chat template."""
     return any(role == "plain" for role, _ in messages)
 
 
@@ -34,11 +34,11 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     """The body for some of a request's calls.
 
     Args:
-        server: What it is sent to.
+        server: The server.
         model: The model's name there.
-        request: What is asked.
-        first: The first of the request's calls that it is for.
-        n: How many it is for.
+        request: The request.
+        first: The position of the first call.
+        n: The number of calls.
     """
     decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
@@ -53,7 +53,7 @@ def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: 
     body[length] = decoding.max_tokens
     for option, name in server.options.items():
         value = getattr(decoding, option)
-        # What one runs oneself has defaults of its own; a service is told what moved, and no more.
+        # A local server may have other defaults; a service gets only the options that differ.
         if server.local or value != getattr(_DEFAULTS, option):
             body[name] = server.top_k_off if option == "top_k" and not value else value
     if not body.get("stop", True):

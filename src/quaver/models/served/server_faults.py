@@ -1,4 +1,4 @@
-"""What a server's failures mean: which pass, which are the prompt's own, and which end the work."""
+"""What a server's failures mean: temporary, the prompt's own, or fatal."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _SPENT = frozenset(["insufficient_quota", "billing_hard_limit_reached", "billing
 
 
 class Passing(Exception):
-    """A fault that may be gone the next time.
+    """A temporary fault: a retry may succeed.
 
     Args:
         reason: What happened.
-        limited: The server asks to be called less often.
-        busy: It has more to do than it can.
+        limited: The server asks for fewer calls.
+        busy: It is overloaded.
         unreached: Nothing answers at its address.
-        wait: Seconds for which it wants to be left alone.
-        status: Of the reply; 0 where none came, or one that was no error.
-        fix: What to do should it not pass; empty where that is not known.
+        wait: Seconds that it asks to wait.
+        status: The status of the reply; 0 if none came, or if it was not an error.
+        fix: What to do if it persists; empty if unknown.
 
     Attributes:
-        billed: The server may have billed what it sent.
+        billed: Whether the server may have billed the call.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class Passing(Exception):
 
 
 class Refused(ModelError):
-    """The server does not do what a request asks for; another request may be answered."""
+    """The server rejects a request; others may be answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What an error says of a server.
+    """What errors say about a server.
 
     Attributes:
-        url: Where it is, without anything secret.
-        model: The model that is asked for there.
-        key: The environment variable that holds its key; empty where it takes none.
+        url: Its address, without secrets.
+        model: The model asked for.
+        key: The environment variable that holds its key; empty if it takes none.
         has_key: Whether that variable is set.
-        start: How such a server is started; empty where somebody else runs it.
+        start: The command that starts such a server; empty for services.
     """
 
     url: str
@@ -80,25 +80,25 @@ class Address:
     start: str = ""
 
     def silent(self, fault: Passing) -> Unavailable:
-        """The error where nothing, or nothing of use, answers there."""
+        """The error if no usable answer comes."""
         start = self.start.replace("MODEL", self.model)
         fix = f"start it ({start}), or correct `base_url:`" if start else ""
         if fault.unreached and not fix:
-            fix = "see whether it runs and what stands between (a firewall, a proxy), or correct `base_url:`"
+            fix = "check that it runs and that no firewall or proxy blocks it, or correct `base_url:`"
         return Unavailable(
             "the server does not answer",
             where=self.url,
             found=fault.reason,
-            fix=fault.fix or fix or "see what its own log says; run again, and it goes on from there",
+            fix=fault.fix or fix or "read its log, then run again; the run continues where it stopped",
         )
 
     def page(self) -> Unavailable:
-        """The error where a page for people is what answers there."""
+        """The error if a web page answers."""
         return Unavailable(
-            "what answers there is a web page, not a model's server",
+            "a web page answers there, not a model's server",
             where=self.url,
             found=f"HTML at {self.url}/models",
-            fix="correct `base_url:` (most addresses end in /v1); a page that asks to log in means that a "
+            fix="correct `base_url:` (most addresses end in /v1); a login page means that a "
             "key or a network is missing",
         )
 
@@ -106,31 +106,31 @@ class Address:
 def read_failure(
     status: int, headers: Mapping[str, str], content: bytes, address: Address
 ) -> Response | Passing | ModelError:
-    """What a reply that is not an answer means.
+    """What an error reply means.
 
     Args:
-        status: Of the reply.
-        headers: Of the reply.
+        status: The reply's status.
+        headers: The reply's headers.
         content: The reply's body.
-        address: Where it came from.
+        address: The server.
 
     Returns:
-        A response where the prompt itself is at fault, a ``Passing`` fault, or the error that ends the
-        work with this model.
+        A response if the prompt itself is at fault, a ``Passing`` fault, or the error that ends the work with
+        this model.
     """
     error = _error(content)
     message, codes = _message(error), {str(error.get(name)) for name in ("code", "type")}
-    told = f"HTTP {status}" + (f": {message}" if message else "")
+    summary = f"HTTP {status}" + (f": {message}" if message else "")
     if status in (400, 413, 422) and (
         codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message)
     ):
-        return Response("", finish="error", error=f"context overflow: {message or told}"[:500])
+        return Response("", finish="error", error=f"context overflow: {message or summary}"[:500])
     if status in (400, 403, 422) and (codes & _FILTERED or "content management policy" in message):
-        return Response("", finish="content_filter", error=f"content filter: {message or told}"[:500])
+        return Response("", finish="content_filter", error=f"content filter: {message or summary}"[:500])
     if status == 429 and not codes & _SPENT:
-        return Passing(told, limited=True, wait=retry_after(headers), status=status)
+        return Passing(summary, limited=True, wait=retry_after(headers), status=status)
     if status >= 500 or status < 200 or status in _PASSING:
-        return Passing(told, busy=status in (503, 529), wait=retry_after(headers), status=status)
+        return Passing(summary, busy=status in (503, 529), wait=retry_after(headers), status=status)
     if 300 <= status < 400:
         return _sends_elsewhere(status, headers.get("location", ""), address)
     return _refusal(status, message, address)
@@ -148,16 +148,16 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
                 if address.key
                 else "name the environment variable that holds it with `key:`",
             )
-        # Services repeat part of the key in what they say: it is not passed on.
+        # Services repeat part of the key in their message, so it is not passed on.
         return ModelError(
-            "the server does not accept the key",
+            "the server rejects the key",
             where=address.url,
             found=f"HTTP {status}",
-            fix=f"check the environment variable {address.key}, and that its owner may use {address.model}",
+            fix=f"check the environment variable {address.key}, and that its account may use {address.model}",
         )
     if status == 404:
         return ModelError(
-            f"the server knows no model {address.model!r}, or nothing is at this address",
+            f"there is no model {address.model!r} at this address",
             where=address.url,
             found=found,
             fix="check `model:` and `base_url:` (most addresses end in /v1)",
@@ -167,10 +167,10 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
             "the account has no credit left",
             where=address.url,
             found=found,
-            fix="add credit and run again; it goes on from there",
+            fix="add credit and run again; the run continues where it stopped",
         )
     return Refused(
-        "the server refuses what is asked",
+        "the server rejects the request",
         where=address.url,
         found=found,
         fix="change what it names in the decoding, or give the field another value with `body:` (null "
@@ -179,20 +179,20 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
 
 
 def _sends_elsewhere(status: int, location: str, address: Address) -> ModelError:
-    """Nothing is sent on: a key is for the server that the study names."""
-    # What stands in a query or before an @ may be secret.
+    """Redirects are not followed: a key is for the server that the study names."""
+    # A query, or what comes before an @, may be secret.
     where = location.partition("?")[0][:200]
     where = "" if "@" in where else where
     return ModelError(
-        "the server sends elsewhere",
+        "the server redirects elsewhere",
         where=address.url,
         found=f"HTTP {status}" + (f", to {where}" if where else ""),
-        fix="if that is where the model is, give its address as `base_url:`, up to and with /v1",
+        fix="if the model is there, give that address as `base_url:`, up to and including /v1",
     )
 
 
 def _error(content: bytes) -> dict[str, Any]:
-    """The error object in a reply, whatever the server's way of wrapping one."""
+    """The error object in a reply, however the server wraps it."""
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Whether what a study file says of a server makes sense, before the server is reached."""
+"""Checks of a study file's options for a server, before the server is reached."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _KEYS = re.compile(
     r"|(access|api|auth|private|secret|secretaccess|subscription)key"
     r"|(access|api|auth|bearer|id|refresh)?token)"
 )
-"""Fields that a body has for nothing but a key, without case and separators."""
+"""Names of fields that only hold keys, without case and separators."""
 
 
 def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) -> None:
-    """See that ``mode: repeatable`` is asked of a server that can.
+    """Check that the server supports ``mode: repeatable``.
 
     Raises:
-        SpecError: It is not.
+        SpecError: It does not.
     """
     if preset != "llamacpp_server":
         raise SpecError(
-            "only llama.cpp's server can be made to repeat itself",
+            "only llama.cpp's server has a repeatable mode",
             where="mode",
             found=f"mode: repeatable, with {f'preset: {preset}' if preset else 'no preset'}",
             fix="leave `mode` out, or `preset: llamacpp_server`; `quaver doctor` measures the noise",
         )
     if repeats == "shared" or concurrency not in (None, 1):
         raise SpecError(
-            "what is to repeat itself is asked one call at a time",
+            "the repeatable mode sends one call at a time",
             where="mode",
             found=f"repeats: {repeats}, concurrency: {concurrency or 'not given'}",
             fix="leave out `repeats` and `concurrency`, or `mode: fast`",
@@ -54,7 +54,7 @@ def check_repeatable(preset: str | None, repeats: str, concurrency: int | None) 
 
 
 def checked_url(url: str, preset: str | None) -> str:
-    """The address, if it is one and holds nothing secret.
+    """The address, if it is valid and holds nothing secret.
 
     Raises:
         SpecError: It is not.
@@ -62,7 +62,7 @@ def checked_url(url: str, preset: str | None) -> str:
     if not url:
         azure = preset == "azure"
         raise SpecError(
-            "nothing says where the server is",
+            "the server's address is missing",
             where="base_url",
             expected="`base_url: https://RESOURCE.openai.azure.com/openai/v1`, or AZURE_OPENAI_ENDPOINT set"
             if azure
@@ -71,15 +71,15 @@ def checked_url(url: str, preset: str | None) -> str:
     parts = _split(url)
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url or _names_key(url):
         raise SpecError(
-            "the address holds more than an address",
+            "the address holds more than scheme, host and path",
             where="base_url",
-            expected="no name, password, query, fragment or key in it: the study file is kept beside the "
+            expected="no user name, password, query, fragment or key: the study file is kept beside the "
             "answers",
             fix="put the key into an environment variable and name that with `key:`",
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SpecError(
-            "this is no address",
+            "this is not an address",
             where="base_url",
             expected="such as http://localhost:8000/v1",
             found=url[:120],
@@ -90,40 +90,40 @@ def checked_url(url: str, preset: str | None) -> str:
 def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
-    except ValueError:  # a bracket that is never closed, say
+    except ValueError:  # an unclosed bracket, for example
         return SplitResult("", "", url, "", "")
 
 
 def _names_key(url: str) -> bool:
-    """Whether a part of an address is a key, or says that the next one is."""
+    """Whether a part of an address is a key, or announces one."""
     parts = re.split(r"[/;&]", unquote(unquote(url)))
     named = any(_is_key_name(re.split("[=:]", part)[0]) and re.search("[=:]", part) for part in parts[3:])
     return named or any(looks_like_key(part) for part in (url, *parts))
 
 
 def checked_variable(name: str | None) -> str:
-    """The name of the variable with the key, if it is a name and not the key itself.
+    """The name of the environment variable for the key, if it is not the key itself.
 
     Raises:
         SpecError: It is not.
     """
     if name is None:
         return ""
-    # A name has words; capitals and digits without a pause are a key.
+    # A name has words; a long run of capitals and digits is a key.
     is_name = re.fullmatch(r"[A-Z_][A-Z0-9_]*", name) and not re.search(r"[A-Z0-9]{20}|(\d[A-Z]+){4}", name)
     if not is_name or Keys().within(name):
         raise SpecError(
             "`key:` names an environment variable, and is never the key itself",
             where="key",
             expected="capitals, digits and underscores, such as OPENAI_API_KEY",
-            fix="if this was a key, change it: the file may have been seen",
+            fix="if this was a key, revoke it: somebody may have read the file",
         )
     name_keys({"key": name})
     return name
 
 
 def checked_key(secret: str, variable: str, url: str) -> str:
-    """A key, if it can be sent as a header.
+    """A key, if it can be sent in a header.
 
     Raises:
         ModelError: It cannot.
@@ -135,9 +135,9 @@ def checked_key(secret: str, variable: str, url: str) -> str:
     raise ModelError(
         f"the key in {variable} cannot be sent",
         where=url,
-        expected="letters, digits and signs of ASCII, without white space",
+        expected="ASCII letters, digits and punctuation, without white space",
         found=f"U+{ord(odd):04X} ({named}) as character {at} of {len(secret)}",
-        fix=f"copy the key again and export {variable}=… anew; quotation marks around it must be straight",
+        fix=f"copy the key and export {variable}=… again; use straight quotation marks",
     )
 
 
@@ -153,10 +153,10 @@ def checked_name(where: str, text: str) -> str:
 
 
 def checked_body(body: Mapping[str, Any], where: str = "body") -> dict[str, Any]:
-    """The fields that every request carries, if none looks like a key, however deep.
+    """Extra fields for every request, if none looks like a key, at any depth.
 
     Raises:
-        SpecError: It is not.
+        SpecError: One does.
     """
     for loc, text in texts_in(body):
         is_field = loc[-1] == text
@@ -186,7 +186,7 @@ def _at(document: Any, loc: tuple[str | int, ...]) -> Any:
 
 
 def _is_harmless(value: Any) -> bool:
-    """Whether a field of that name cannot hold a key: null leaves one out."""
+    """Whether a value cannot be a key; null leaves a field out."""
     return value is None or isinstance(value, bool | int | float)
 
 
@@ -195,5 +195,5 @@ def _is_key_name(name: str) -> bool:
 
 
 def is_here(url: str) -> bool:
-    """Whether an address is this machine's."""
+    """Whether an address is on this machine."""
     return (_split(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

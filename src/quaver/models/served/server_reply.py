@@ -1,4 +1,4 @@
-"""What comes back: a server's JSON as responses."""
+"""Replies: a server's JSON as responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quaver.models.served.server_faults import Passing
 __all__ = ["read_reply"]
 
 _FAILED = ("error", "insufficient_system_resource", "abort")
-"""Ends that are a fault of the server's, told in an answer."""
+"""Finish reasons that are faults of the server."""
 
 
 def read_reply(
@@ -25,14 +25,14 @@ def read_reply(
 
     Args:
         content: The reply's body.
-        n: How many answers were asked for.
-        logprobs: How many of the likeliest tokens were asked for.
-        begun: What the model was to go on with: some servers give it back before what is new.
-        wrapped: The choices, where the label was asked for inside a JSON object: it is taken out, and
-            what came is kept in ``raw``.
+        n: How many answers were requested.
+        logprobs: How many of the most likely tokens were requested.
+        begun: The beginning of the answer, which some servers repeat.
+        wrapped: The choices, if the label was requested inside a JSON object: the label is extracted, and the
+            original is kept in ``raw``.
 
     Raises:
-        Passing: The reply is empty, cut, no JSON, or holds fewer answers than were asked for.
+        Passing: The reply is empty, cut, not JSON, or holds fewer answers than requested.
     """
     reply = _parsed(content)
     choices = reply.get("choices")
@@ -51,7 +51,7 @@ def read_reply(
             replace(
                 response,
                 text=response.text.removeprefix(begun),
-                prompt_tokens=prompt if not responses else prompt and 0,  # it was read, and is paid, once
+                prompt_tokens=prompt if not responses else prompt and 0,  # it was read and billed once
                 cached_tokens=cached if not responses else cached and 0,
                 completion_tokens=written if n == 1 else None,
                 thinking_tokens=thought if n == 1 else None,
@@ -82,7 +82,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """An object, or an empty one in the place of anything else."""
+    """An object; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -119,7 +119,7 @@ def _response(choice: Mapping[str, Any], logprobs: int) -> Response:
 
 
 def _spoken(content: object) -> tuple[str, str] | None:
-    """The answer, and the thinking where both come as parts of one list; None where it is neither."""
+    """The answer, and the thinking if both are parts of one list; None if it is neither."""
     if isinstance(content, str) or content is None:
         return content or "", ""
     text, thinking = "", ""
@@ -138,7 +138,7 @@ def _spoken(content: object) -> tuple[str, str] | None:
 
 
 def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
-    """Tokens from either form: a list of positions, or lists beside each other."""
+    """Tokens from either form: a list of positions, or parallel lists."""
     content = logprobs.get("content")
     places: list[tuple[Any, Any, list[Any]]]
     if isinstance(content, list):
@@ -167,7 +167,7 @@ def _likeliest(pairs: Sequence[tuple[str, float]], most: int) -> tuple[tuple[str
 
 
 def _unwrapped(response: Response, choices: Sequence[str]) -> Response:
-    """Take the label out of its JSON object, with the tokens that spell it."""
+    """Extract the label from its JSON object, with the tokens that spell it."""
     try:
         label = json.loads(response.text)[LABEL]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -179,7 +179,7 @@ def _unwrapped(response: Response, choices: Sequence[str]) -> Response:
 
 
 def _spelling(response: Response, label: str) -> tuple[Token, ...]:
-    """The tokens from the one in which the label begins to the one in which it ends."""
+    """The tokens that overlap the label."""
     start = response.text.find(label, response.text.find(":"))
     end, at, kept = start + len(label), 0, []
     if "".join(token.text for token in response.tokens)[: len(response.text)] != response.text:

@@ -1,4 +1,4 @@
-"""Why nothing came back: the one fault among many that a client wraps alike, and what to do about it."""
+"""Why no reply came: the cause inside a client's error, and its fix."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LONGEST = 300
 
 
 def lost(error: BaseException, host: str) -> Passing:
-    """The fault where no reply came.
+    """The fault if no reply came.
 
     Args:
-        error: What the client raised.
-        host: Whom it was to reach, with the port.
+        error: The client's exception.
+        host: The host, with the port.
     """
     causes = list(_causes(error))
     for kind, what, fix in _KINDS:
@@ -28,7 +28,7 @@ def lost(error: BaseException, host: str) -> Passing:
             words = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
             reason = what.format(host=host, words=words)
             return Passing(printable(reason)[:_LONGEST], unreached=True, fix=fix)
-    # The client's own kinds are of little help (a connection that was cut is a ConnectTimeout to it).
+    # The client's own classes mislead: a cut connection is a ConnectTimeout.
     last = next((one for one in causes if str(one)), error)
     return Passing(printable(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
 
@@ -37,7 +37,7 @@ _KINDS = (
     (
         socket.gaierror,
         "no address is known for {host} (DNS): {words}",
-        "correct the name in `base_url:`, or see whether this machine is on the network that knows it",
+        "correct the name in `base_url:`, or join the network that knows it",
     ),
     (
         ssl.SSLCertVerificationError,
@@ -52,11 +52,11 @@ _KINDS = (
     ),
     (ConnectionRefusedError, "nothing listens at {host} (connection refused)", ""),
 )
-"""Kinds of causes, what each means, and what to do; empty where the server is to be started."""
+"""Causes, their meaning and their fix; an empty fix means to start the server."""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What led to an error, itself last."""
+    """The causes of an error, itself last."""
     seen: set[int] = set()
     left: list[BaseException | None] = [error]
     found: list[BaseException] = []

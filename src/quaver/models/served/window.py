@@ -1,10 +1,9 @@
-"""How many calls at once a server does best with: found by asking, unless the study says it.
+"""How many concurrent calls suit a server: adapted, unless the study gives the number.
 
-From four on, each answer makes room for one more, as long as more at once bring more answers a second.
-From then on some more and some fewer are tried in turn, each against the number that it starts from: more
-are kept if they bring more, fewer if they bring hardly less. They are cut where a good part of the calls
-finds the server too busy. While the server takes only so many calls a second, that limit alone says how
-much is sent, and calls at once are as many as it takes.
+Starting from four, each answer makes room for one more call while that increases throughput. From then on, a
+larger and a smaller number are tried in turn and compared with the current one: the larger is kept if it
+brings more, the smaller if it brings hardly less. The number is cut if the server is too busy for a good
+share of the calls. While the rate is limited, the rate alone decides.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ __all__ = ["Window"]
 _FIRST = 4
 _MOST = 256
 _BETTER = 1.15
-"""So many times the answers show that more calls at once are better, while their number grows."""
+"""Factor of throughput by which a larger number must be better while it grows."""
 
 _PROBES = ((1.25, 1.06), (0.8, 0.97))
-"""Changes that are tried later, and how many times the answers each must bring to stay."""
+"""Changes tried later, and the factor of throughput that each must reach."""
 
 _MANY = 60
-"""Answers, at least, by which a change is judged later."""
+"""Minimum number of answers for judging a change later."""
 
 _TOO_BUSY, _ENOUGH = 0.25, 30
-"""Share of calls that find the server too busy above which they are too many; calls by which it is told."""
+"""Share of busy replies above which the number is cut; minimum number of calls for it."""
 
 
 class Window:
-    """Calls at once, at most.
+    """The maximum number of concurrent calls.
 
     Args:
-        given: As the study says; None to find it.
+        given: The study's number; None to adapt.
 
     Attributes:
-        most: A number that is never exceeded.
+        most: The number that is never exceeded.
     """
 
     def __init__(self, given: int | None) -> None:
@@ -49,17 +48,17 @@ class Window:
 
     @property
     def size(self) -> int:
-        """Their number."""
+        """The number."""
         return max(1, int(self._size))
 
     def answered(self, seconds: float, at_once: int, *, full: bool, limited: bool) -> None:
-        """An answer came in.
+        """Record an answer.
 
         Args:
-            seconds: That it took.
-            at_once: Calls that were under way when it was asked for, that one among them.
-            full: Whether it was this number that kept more from being sent.
-            limited: Whether the calls a second are.
+            seconds: Its duration.
+            at_once: Calls in flight when it was sent, including itself.
+            full: Whether this number kept more calls from being sent.
+            limited: Whether the rate is limited.
         """
         if not self._seeks:
             return
@@ -71,15 +70,15 @@ class Window:
         self._size = min(self._size, float(self.most))
 
     def came_back(self, sent: float, now: float, *, busy: bool) -> None:
-        """A call came back.
+        """Record a reply.
 
         Args:
-            sent: When it went out.
-            now: When, on the same clock.
-            busy: Because the server has too much to do.
+            sent: When the call was sent.
+            now: When the reply arrived.
+            busy: Whether the server was too busy.
         """
         if sent < self._cut_at:
-            return  # it was one of a number that is given up
+            return  # it was sent under a former number
         self._calls += 1
         self._busy += busy
         if self._calls >= max(_ENOUGH, self.size // 2):
@@ -99,7 +98,7 @@ class Window:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin to count answers, after those of what was sent before."""
+        """Start counting answers, after those of earlier calls."""
         self._answers, self._seconds, self._at_once = 0, 0.0, 0
         self._old = self.size if self._settled else 0
         self._length = max(_MANY, 4 * self.size) if self._settled else self.size
@@ -111,15 +110,16 @@ class Window:
         self._answers += 1
         self._seconds += seconds
         self._at_once += at_once
-        self._size += full and not (self._settled or self._flat)  # one that looks too many is looked at again
+        # A number that seems too large is judged twice.
+        self._size += full and not (self._settled or self._flat)
         if self._answers >= self._length:
-            # Calls that stall or fail at once are not in it, as they would be in answers a second counted.
+            # Unlike a count of answers per second, this leaves out calls that stall or fail.
             rate = self._at_once / max(self._seconds, 1e-9)
             self._size = self._probed(rate) if self._settled else self._grown(rate)
             self._begin()
 
     def _grown(self, rate: float) -> float:
-        """The number to go on with while it grows, where so many would be answered a second."""
+        """The next number while it grows, given the throughput."""
         if rate > self._best_rate * _BETTER:
             self._best_rate, self._best_size, self._flat = rate, self._size, 0
             return self._size
@@ -128,7 +128,7 @@ class Window:
         return self._best_size if self._settled else self._size
 
     def _probed(self, rate: float) -> float:
-        """The number to go on with later: what is tried next, or what was better of two."""
+        """The next number later: a new probe, or the better of two."""
         self._is_probe = not self._is_probe
         if self._is_probe:
             self._best_rate, self._best_size = rate, self._size
