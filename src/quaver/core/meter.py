@@ -28,8 +28,8 @@ class Traffic(NamedTuple):
         prompt_tokens: Tokens that the server reports as read for these.
         cached_tokens: How many of them it had read before.
         completion_tokens: Tokens that it reports as written.
-        reckoned_prompt: Tokens read where it reports none, estimated from the length.
-        reckoned_completion: Tokens written, likewise.
+        estimated_prompt: Tokens read where it reports none, estimated from the length.
+        estimated_completion: Tokens written, likewise.
     """
 
     sent: int = 0
@@ -38,8 +38,8 @@ class Traffic(NamedTuple):
     prompt_tokens: float = 0
     cached_tokens: float = 0
     completion_tokens: float = 0
-    reckoned_prompt: float = 0
-    reckoned_completion: float = 0
+    estimated_prompt: float = 0
+    estimated_completion: float = 0
 
     def plus(self, other: Traffic) -> Traffic:
         """The sum of both."""

@@ -79,8 +79,8 @@ class Inspect:
 
     def identity(self) -> str:
         """The model's name, where it is served, and the provider's options."""
-        told = json.dumps(self._options, sort_keys=True, default=repr)
-        return f"inspect {self._name} {self._base_url or ''} {told}"
+        options = json.dumps(self._options, sort_keys=True, default=repr)
+        return f"inspect {self._name} {self._base_url or ''} {options}"
 
     def provenance(self) -> Mapping[str, Any]:
         """Names, versions and options."""
@@ -200,24 +200,24 @@ def _response(output: Any, seconds: float) -> Response:
     if output.error or not output.choices:
         return Response("", finish="error", error=str(output.error or "no choices")[:500], latency=seconds)
     choice, usage = output.choices[0], output.usage
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "latency": seconds,
         "served_model": output.model or None,
         "thinking": _thinking(choice.message.content),
     }
     if usage is not None:
-        told |= {
+        details |= {
             "prompt_tokens": usage.input_tokens,
             "cached_tokens": usage.input_tokens_cache_read,
             "completion_tokens": usage.output_tokens,
             "thinking_tokens": usage.reasoning_tokens,
         }
     if choice.stop_reason == "model_length":
-        return Response("", finish="error", error="context overflow: the model's context is full", **told)
+        return Response("", finish="error", error="context overflow: the model's context is full", **details)
     if choice.stop_reason == "content_filter":
-        return Response(choice.message.text, finish="content_filter", error="content filter", **told)
+        return Response(choice.message.text, finish="content_filter", error="content filter", **details)
     finish: Any = "length" if choice.stop_reason == "max_tokens" else "stop"
-    return Response(choice.message.text, finish=finish, tokens=_tokens(choice.logprobs), **told)
+    return Response(choice.message.text, finish=finish, tokens=_tokens(choice.logprobs), **details)
 
 
 def _thinking(content: Any) -> str | None:

@@ -1,1 +1,1 @@
-"""Responses become annotations: evaluators read what a model answered."""
+"""Responses become annotations: evaluators parse what a model answered."""

@@ -1,4 +1,4 @@
-"""Responses -> the annotation frame, chunk by chunk, in memory that does not grow with their number."""
+"""Responses become the annotation frame, chunk by chunk, in constant memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from quaver.score.parsing.statuses import Judge, Judged
 __all__ = ["Annotator", "annotate", "read"]
 
 Row = tuple[int, int, int, Response, Response | None]
-"""Position of the condition, position of the item, number of the repeat, what came back, and for a
-follow-up that quotes an answer the response that it quotes."""
+"""Condition position, item position, repeat, response, and the quoted response if a follow-up quotes one."""
 
 _REMEMBERED = 20_000
 _LONGEST_REMEMBERED = 2_000
@@ -36,10 +35,10 @@ def annotate(
     """Read every response with every evaluator.
 
     Args:
-        chunks: The responses, some thousand at a time; gone through once.
+        chunks: The responses, in chunks of some thousands; iterated once.
         annotator: Knows the design and the evaluators.
-        path: Where the frame is written as Parquet, chunk by chunk under a temporary name that is
-            renamed when all is there; without it, the frame is kept in memory.
+        path: Parquet file for the frame, written under a temporary name and renamed when complete. Without a
+            path, the frame stays in memory.
 
     Returns:
         The annotation frame (`annotation_frame.ANNOTATION_COLUMNS` and the columns of factors and groups):
@@ -66,7 +65,7 @@ def annotate(
             "the annotations cannot be written",
             where=str(path),
             found=str(error),
-            fix="make room, then rescore",
+            fix="free some space, then rescore",
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -80,14 +79,14 @@ def read(
     variant: Variant,
     about: Response | None = None,
 ) -> Reading:
-    """Read one response with one evaluator, its status and marks included.
+    """Read one response with one evaluator, including its status and marks.
 
     Args:
-        response: What came back.
+        response: The response.
         evaluator: The evaluator.
         labels: The task's label set.
-        variant: What was asked.
-        about: For a follow-up, the response that it quotes.
+        variant: The prompt variant.
+        about: The response that a follow-up quotes.
     """
     if _reads(evaluator) == "pair":
         return evaluator.reader(labels, variant)(Answer(response, about))
@@ -105,15 +104,15 @@ class Annotator:
         items: Its items, in the order of the rows' second position.
         variants: By id.
         labels: The task's label set.
-        evaluators: By the name that they have in the study.
-        decodings: By name; what their grids vary becomes columns.
-        of: For evaluators that read a follow-up, by the evaluator's name, the follow-up's.
+        evaluators: Evaluators by their name in the study.
+        decodings: Decodings by name; options that their grids vary become columns.
+        of: The follow-up that an evaluator reads, by the evaluator's name.
 
     Attributes:
         schema: The columns of the frames.
 
     Raises:
-        SpecError: A factor or a group has the name of a column that annotations have anyhow.
+        SpecError: A factor or a group has the name of another column of the annotations.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class Annotator:
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row]) -> pl.DataFrame:
-        """The annotations of some responses: for each evaluator a row for each that it reads."""
+        """The annotations of some responses: a row for each evaluator and response that it reads."""
         apart: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             apart[self._follow_ups[row[0]]].append(row)
@@ -159,7 +158,7 @@ class Annotator:
         return pl.concat(frames).select(self.schema.names())
 
     def _frames(self, follow_up: str, rows: Sequence[Row]) -> Iterator[pl.DataFrame]:
-        """A frame for each evaluator that reads the answers themselves, or this follow-up."""
+        """A frame for each evaluator that reads this follow-up, or the answers themselves."""
         evaluators = self._evaluators.get(follow_up)
         if not evaluators:
             return
@@ -188,14 +187,14 @@ class Annotator:
                 yield pl.DataFrame(shared | marks | self._read_columns(evaluator.name, readings))
 
     def _read_pairs(self, evaluator: _Evaluator, rows: Sequence[Row]) -> list[Reading]:
-        """What an evaluator makes of answers and what was said of them."""
+        """An evaluator's readings of follow-ups with the answers that they quote."""
         return [
             evaluator.readers[self._variant[condition]](Answer(said, about))
             for condition, _, _, said, about in rows
         ]
 
     def _read_columns(self, evaluator: str, readings: list[Reading]) -> dict[str, pl.Series]:
-        """The columns that depend on the evaluator; labels and statuses are looked up once each."""
+        """The columns that depend on the evaluator."""
         size = len(readings)
         codes = self._codes
         probabilities = [
@@ -216,10 +215,10 @@ class Annotator:
     def _read(
         self, follow_up: str, evaluators: Sequence[_Evaluator], responses: Sequence[tuple[int, Response]]
     ) -> list[_Read]:
-        """What evaluators make of some responses, given with their variants' positions.
+        """The evaluators' readings of responses, given with the positions of their variants.
 
-        Small models say the same again and again, so what was read is remembered. Answers with
-        tokens are never the same, and long ones hardly.
+        Small models repeat themselves, so readings are cached. Answers with tokens never repeat, and long
+        ones hardly do.
         """
         read: list[_Read] = []
         new: dict[int, list[_Read]] = defaultdict(list)
@@ -267,7 +266,7 @@ def _reads(evaluator: Evaluator) -> str:
 
 
 def _fill(some: Sequence[_Read], reader: Reader, reads: str) -> None:
-    """Add a reader's readings to what was read before."""
+    """Add a reader's readings to earlier ones."""
     settled = [one.judged.tokens if reads == "tokens" else one.judged.text for one in some]
     if many := getattr(reader, "many", None):
         answers = [one.judged.answer for one, known in zip(some, settled, strict=True) if known is None]
@@ -282,7 +281,7 @@ def _fill(some: Sequence[_Read], reader: Reader, reads: str) -> None:
 def _columns(
     conditions: Sequence[Condition], items: Sequence[Item], variants: Mapping[str, Variant]
 ) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
-    """The columns that a condition decides, a row a condition, and those that an item decides."""
+    """The columns that depend on the condition (a row each), and those that depend on the item."""
     of_condition: dict[str, list[str | None]] = {
         "model": [condition.model for condition in conditions],
         "variant": [condition.variant for condition in conditions],
@@ -296,19 +295,19 @@ def _columns(
     for name in dict.fromkeys(name for variant in variants.values() for name in variant.factors):
         _claim(name, "a factor of the variants", taken)
         of_condition[name] = [variants[condition.variant].factors.get(name) for condition in conditions]
-    told: dict[str, pl.Series] = {}
+    covariates: dict[str, pl.Series] = {}
     for name in dict.fromkeys(name for variant in variants.values() for name in variant.covariates):
         _claim(name, "a covariate of the variants", taken)
         values = [variants[condition.variant].covariates.get(name) for condition in conditions]
-        told[name] = _typed(name, values)
+        covariates[name] = _typed(name, values)
     for name in dict.fromkeys(name for item in items for name in item.groups):
         _claim(name, "a group of the items", taken)
         of_item[name] = [item.groups.get(name) for item in items]
-    return _categorical(of_condition) | told, _categorical(of_item)
+    return _categorical(of_condition) | covariates, _categorical(of_item)
 
 
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
-    """Marks as Booleans, numbers as numbers, anything else as text."""
+    """Booleans as such, numbers as numbers, anything else as text."""
     known = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in known):
         return pl.Series(name, values, dtype=pl.Boolean)
@@ -319,7 +318,7 @@ def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
 
 
 def _grid_columns(conditions: Sequence[Condition], decodings: Mapping[str, Decoding]) -> dict[str, pl.Series]:
-    """The options that grids vary, a row a condition."""
+    """The options that grids vary, with a row for each condition."""
     names = dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid)
     return {
         name: pl.Series(name, [getattr(decodings[c.decoding], name) for c in conditions], dtype=pl.Float64)
@@ -331,7 +330,7 @@ def _claim(name: str, claimant: str, taken: dict[str, str]) -> None:
     if name in taken:
         raise SpecError(
             f"two columns of the annotations would be named {name!r}",
-            found=f"{name!r} of {taken[name]}, and as {claimant}",
+            found=f"{name!r} of {taken[name]}, and {claimant}",
             fix="give one of them another name",
         )
     taken[name] = claimant

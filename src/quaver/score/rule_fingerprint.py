@@ -1,4 +1,4 @@
-"""Which rules answers are read by: a mark that changes with the code of the evaluators."""
+"""A fingerprint of the rules by which answers are read; it changes with the evaluators' code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["mark_of_rules"]
 
 
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
-    """A hash of the code that reads answers: an annotation frame made by other code is made anew.
+    """A hash of the code that reads answers; a frame made by other code is rebuilt.
 
     Args:
-        evaluators: Those that read; one from another package counts with the file that it stands in.
+        evaluators: The evaluators; one from another package counts with its own file.
     """
     theirs = {getattr(sys.modules.get(type(one).__module__), "__file__", None) for one in evaluators}
     own = Path(__file__).parent.rglob("*.py")
@@ -27,7 +27,7 @@ def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
 
 @cache
 def _hash_of(files: tuple[Path, ...]) -> str:
-    """Of files as they were loaded: they do not change under a running process."""
+    """A hash of files, cached, since they do not change during a process."""
     state = blake2b(digest_size=16)
     for file in files:
         state.update(file.read_bytes() if file.is_file() else b"")  # a zipped package has no files

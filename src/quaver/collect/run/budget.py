@@ -156,8 +156,8 @@ class Budget:
         with self._lock:
             prompt, completion = traffic.prompt_tokens, traffic.completion_tokens
             if self._estimates:
-                prompt += traffic.reckoned_prompt
-                completion += traffic.reckoned_completion
+                prompt += traffic.estimated_prompt
+                completion += traffic.estimated_completion
             price = self._prices.get(model, _FREE)
             self._spent_tokens += prompt + completion
             self._spent_money += price.of(prompt, traffic.cached_tokens, completion)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from quaver.collect.run.budget import Price, Spent
 from quaver.collect.run.progress import kind_of
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.tallies import KEY, SUMS
+from quaver.collect.store.tallies import KEY, SUMS, column_of, field_of
 from quaver.core.meter import Traffic
 
 __all__ = [
@@ -49,8 +49,8 @@ class Entry(NamedTuple):
         thinking_tokens: How many of these were thinking.
         first: When the first one arrived, in seconds since 1970.
         last: When the last one arrived.
-        reckoned_prompt: Prompt tokens of answers without counts, estimated from their length.
-        reckoned_completion: Completion tokens, likewise.
+        estimated_prompt: Prompt tokens of answers without counts, estimated from their length.
+        estimated_completion: Completion tokens, likewise.
         speechless: Answers that reached ``max_tokens`` while still thinking.
         empty: Answers that ended by themselves without a word.
         paraphrases: Whether they are paraphrases rather than answers.
@@ -72,8 +72,8 @@ class Entry(NamedTuple):
     thinking_tokens: float
     first: float
     last: float
-    reckoned_prompt: float = 0.0
-    reckoned_completion: float = 0.0
+    estimated_prompt: float = 0.0
+    estimated_completion: float = 0.0
     speechless: float = 0.0
     empty: float = 0.0
     paraphrases: bool = False
@@ -135,7 +135,7 @@ def _unplaced(store: Store) -> list[tuple[Any, ...]]:
 
 
 def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row: Sequence[float]) -> Entry:
-    sums: dict[str, Any] = dict(zip((*SUMS, "first", "last"), row, strict=True))
+    sums: dict[str, Any] = dict(zip((*map(field_of, SUMS), "first", "last"), row, strict=True))
     sums |= {name: int(sums[name]) for name in ("calls", "errors")}
     model, reused, served_model, fingerprint = of
     return Entry(model, reused, served_model, fingerprint, placed, **sums)
@@ -143,7 +143,9 @@ def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row
 
 def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
     """The traffic that became no answer, by source."""
-    for source, *row in store.rows(f"SELECT source, {', '.join(Traffic._fields)} FROM traffic"):
+    for source, *row in store.rows(
+        f"SELECT source, {', '.join(map(column_of, Traffic._fields))} FROM traffic"
+    ):
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
         yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
@@ -168,7 +170,7 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
         calls += one.calls if one.placed or one.paraphrases else 0
         read, wrote = one.prompt_tokens, one.completion_tokens
         if estimated:
-            read, wrote = read + one.reckoned_prompt, wrote + one.reckoned_completion
+            read, wrote = read + one.estimated_prompt, wrote + one.estimated_completion
         tokens += read + wrote
         price = prices.get(one.model)
         money += price.of(read, one.cached_tokens, wrote) if price else 0.0

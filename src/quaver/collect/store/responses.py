@@ -27,6 +27,7 @@ from quaver.collect.store.response_tables import (
     row_of,
     written_prompt,
 )
+from quaver.collect.store.tallies import column_of
 from quaver.core.call_terms import request_terms
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Request, Response
@@ -155,7 +156,7 @@ class Responses(PlacedCalls):
         Raises:
             StoreError: It could not be written.
         """
-        names = Traffic._fields
+        names = [column_of(field) for field in Traffic._fields]
         sql = f"""INSERT INTO traffic (source, {", ".join(names)})
             VALUES (?, {", ".join("?" * len(names))}) ON CONFLICT (source) DO UPDATE SET
             {", ".join(f"{name} = {name} + excluded.{name}" for name in names)}"""

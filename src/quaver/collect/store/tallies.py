@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from quaver.core.meter import TOKENS_A_CHARACTER
 
-__all__ = ["KEY", "REFILL", "REMADE", "SUMS", "TALLIES", "WRITTEN"]
+__all__ = ["KEY", "REFILL", "REMADE", "SUMS", "TALLIES", "WRITTEN", "column_of", "field_of"]
 
 _SPEECHLESS = (
     "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
@@ -39,6 +39,16 @@ SUMS = {
 """The columns of ``tallies``, and what each response ``r`` adds to them."""
 
 KEY = ("source", "served_model", "fingerprint")
+
+
+def column_of(field: str) -> str:
+    """The column of a field: stored databases have another word for what is estimated."""
+    return field.replace("estimated_", "reckoned_")
+
+
+def field_of(column: str) -> str:
+    """The field of a column."""
+    return column.replace("reckoned_", "estimated_")
 
 
 def _trigger(name: str, when: str, parts: Iterator[str]) -> str:

@@ -118,7 +118,7 @@ def _answers() -> Mapping[str, tuple[Any, Cost]]:
         "a token that is likelier than 1": (_tokens([{"token": ANSWER, "logprob": 3.0}]), "nothing"),
         "20,000 tokens": (_tokens([{"token": "a", "logprob": -1.0}] * 20_000), "nothing"),
         "log-probabilities in lists": (_lists(["yes"], [-0.2], [{"yes": -0.2}]), "nothing"),
-        "lists of log-probabilities of unlike lengths": (_lists(["y", "es"], [-0.2], [None, {}]), "nothing"),
+        "log-probabilities in lists of two lengths": (_lists(["y", "es"], [-0.2], [None, {}]), "nothing"),
         "lists of log-probabilities with odd values": (_lists([1], ["x"], [["y"]]), "nothing"),
         "likeliest tokens as a list of pairs": (_lists(["yes"], [-0.2], [[["yes", -0.2]]]), "nothing"),
         "more cached tokens than tokens": (_used(prompt_tokens_details={"cached_tokens": 900}), "nothing"),
@@ -199,5 +199,5 @@ def _compressed() -> Iterator[tuple[str, str, bytes, Cost]]:
     yield "plain that says br", "br", _WHOLE, "call"
     yield "plain that says zstd", "zstd", _WHOLE, "call"
     yield "an encoding that nobody knows", "odd", _WHOLE, "nothing"
-    yield "gzip that nobody was told of", "identity", squeezed, "call"
+    yield "gzip that is not announced", "identity", squeezed, "call"
     yield "gzip of 100 MB of spaces", "gzip", gzip.compress(b" " * 100_000_000, 9), "call"

@@ -163,5 +163,5 @@ def _failing(status: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
 
 def _limited(name: str, value: str) -> bytes:
     """A good reply that says odd things of what is left."""
-    told = {"Remaining-Requests": "0", "Reset-Requests": "0s", name: value}
-    return on_the_wire(_WHOLE, headers=[(f"X-RateLimit-{one}", what) for one, what in told.items()])
+    limits = {"Remaining-Requests": "0", "Reset-Requests": "0s", name: value}
+    return on_the_wire(_WHOLE, headers=[(f"X-RateLimit-{one}", what) for one, what in limits.items()])

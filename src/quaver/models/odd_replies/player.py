@@ -54,7 +54,7 @@ class InTurn:
 
     Args:
         replies: What there is to play.
-        watch: Told the number, from 1, and the reply that is about to be played.
+        watch: Called with the number, from 1, and the reply before it is played.
     """
 
     def __init__(self, replies: Sequence[OddReply], watch: Callable[[int, OddReply], None]) -> None:

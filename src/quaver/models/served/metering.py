@@ -29,7 +29,7 @@ def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
             meter.count(Traffic(sent=1, received=1))
         elif not fault.unreached:
             longest = float(n * request.decoding.max_tokens)
-            lost = Traffic(1, 0, 1, reckoned_prompt=_prompt(request), reckoned_completion=longest)
+            lost = Traffic(1, 0, 1, estimated_prompt=_prompt(request), estimated_completion=longest)
             meter.count(lost)
             fault.billed = True
         raise
@@ -57,8 +57,8 @@ def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
             Traffic(
                 discarded=1,
                 **usage,
-                reckoned_prompt=_prompt(request) if begun else 0,
-                reckoned_completion=len(content) * TOKENS_A_CHARACTER if begun else 0,
+                estimated_prompt=_prompt(request) if begun else 0,
+                estimated_completion=len(content) * TOKENS_A_CHARACTER if begun else 0,
             )
         )
         if isinstance(fault, Passing):

@@ -178,8 +178,10 @@ class _Probe:
         path, key = self._server.version
         parts = urlsplit(self._server.base_url)
         with suppress(Passing, ModelError, ValueError, AttributeError):
-            told = json.loads(await self._connection.get(f"{parts.scheme}://{parts.netloc}{path}")).get(key)
-            return None if told is None else str(told)
+            version = json.loads(await self._connection.get(f"{parts.scheme}://{parts.netloc}{path}")).get(
+                key
+            )
+            return None if version is None else str(version)
         return None
 
     # ------------------------------------------------------------------ what is tried
@@ -189,7 +191,7 @@ class _Probe:
         (response,) = await self._ask(decoding, choices=_CHOICES, spoken=True)
         if response.text.strip() in _CHOICES:
             return ""
-        return f"asked for one of {_CHOICES}, it answers {_told(response)}"
+        return f"asked for one of {_CHOICES}, it answers {_shown(response)}"
 
     async def _schema(self) -> str:
         decoding = Decoding("", max_tokens=40)
@@ -197,7 +199,7 @@ class _Probe:
         with suppress(ValueError, TypeError, AttributeError):
             if json.loads(response.text).get("zq7") in ("kd", "pf"):
                 return ""
-        return f"asked for an object of a schema, it answers {_told(response)}"
+        return f"asked for an object of a schema, it answers {_shown(response)}"
 
     async def _logprobs(self) -> str:
         wanted = self._needs.logprobs
@@ -264,8 +266,8 @@ class _Probe:
                     ) from None
                 await asyncio.sleep(min(fault.wait, 60.0) if fault.wait is not None else 0.5)
             else:
-                if told := landed.responses[0].error:
-                    raise Refused("the server does not answer", found=told)
+                if error := landed.responses[0].error:
+                    raise Refused("the server does not answer", found=error)
                 return landed.responses
         raise AssertionError
 
@@ -289,7 +291,7 @@ def _drawn(response: Response) -> str:
     return f"{response.thinking or ''}{response.text}"
 
 
-def _told(response: Response) -> str:
+def _shown(response: Response) -> str:
     if response.text or response.finish != "length":
         return repr(response.text[:60])
     return f"nothing, and thinks for more than {_THINKING:,} tokens"

@@ -76,8 +76,8 @@ def _parsed(content: bytes) -> dict[str, Any]:
         raise Passing("the reply is not an object")
     error = reply.get("error")
     if error and not reply.get("choices"):
-        told = error.get("message") if isinstance(error, dict) else error
-        raise Passing(f"the reply is an error: {str(told)[:200]}")
+        message = error.get("message") if isinstance(error, dict) else error
+        raise Passing(f"the reply is an error: {str(message)[:200]}")
     return reply
 
 

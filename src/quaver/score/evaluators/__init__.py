@@ -1,1 +1,1 @@
-"""Evaluators, one a file: named rules that turn a response into a label or a reason why not."""
+"""Evaluators, one per file: named rules that turn a response into a label or a reason why not."""

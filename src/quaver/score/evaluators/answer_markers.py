@@ -29,7 +29,7 @@ MARKERS: tuple[str, ...] = (
 )
 """The markers in the order in which they are tried: regular expressions over text in lower case.
 
-Each begins with letters, by which the engine finds it fast; that they begin a word is seen to later.
+Each begins with letters, which makes searching fast; that they begin a word is checked later.
 """
 
 _COMPILED = [re.compile(marker) for marker in MARKERS]
@@ -37,7 +37,7 @@ _WORDS = (
     *("final", "boxed", "answer", "label", "option", "choice", "classification", "category", "class", "vote"),
     *("rating", "choose", "pick", "select", "go with"),
 )
-"""Every marker holds one of these: an answer without any need not be searched."""
+"""Every marker contains one of these; an answer without any need not be searched."""
 _MOST = 1000
 _WINDOW = 4000
 
@@ -94,7 +94,7 @@ def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
 
 
 def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
-    """Where the marker ends, the last place first: from the end on, a growing part of the text at a time."""
+    """Where the marker ends, last place first, searching a growing part of the text from its end."""
     end, window = len(text), _WINDOW
     while end > 0:
         start = max(0, end - window)

@@ -13,13 +13,13 @@ from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 __all__ = ["Integer"]
 
-# It begins with a digit, by which the engine finds it fast; what stands before is looked at behind it.
+# It begins with a digit, which makes searching fast; what precedes it is checked by look-behind.
 _NUMBER = re.compile(
     r"(?P<digits>\d(?<![\w.,].)(?:\d{0,2}+(?:,\d{3})++|\d*+))(?:\.0++)?"
     r"(?![\w%]|[.,]\d|\s?%|\sper\s?cent| ?[-–−] ?\d|\sto\s\d)"
 )
 _SIGN = re.compile(r"(?<![\w.,])[+−-]\Z")
-# What a number may stand behind that makes it the end of a range or a total, not an answer.
+# What makes the number after it the end of a range or a total instead of an answer.
 _NOT_BEFORE = re.compile(r"(?:\d ?[-–−] ?|/ ?|\bout of\s|\bto\s|\bof\s|\bin\s)\Z")
 _JOINED = re.compile(r"\s(?:or|nor)\s(?:an?\s)?")
 _LOOK_BACK = 8
@@ -64,7 +64,7 @@ class Integer:
 
 
 def _value(match: re.Match[str], negative: bool) -> int:
-    # Python refuses to read thousands of digits, for that takes quadratic time; no label has them.
+    # Python refuses to parse thousands of digits, which takes quadratic time; no label has that many.
     digits = match["digits"].replace(",", "")[:30]
     return -int(digits) if negative else int(digits)
 

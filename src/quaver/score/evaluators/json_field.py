@@ -17,9 +17,8 @@ from quaver.score.parsing.readings import ambiguous, no_label, valid
 
 __all__ = ["JsonField"]
 
-# Damage is not mended first and parsed then: a reader that knows strings, comments and bare words
-# and passes over all other punctuation reads sound and damaged JSON alike. No part can fail at the
-# end of the text, so that none is read twice.
+# Damage is not repaired first: a reader that knows strings, comments and bare words and skips all other
+# punctuation reads valid and damaged JSON alike. No part can fail at the end of the text: none is read twice.
 _PART = re.compile(
     r"(?P<double>\"[^\"\\]*(?:\\.[^\"\\]*)*(?:\"|\\?\Z))"
     r"|(?<=[\s{\[,:=])(?P<single>'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z))"

@@ -17,13 +17,13 @@ from quaver.score.parsing.score_pairs import Score, paired
 
 __all__ = ["LabelScores"]
 
-# It begins with one of three characters, by which the engine finds it fast; what stands before is looked at
-# behind it. Possessive, so that a run of digits is looked at once.
+# It begins with one of three characters, which makes searching fast; what precedes it is checked by
+# look-behind. Possessive, so that a run of digits is scanned once.
 _SCORE = re.compile(
     r"[01.](?<![\w.,%+−-].)(?:(?<=[01])(?:\.\d++)?|(?<=\.)\d++)"
     r"(?![\w%]|[.,]\d|\s?%|\s?[-–−/]\s?\.?\d|\s(?:to|(?:out\s)?of|in)\s\.?\d|\sper\s?cent)"
 )
-# What a number may stand behind that makes it a bound, the end of a range or a total, not a score.
+# What makes the number after it a bound, the end of a range or a total instead of a score.
 _NOT_BEFORE = re.compile(
     r"(?:\d\s?[-–−/]|(?:\A|\s)[<>≤≥]=?|\b(?:out\sof|\d\s(?:to|of|in)|than|above|below|over|under|least|most))"
     r"\s?\Z"
@@ -93,7 +93,7 @@ class LabelScores:
         return read
 
     def _scored(self, codes: Sequence[str], variant: Variant) -> str:
-        """The code of the label that a lone score is of; empty where nothing names one."""
+        """The code of the label that a lone score belongs to; empty if none is named."""
         of = self._score_of
         if of is not None and of not in codes:
             raise UnknownName("label", of, codes, where="score_of")
@@ -135,7 +135,7 @@ def _scores(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Score]:
         before = answer.folded[max(0, start - _LOOK_BACK) : start]
         if _NOT_BEFORE.search(before) or _BETWEEN.search(before):
             continue
-        # A number of more digits is as large, and costs more than linear time to read.
+        # More digits do not change the number, but parsing them takes more than linear time.
         value = float(number[0][:100])
         if value <= 1:
             yield Score(start, number.end(), value)

@@ -41,7 +41,7 @@ class Pattern:
             groups = pl.Series([""]).str.extract_groups(self._pattern).struct.fields
         except (pl.exceptions.PolarsError, UnicodeError) as error:
             raise SpecError(
-                "the pattern is no regular expression",
+                "the pattern is not a regular expression",
                 where="evaluators: pattern: pattern",
                 expected="the syntax of Rust's regex, without look-around and references back",
                 found=str(error).partition("\n\nThis error")[0],
@@ -54,7 +54,7 @@ class Pattern:
 
 
 class PatternReader:
-    """Reads answers with an expression, many at a time, for one at a time costs ten times as much."""
+    """Reads answers with an expression, many at once, which is ten times as fast as one by one."""
 
     def __init__(self, pattern: str, group: int, forms: Forms) -> None:
         self._pattern = pattern

@@ -34,7 +34,7 @@ class VerbalConfidence:
         self._evaluator = evaluator_within(label, "label")
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
-        """Make the reader for one variant's answers and what was said of them."""
+        """Make the reader for one variant's answers and the follow-ups about them."""
 
         def read_both(said: Answer) -> Reading:
             about = said.about or Response("", finish="error", error="no answer is stored")

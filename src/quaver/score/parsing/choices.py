@@ -1,4 +1,4 @@
-"""Answers of one character: the choices that multiple-choice parsers look for."""
+"""Single-character answers, which multiple-choice parsers look for."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LIST_NUMBER = r"(?:\d{1,3}[.)]\s[\W_]*)?"
 
 
 class Choices:
-    """The answers of one character that a variant asks for.
+    """The single-character answers that a variant asks for.
 
     Attributes:
-        codes: Label codes by choice, folded.
+        codes: Label codes by folded choice.
     """
 
     def __init__(self, forms: Forms) -> None:
@@ -35,10 +35,10 @@ class Choices:
         self._lone = re.compile(rf"(?m)^{blank}([{written}]){blank}$") if written else None
 
     def first_character(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The first character of a text's first line, list marker and punctuation apart.
+        """The first character of a text's first line, after list markers and punctuation.
 
         Returns:
-            The character, and the codes of the label that it is a choice of: none where it is none.
+            The character, and the codes of the label that it stands for, if any.
         """
         line = text.lstrip().partition("\n")[0]
         first = line[:1]
@@ -53,7 +53,7 @@ class Choices:
         return first, self.codes.get(fold(first), ())
 
     def lone_line(self, text: str) -> tuple[str, ...]:
-        """The codes of the choice that has a line to itself, the last such line."""
+        """The codes of the last choice that has a line to itself."""
         found = [
             match[1]
             for match in (self._lone.finditer(text) if self._lone else ())
@@ -62,7 +62,7 @@ class Choices:
         return self.codes[fold(found[-1])] if found else ()
 
     def _is_number(self, text: str, at: int) -> bool:
-        """Whether a digit is a number by itself, and a choice: not the first of 10, of 0.5 or of 1-5."""
+        """Whether a digit is a whole number and a choice: not the first digit of 10, 0.5 or 1-5."""
         start = max(0, at - _LOOK_BACK)
         near = text[start : at + 1] + _ZEROS.sub("", text[at + 1 : at + _LOOK_AHEAD])
         return self._number is not None and self._number.match(near, at - start) is not None
@@ -70,5 +70,5 @@ class Choices:
 
 @lru_cache(maxsize=256)
 def choices_of(forms: Forms) -> Choices:
-    """The choices among some forms, made once."""
+    """The choices among some forms, cached."""
     return Choices(forms)

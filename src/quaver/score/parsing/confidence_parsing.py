@@ -1,4 +1,4 @@
-"""How sure a model says that it is: one number, strictly read from its words."""
+"""A model's stated confidence: one number, strictly parsed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _MOST = 1000
 
 
 class VerbalConfidence(NamedTuple):
-    """What a model says of its own confidence.
+    """A model's stated confidence.
 
     Attributes:
-        value: From 0 to 1; None where the answer does not parse.
+        value: From 0 to 1; None if the answer does not parse.
         reason: Why it does not.
     """
 

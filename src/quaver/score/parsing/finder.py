@@ -1,6 +1,6 @@
-"""How the forms of labels are searched for in text, in time linear in its length.
+"""Finding the forms of labels in text, in time linear in its length.
 
-Which places count is rules 2 to 7 of ``quaver.score.parsing.label_forms``.
+Rules 2 to 7 of ``quaver.score.parsing.label_forms`` say which places count.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NEGATIONS = (
     *("instead of", "opposite of", "lack of", "far from", "no longer", "anything but"),
 )
 _BARE_NEGATIONS = ("不是", "并不", "并非", "没有", "不", "非")
-"""Of a script without spaces: right before the form."""
+"""Negations of a script without spaces, right before the form."""
 _GAP = r"""[\s"'*_`(-]"""
 BEFORE = 64
-"""How far before a form what bears on it can begin, a negation with the words between."""
+"""How far before a form a negation with its words can begin."""
 _MOST = 10_000
 _AFTER_CHOICE = "or|and|but|is|was|would|seems|looks|because|since|as"
 _BETWEEN = (
@@ -39,11 +39,10 @@ _BETWEEN = (
 
 
 class Finder:
-    """Finds the patterns in a text, as group 1, and the negations with one of them, without it.
+    """Finds patterns in a text as group 1, and negated patterns without that group.
 
-    Most answers of a long study hold one label or none. The patterns alone can be searched by the
-    letters that they begin with, many times faster than with the negations: so these come second,
-    and only from a little before the first place.
+    Most answers hold one label or none. Searching the patterns alone by their first letters is many times
+    faster than with negations, so negations come second, from a little before the first place.
 
     Args:
         patterns: Of `word_pattern` or `letter_patterns`; where two match at one place, the first.
@@ -64,7 +63,7 @@ class Finder:
         return islice(self._all.finditer(text, max(start, first.start() - BEFORE)), _MOST)
 
     def match(self, text: str, start: int) -> re.Match[str] | None:
-        """The pattern that matches at a place, negations apart."""
+        """The pattern that matches at a place, without negations."""
         found = self._all.match(text, start)
         return found if found and found[1] else None
 
@@ -94,8 +93,8 @@ def is_negated(folded: str, start: int) -> bool:
     return _before_negated().search(folded, max(0, start - BEFORE), start) is not None
 
 
-# What must not stand before a form is looked at behind it, where the form's length is known: a
-# pattern that begins with a letter is searched for by it.
+# What must not precede a form is checked by look-behind after it: a pattern that begins with a letter is
+# found faster.
 
 
 def word_pattern(form: str) -> str:

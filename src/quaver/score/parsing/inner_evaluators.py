@@ -1,4 +1,4 @@
-"""Evaluators that other evaluators read with: a name, or a name with options."""
+"""Evaluators inside other evaluators, given by name or by name and options."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Given = str | Mapping[str, Any]
 
 
 def evaluator_within(given: Given, where: str) -> Evaluator:
-    """Make the evaluator of answers' text that another one reads with.
+    """Make the evaluator that another one uses to read an answer's text.
 
     Args:
         given: Its name, or its name and options.
         where: The option that names it, for errors.
 
     Raises:
-        UnknownName: No evaluator, or none of its options, is called so.
-        SpecError: It does not read answers' text, or an option is missing or does not fit.
+        UnknownName: There is no such evaluator or option.
+        SpecError: It does not read an answer's text, or an option is missing or invalid.
     """
     options = {"use": given} if isinstance(given, str) else dict(given)
     name = options.pop("use", None)

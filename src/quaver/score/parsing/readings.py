@@ -1,4 +1,4 @@
-"""The readings that an evaluator gives: a label, ``ambiguous``, ``no_label``; valid scores that are tied."""
+"""The readings of evaluators: a label, ``ambiguous``, ``no_label``, and tied scores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from quaver.core.annotations import Reading
 __all__ = ["ambiguous", "no_label", "tied", "valid"]
 
 
-# Readings are frozen and few are different, so each is made once: millions of answers share them.
+# Few readings differ, so each is made once and shared by millions of answers.
 @lru_cache(maxsize=4096)
 def valid(label: str, reason: str | None = None) -> Reading:
-    """A label was read; ``reason`` says why, where a rule of last resort found it."""
+    """A label was read; ``reason`` is given if a fallback rule found it."""
     return Reading(label, "valid", reason)
 
 
@@ -39,7 +39,7 @@ def ambiguous(labels: Iterable[str], how: str = "found") -> Reading:
 
 
 def tied(labels: Iterable[str], probabilities: Mapping[str, float]) -> Reading:
-    """The answer did as it was asked and prefers no label: ``valid``, without one.
+    """The answer is ``valid`` but prefers no label.
 
     >>> tied(["pos", "neg"], {"pos": 0.5, "neg": 0.5}).reason
     '2 labels share the highest score: neg, pos'

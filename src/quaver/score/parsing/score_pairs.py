@@ -26,26 +26,26 @@ class Score(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Scores by label, and how many of them stand in another clause than their label."""
+    """Scores by label, and how many are in a different clause from their label."""
 
     scores: Mapping[str, float]
     apart: int
 
 
 def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> Mapping[str, float] | Reading:
-    """The score of each label that an answer names; a reading without a label where that cannot be told.
+    """The score of each label that an answer names; a reading without a label if the pairing is unclear.
 
     Args:
         text: The answer.
-        mentions: Where it names labels, one at least.
-        scores: Its scores, in order of place.
+        mentions: Where it names labels; at least one.
+        scores: Its scores, in order.
     """
     named = [code for mention in mentions for code in mention.codes]
     distinct = dict.fromkeys(named)
     if len(scores) < len(distinct):
         return no_label("a label without a score")
     if len(named) == len(distinct) == len(scores):
-        # One of each: in whatever way they alternate, their order is the same.
+        # One score for each label: however they alternate, their order is the same.
         found = dict(zip(distinct, (score.value for score in scores), strict=True))
         return found if _sums(found) else _NO_SUM
     ways = [_beside(text, mentions, scores, behind=behind) for behind in (True, False)]
@@ -71,7 +71,7 @@ def _sums(scores: Mapping[str, float]) -> bool:
 def _beside(
     text: str, mentions: Sequence[Mention], scores: Sequence[Score], *, behind: bool
 ) -> _Pairs | None:
-    """The scores right behind their labels, or right before them; None where a label would have two."""
+    """The scores right after their labels, or right before them; None if a label would have two."""
     places: list[Mention | Score] = sorted([*mentions, *scores], key=lambda place: place.start)
     found: dict[str, float] = {}
     apart = 0
