@@ -156,7 +156,7 @@ def test_bad_input(original: Study, tmp_path: Path) -> None:
     refused("study or .* file", study="s", file="f")
     assert (refused("no study", study=str(tmp_path / "no")).found or "").endswith("folder")
     assert isinstance(refused("unknown model 'n'", study=str(original.folder), model="n"), UnknownName)
-    refused("no such file of answers", file=str(tmp_path / "no.csv"))
+    refused("file of answers", file=str(tmp_path / "no.csv"))
     refused("files that end in '.txt'", file=file("x", "a.txt"))
     refused("has no column 'answer'", file=file("item,label\na,x\n"))
     refused("has no column 'item'", file=file("answer,variant\na,x\n"))

@@ -143,9 +143,8 @@ def _entry(of: tuple[str, str | None, str | None, str | None], placed: bool, row
 
 def _beside(store: Store, sources: Mapping[int, Sequence[str | None]]) -> Iterator[Entry]:
     """The traffic that became no answer, by source."""
-    for source, *row in store.rows(
-        f"SELECT source, {', '.join(map(column_of, Traffic._fields))} FROM traffic"
-    ):
+    columns = ", ".join(map(column_of, Traffic._fields))
+    for source, *row in store.rows(f"SELECT source, {columns} FROM traffic"):
         values: dict[str, Any] = Traffic(*row)._asdict()
         nothing: dict[str, Any] = dict.fromkeys(("calls", "errors", "thinking_tokens", "first", "last"), 0)
         yield Entry(sources[source][0] or "", None, None, None, placed=False, **nothing, **values)
