@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -133,8 +134,9 @@ def test_written_for_spreadsheets_and_programs(before: Study, tmp_path: Path) ->
     found.write(tmp_path / "worst.json")
     told = json.loads((tmp_path / "worst.json").read_text(encoding="utf-8"))
     assert [len(one["answers"]) for one in told["items"]] == [3, 3, 3]
-    with pytest.raises(QuaverError, match="cannot be written in this format"):
+    with pytest.raises(QuaverError) as caught:
         found.write(tmp_path / "worst.txt")
+    assert "worst.txt" in str(caught.value.where)
 
 
 def test_what_is_wrong_is_said(before: Study, tmp_path: Path) -> None:
@@ -149,7 +151,7 @@ def test_what_is_wrong_is_said(before: Study, tmp_path: Path) -> None:
     )
     other = Study.open(tmp_path / "study.yaml")
     assert quaver.worst(other).items.is_empty()
-    with pytest.raises(MeasureError, match="no items in common"):
+    with pytest.raises(MeasureError, match="common"):
         quaver.worst(before, against=other)
 
 
@@ -163,7 +165,8 @@ def test_on_the_terminal(
     assert asked.returncode == 0
     shown = here(tmp_path, *given, monkeypatch=monkeypatch, capsys=capsys)
     assert shown.returncode == 0
-    assert "i3: unparsed, gold label positive" in shown.stdout
+    (line,) = [line for line in shown.stdout.splitlines() if line.startswith("i3: ")]
+    assert {"unparsed", "positive"} <= set(re.split(r"\W+", line))
     assert "=HYPERLINK(1) [red]hm[/red]" in shown.stdout
     told = here(tmp_path, *given, "--json", monkeypatch=monkeypatch, capsys=capsys)
     assert [one["item"] for one in json.loads(told.stdout)["items"]] == ["i3", "i5", "i7"]
