@@ -34,7 +34,7 @@ GIVEN = (
     "quaver.study.forecasts.sizing.Sizing",
     "quaver.comparison.bounds.Judgement",
     "quaver.bundles.verification.Verification",
-    "quaver.core.label_values.Taken",
+    "quaver.core.label_values.Decision",
     "quaver.measures.variation.consistency.Similarity",
     "quaver.measures.correctness.mixed_logit.MixedLogit",
     "quaver.measures.stability.generalizability.Plan",

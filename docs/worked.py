@@ -1,17 +1,16 @@
-"""Puts a finished run's output into the page of its kind of study: ``python docs/worked.py KIND FOLDER``.
+"""Put a finished run's output into the page of its kind of study: ``python docs/worked.py KIND FOLDER``.
 
-``FOLDER`` is where ``quaver init KIND``, ``quaver run KIND.yaml --small`` and
-``quaver report KIND.small.yaml`` were typed. In ``docs/studies/KIND.md`` everything between
-``<!-- made: … -->`` and ``<!-- end -->`` is written anew from that run, and its figures are copied to
-``docs/images/studies/``. What can be made:
+``FOLDER`` is where you typed ``quaver init KIND``, ``quaver run KIND.yaml --small`` and
+``quaver report KIND.small.yaml``. This writes everything between ``<!-- made: … -->`` and ``<!-- end -->``
+in ``docs/studies/KIND.md`` again from that run, and copies its figures to ``docs/images/studies/``. Blocks:
 
 - ``run``: what was run, when, by what
 - ``finding``: the report's first words
 - ``figure NAME``: a figure of the report with its caption
 - ``table NAME [COLUMN, COLUMN …] [| ROWS]``: a table of the report, or some of its columns and rows
-- ``output COMMAND [| without PATTERN]``: what a command prints there, ``…`` for lines that hold the pattern
-- ``notes``: what the study file says that the small version cannot tell
-- ``lines FILE FIRST to LAST``: a part of a file, from the line that holds FIRST to the one that holds LAST
+- ``output COMMAND [| without PATTERN]``: what a command prints there, with ``…`` for lines that match the pattern
+- ``notes``: what the small version cannot show, from the study file
+- ``lines FILE FIRST to LAST``: a part of a file, from the line with FIRST to the line with LAST
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class Run:
         (model,) = self.lock["models"].values()
         lock = sha256((self.results / "study.lock.json").read_bytes()).hexdigest()
         study = self.lock["study"]
-        told = (
+        about = (
             f"The figures and numbers on this page come from one run of `quaver run {self.kind}.yaml "
             f"--small`, on {runs[-1][0]}: study “{study['name']}”, seed {study['seed']}, "
             f"{self.lock['calls']:,} calls in {seconds:,.0f} s on two cores that had other work, too; "
@@ -100,7 +99,7 @@ class Run:
             f"xllamacpp {model['xllamacpp']}. "
             f"`python docs/worked.py {self.kind} FOLDER` puts another run's in their place."
         )
-        return fill(told, 130, break_long_words=False, break_on_hyphens=False)
+        return fill(about, 130, break_long_words=False, break_on_hyphens=False)
 
     def _finding(self, _: str) -> str:
         found = _FINDING.search(self.report)

@@ -52,9 +52,9 @@ def test_a_study_says_one_label_in_two_ways(tmp_path: Path, code: str, evaluator
 
 def test_a_label_set_has_each_label_once(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("thé]", f"{TWO}]") % (ONE, ONE, ONE, "exact"), ITEMS)
-    with pytest.raises(SpecError, match="é") as caught:
+    with pytest.raises(SpecError) as caught:
         quaver.Study.open(path)
-    assert "labels" in str(caught.value.where)
+    assert str(caught.value.where).endswith("task.labels[1]")
 
 
 def test_files_and_frames_of_labels(tmp_path: Path) -> None:
