@@ -8,7 +8,7 @@ in ``docs/studies/KIND.md`` again from that run, and copies its figures to ``doc
 - ``finding``: the report's first words
 - ``figure NAME``: a figure of the report with its caption
 - ``table NAME [COLUMN, COLUMN …] [| ROWS]``: a table of the report, or some of its columns and rows
-- ``output COMMAND [| without PATTERN]``: what a command prints there, with ``…`` for lines that match the pattern
+- ``output COMMAND [| without PATTERN]``: what a command prints, with ``…`` for lines that match the pattern
 - ``notes``: what the small version cannot show, from the study file
 - ``lines FILE FIRST to LAST``: a part of a file, from the line with FIRST to the line with LAST
 """

@@ -87,8 +87,8 @@ def inter_pss_subsamples(
 ) -> Iterator[Estimate]:
     """Inter-prompt stability from subsamples of 2% to 75% of the items.
 
-    It works as `intra_pss_subsamples` does; the score of each subsample is `inter_pss`. Undefined where alpha is
-    undefined in every subsample.
+    It works as `intra_pss_subsamples` does; the score of each subsample is `inter_pss`. Undefined where alpha
+    is undefined in every subsample.
 
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
