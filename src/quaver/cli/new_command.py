@@ -27,5 +27,7 @@ def command(
     say(f"{verb} {wrote.project}, under [project.entry-points.{wrote.group}]: {wrote.entry}")
     screen.print("Then:")
     screen.print("  make setup" if wrote.own else '  pip install -e . "quaver[testing]"')
+    if wrote.own and kind == "measure":
+        screen.print("  python -m quaver.measures._stub")
     say(f"  pytest {wrote.test}")
     say(f"  pytest --pyargs quaver.testing -k {name}")
