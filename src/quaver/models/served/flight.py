@@ -177,7 +177,7 @@ class Flight:
 
     def _pump(self) -> None:
         """Send what may be sent now, and schedule the rest."""
-        while self._waiting and self._error is None:
+        while self._waiting and self._error is None and not self._done.is_set():
             if self._health.ill and self._flying:
                 break  # one call at a time, to see whether the server is back
             wait = self._pace.wait()
