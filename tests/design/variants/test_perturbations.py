@@ -67,11 +67,13 @@ def test_what_each_of_them_changes_and_what_it_leaves() -> None:
     last = {name: some[-1].content for name, some in prompts.items()}
     asked = "Is it positive, negative or neutral?\nAnswer with one word."
     assert last["original"] == last["examples"] == f"Text: Nice.\n\n{asked}"
-    assert last["paraphrase"] == "Text: Nice.\n\nWhich tone does it have?\nAnswer with one word."
+    assert last["paraphrase"] == last["original"].replace(asked.split("\n")[0], "Which tone does it have?")
     assert last["moved"] == f"{asked}\n\nText: Nice."
     assert last["bare"] == "Nice.\nLabel (positive, negative, neutral):"
-    assert last["reasoning"].startswith("Text: Nice.\n\nIs it positive, negative or neutral?\nFirst say")
-    assert last["reasoning"].endswith("nothing but the label, one of positive, negative, neutral.")
+    *before, reasoning = last["reasoning"].split("\n")
+    assert before == last["original"].split("\n")[:-1]
+    assert reasoning.startswith("First ")
+    assert reasoning.endswith(" positive, negative, neutral.")
     assert [some[0].role for some in prompts.values()] == ["system"] * 5 + ["user"]
 
 
@@ -96,13 +98,13 @@ def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
     variants = made(CHOICE, LETTERS, kind="multiple_choice", which=["bare", "reasoning"])
     (bare,) = messages(variants["bare"], LETTERS, item)
     assert bare.content == "It rained.\nA) yes\nB) no\nWas it wet?\nAnswer:"
-    assert "weigh the options" in messages(variants["reasoning"], LETTERS, item)[-1].content
+    assert "weigh" in messages(variants["reasoning"], LETTERS, item)[-1].content
 
 
 def test_question_answering() -> None:
     variants = made(kind="question_answering", which=["bare", "reasoning"])
     assert messages(variants["bare"])[-1].content == "Nice.\nAnswer (positive, negative, neutral):"
-    assert "bears on the question" in messages(variants["reasoning"])[-1].content
+    assert "the question" in messages(variants["reasoning"])[-1].content
 
 
 def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:

@@ -11,7 +11,7 @@ from quaver.design.factors.factor_level import cross
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.treatments import TREATMENTS, Treatments
+from quaver.design.variants.treatments import FINAL, TREATMENTS, Treatments
 from quaver.errors import QuaverError, SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.final_line import FinalLine
@@ -30,6 +30,9 @@ PROMPT = Variant(
 ITEM = Item("1", {"text": "I would buy it again.", "options": ["It is good.", "It is bad.", "Nothing."]})
 
 
+LAST = FINAL.replace("{{ answers | join(', ') }}", "A, B, C")
+
+
 def made(**options: Any) -> list[Variant]:
     family = Treatments(**bind(Treatments, options, Positions(None, {}), ("variants", 0)))
     return cross(PROMPT, {family.factor: family.levels(PromptContext(PROMPT, LABELS, 1))})
@@ -44,12 +47,11 @@ def test_there_are_six_and_each_ends_with_the_last_line_and_its_options() -> Non
     variants = made()
     assert [variant.factors["treatment"] for variant in variants] == ["T1", "T2", "T3", "T4", "T5", "T6"]
     for variant in variants:
-        *_, last = written(variant).split("\n")
-        assert last == "Let your last line be FINAL: and the answer, one of A, B, C."
-        assert "A) It is good.\nB) It is bad.\nC) Nothing.\n\nWhat does the writer think" in written(variant)
-    assert written(variants[0]).endswith(
-        "think of it?\nLet your last line be FINAL: and the answer, one of A, B, C."
-    )
+        *lines, last = written(variant).split("\n")
+        assert last == LAST
+        assert [line[:2] for line in lines[-9:] if line[1:2] == ")"] == ["A)", "B)", "C)"]
+    *_, question, last = written(variants[0]).split("\n")
+    assert (question[-1], last) == ("?", LAST)
 
 
 def test_what_each_of_them_adds() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +25,10 @@ EDUCATION = (
     "have a master's degree",
     "have a doctorate",
 )
+_BOUNDS = (3, 5, 7, 9, 10, 11, 12, 13, 14, 15, 17, 20, 22, 25, 30, 35, 40, 45, 50, 60, 75, 90, 105)
 INCOME = (
     "less than $3,000",
-    "$3,000 to $5,000",
-    "$5,000 to $7,000",
-    "$7,000 to $9,000",
-    "$9,000 to $10,000",
-    "$10,000 to $11,000",
-    "$11,000 to $12,000",
-    "$12,000 to $13,000",
-    "$13,000 to $14,000",
-    "$14,000 to $15,000",
-    "$15,000 to $17,000",
-    "$17,000 to $20,000",
-    "$20,000 to $22,000",
-    "$22,000 to $25,000",
-    "$25,000 to $30,000",
-    "$30,000 to $35,000",
-    "$35,000 to $40,000",
-    "$40,000 to $45,000",
-    "$45,000 to $50,000",
-    "$50,000 to $60,000",
-    "$60,000 to $75,000",
-    "$75,000 to $90,000",
-    "$90,000 to $105,000",
+    *(f"${low},000 to ${high},000" for low, high in pairwise(_BOUNDS)),
     "$105,000 or more",
 )
 PARTY = (
@@ -100,13 +81,10 @@ def rows() -> list[dict[str, Any]]:
 
 def _in_words(row: dict[str, Any]) -> dict[str, Any]:
     thousands, days = row["popul"], row["TVnews"]
+    news = {0: "never", 1: "on 1 day a week", 7: "every day"}.get(days, f"on {days} days a week")
     return row | {
         "place": f"a place of about {thousands * 1000:,} people" if thousands else "the countryside",
-        "news": "every day"
-        if days == 7
-        else "never"
-        if days == 0
-        else f"on {days} day{'s' * (days > 1)} a week",
+        "news": news,
         "education": EDUCATION[row["educ"] - 1],
         "earnings": INCOME[row["income"] - 1],
         "party": PARTY[row["PID"]],
