@@ -160,7 +160,7 @@ def test_bad_input(original: Study, tmp_path: Path) -> None:
     refused("files that end in '.txt'", file=file("x", "a.txt"))
     refused("has no column 'answer'", file=file("item,label\na,x\n"))
     refused("has no column 'item'", file=file("answer,variant\na,x\n"))
-    refused("a repeat is no number", file=file("item,repeat,answer\na,first,x\n"))
+    refused("not a number", file=file("item,repeat,answer\na,first,x\n"))
     twice = refused("two rows answer the same call", file=file("item,repeat,answer\na,0,x\na,0,y\n"))
     assert str(twice.where).endswith("row 2")
     refused("cannot be read", file=file("not parquet", "a.parquet"))
