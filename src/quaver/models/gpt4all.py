@@ -18,6 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response
 from quaver.errors import ModelError
+from quaver.models._defaults import Defaults
 from quaver.models._prompts import plain_text, turns
 from quaver.models.local.extras import require
 from quaver.models.local.weights import digest, find_weights
@@ -29,7 +30,7 @@ _ERROR = -1
 """The token id that the library sends if it cannot answer; its text says why."""
 
 
-class GPT4All:
+class GPT4All(Defaults):
     """A GGUF model in this process, through GPT4All.
 
     Args:
@@ -73,18 +74,11 @@ class GPT4All:
             "gpt4all": version("gpt4all"),
         }
 
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare."""
-
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Answer one call after another."""
         for request in requests:
             prompt = self._prompt(request.prompt.messages)
             yield request, [self._call(prompt, request.decoding) for _ in request.calls]
-
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """None: the library does not report it."""
-        return None
 
     def close(self) -> None:
         """Release the weights."""

@@ -18,6 +18,7 @@ from quaver.core.model import Abilities, Answered
 from quaver.core.records import Decoding, Message, Request, Response, Token
 from quaver.core.response_validation import failed_response
 from quaver.errors import MissingKey, ModelError, SpecError
+from quaver.models._defaults import Defaults
 from quaver.models._prompts import sendable
 from quaver.models.local.extras import require
 from quaver.models.served.concurrency import side_by_side
@@ -32,7 +33,7 @@ _TOP_K = ("google", "hf")
 _SCHEMAS = ("google", "mistral", "openai")
 
 
-class Inspect:
+class Inspect(Defaults):
     """A model of inspect-ai.
 
     Args:
@@ -92,9 +93,6 @@ class Inspect:
             "inspect_ai": version("inspect_ai"),
         }
 
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare: each call is sent alone."""
-
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Keep as many calls in flight as there are connections; answers come as they finish."""
         model, failures = self._model, 0
@@ -115,13 +113,6 @@ class Inspect:
                 found=last,
                 fix="fix the cause, then ask for the failed calls again: `quaver run --retry-errors`",
             )
-
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """None: a provider does not report it in advance."""
-        return None
-
-    def close(self) -> None:
-        """Nothing to release: connections end with the requests."""
 
     # ------------------------------------------------------------------ one request
 

@@ -22,6 +22,7 @@ from quaver.core.meter import Meter
 from quaver.core.model import Abilities, Answered, Needs
 from quaver.core.records import Message, Request, Response
 from quaver.errors import MissingKey, SpecError, UnknownName
+from quaver.models._defaults import Defaults
 from quaver.models.served.flight import Flight
 from quaver.models.served.metering import reading, sending, spent_on
 from quaver.models.served.pace import Pace
@@ -63,7 +64,7 @@ class Supports(TypedDict, total=False):
     seed: bool
 
 
-class OpenAICompatible:
+class OpenAICompatible(Defaults):
     """A model that is reached over HTTP.
 
     Args:
@@ -189,9 +190,6 @@ class OpenAICompatible:
             **self._found,
         }
 
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare."""
-
     def probe(self, needs: Needs) -> None:
         """Reach the server and test the features that the study needs.
 
@@ -221,10 +219,6 @@ class OpenAICompatible:
             has_room=lambda: self.meter.has_room,
         )
         yield from flight.answers(requests, self._connected)
-
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """None: a server is not asked before the study runs."""
-        return None
 
     def close(self) -> None:
         """Forget what was learnt about the server's limits; no connection stays open between runs."""

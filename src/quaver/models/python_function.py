@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from numbers import Number
@@ -17,9 +17,10 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Prompt, Request, Response
+from quaver.core.records import Prompt, Request, Response
 from quaver.core.response_validation import failed_response, is_interrupt
 from quaver.errors import ModelError
+from quaver.models._defaults import Defaults
 from quaver.models.served.concurrency import finished, side_by_side
 
 __all__ = ["Function"]
@@ -107,7 +108,7 @@ def _response(answer: object, seconds: float) -> Response:
     )
 
 
-class Function:
+class Function(Defaults):
     """A function of the item's text and the prompt.
 
     Args:
@@ -157,9 +158,6 @@ class Function:
         """Name, hash of the source, version."""
         return {"engine": "function", "identity": self.identity(), "version": self._version}
 
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare."""
-
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Call the function once for every call; an ``async def`` concurrently."""
         answered = (
@@ -199,10 +197,3 @@ class Function:
 
     def _seen(self, prompt: Prompt) -> dict[str, Any]:
         return {"messages": [one._asdict() for one in prompt.messages]} if self._sees_messages else {}
-
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """None: a function does not report it."""
-        return None
-
-    def close(self) -> None:
-        """Nothing to release."""

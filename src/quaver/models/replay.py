@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Call, Condition, Message, Request, Response
+from quaver.core.records import Call, Condition, Request, Response
 from quaver.errors import SpecError
+from quaver.models._defaults import Defaults
 from quaver.models.recorded.answer_file import AnswerFile
 from quaver.models.recorded.stored_answers import StoredAnswers
 
@@ -22,7 +23,7 @@ __all__ = ["Replay"]
 _HEEDED = frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"])
 
 
-class Replay:
+class Replay(Defaults):
     """The answers of another study, or of a file.
 
     Args:
@@ -84,9 +85,6 @@ class Replay:
         """Receive the conditions and items that a call's positions refer to."""
         self._conditions, self._items = conditions, items
 
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare."""
-
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Look up one request after another."""
         for request in requests:
@@ -99,10 +97,6 @@ class Replay:
         if isinstance(found, str):
             return Response("", finish="error", error=f"no stored answer: {found}", latency=0.0)
         return found
-
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
-        """None: nothing is read."""
-        return None
 
     def close(self) -> None:
         """Close the other study's file."""

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
+from quaver.models._defaults import Defaults
 from quaver.models._prompts import plain_text
 from quaver.models.local.causal import Causal, Read, pytorch
 from quaver.models.local.checkpoint import Checkpoint
@@ -37,7 +38,7 @@ _CONTEXT = 2048
 """Context of a model that does not state its own."""
 
 
-class Transformers:
+class Transformers(Defaults):
     """A causal language model in this process, through PyTorch.
 
     Args:
@@ -110,9 +111,6 @@ class Transformers:
             "transformers": version("transformers"),
             "torch": version("torch"),
         }
-
-    def prepare(self, repeats: int) -> None:
-        """Nothing to prepare: repeats share the prompt's cache."""
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Answer requests one after another or, with ``fast``, in batches."""

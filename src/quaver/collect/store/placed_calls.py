@@ -175,19 +175,12 @@ class PlacedCalls(Database):
                    total({WRITTEN} * {WRITTEN}), total(r.latency)
             FROM calls a JOIN responses r ON r.id = a.response JOIN conditions c ON c.position = a.condition
             GROUP BY c.model"""
-        names = (
-            "calls",
-            "counted",
-            "prompt_tokens",
-            "new_prompt_tokens",
-            "cached_tokens",
-            "completion_tokens",
-            "prompt_squares",
-            "completion_squares",
-            "seconds",
-        )
+        names = "calls counted prompt_tokens new_prompt_tokens cached_tokens completion_tokens prompt_squares"
+        names += " completion_squares seconds"
         with self._translated():
-            return {model: dict(zip(names, row, strict=True)) for model, *row in self._db.execute(sql)}
+            return {
+                model: dict(zip(names.split(), row, strict=True)) for model, *row in self._db.execute(sql)
+            }
 
     def note(self, name: str, value: str) -> None:
         """Store a short text under a name, unless the store is read-only."""

@@ -132,9 +132,7 @@ class Elsewhere:
             if not {"key", "text", "finish"} <= known:
                 raise sqlite3.DatabaseError("it holds no responses")
         except sqlite3.Error as error:
-            raise StoreError(
-                "another study's answers cannot be read", where=str(self._path), found=str(error)
-            ) from error
+            raise self._unreadable(error) from error
         self._columns = [name if name in known else "NULL" for name in COLUMNS.split(", ")]
 
     def __enter__(self) -> Elsewhere:
@@ -191,6 +189,8 @@ class Elsewhere:
             with closing(self._db.execute(sql, parameters)) as found:
                 return found.fetchall()
         except sqlite3.Error as error:
-            raise StoreError(
-                "another study's answers cannot be read", where=str(self._path), found=str(error)
-            ) from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: sqlite3.Error) -> StoreError:
+        problem = "another study's answers cannot be read"
+        return StoreError(problem, where=str(self._path), found=str(error))

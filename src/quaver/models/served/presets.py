@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from quaver.core.model import Abilities
@@ -23,6 +24,7 @@ Choice = Literal["structured_outputs", "grammar", "regex", "json_schema", "none"
 
 _ALL = {"top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "stop": "stop"}
 _FEW = {"top_p": "top_p", "stop": "stop"}
+_COMPLETION = "max_completion_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,13 @@ class Preset:
         )
 
 
-_OPENAI = Preset(
-    "https://api.openai.com/v1",
-    key="OPENAI_API_KEY",
-    needs_key=True,
-    logprobs=20,
-    choice="json_schema",
-    schema=True,
-    seed="seed",
-    n=True,
-    length="max_completion_tokens",
+_OWN = _ALL | {"repeat_penalty": "repetition_penalty"}
+
+_service = partial(Preset, needs_key=True, choice="json_schema", schema=True)
+_local = partial(Preset, local=True)
+
+_OPENAI = _service(
+    "https://api.openai.com/v1", "OPENAI_API_KEY", logprobs=20, seed="seed", n=True, length=_COMPLETION
 )
 
 ANY = Preset("", key="", options={})
@@ -101,129 +100,44 @@ ANY = Preset("", key="", options={})
 PRESETS: Mapping[str, Preset] = {
     "openai": _OPENAI,
     "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY"),
-    "gemini": Preset(
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        key="GEMINI_API_KEY",
-        needs_key=True,
-        choice="json_schema",
-        schema=True,
-        n=True,
+    "gemini": _service("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True),
+    "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed", n=True),
+    "deepseek": Preset("https://api.deepseek.com", "DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
+    "groq": _service("https://api.groq.com/openai/v1", "GROQ_API_KEY", seed="seed", length=_COMPLETION),
+    "together": _service(
+        "https://api.together.xyz/v1", "TOGETHER_API_KEY", seed="seed", n=True, plain=True, options=_OWN
     ),
-    "mistral": Preset(
-        "https://api.mistral.ai/v1",
-        key="MISTRAL_API_KEY",
-        needs_key=True,
-        choice="json_schema",
-        schema=True,
-        seed="random_seed",
-        n=True,
-    ),
-    "deepseek": Preset("https://api.deepseek.com", key="DEEPSEEK_API_KEY", needs_key=True, logprobs=20),
-    "groq": Preset(
-        "https://api.groq.com/openai/v1",
-        key="GROQ_API_KEY",
-        needs_key=True,
-        choice="json_schema",
-        schema=True,
-        seed="seed",
-        length="max_completion_tokens",
-    ),
-    "together": Preset(
-        "https://api.together.xyz/v1",
-        key="TOGETHER_API_KEY",
-        needs_key=True,
-        choice="json_schema",
-        schema=True,
-        seed="seed",
-        n=True,
-        plain=True,
-        options=_ALL | {"repeat_penalty": "repetition_penalty"},
-    ),
-    "openrouter": Preset(
-        "https://openrouter.ai/api/v1",
-        key="OPENROUTER_API_KEY",
-        needs_key=True,
-        logprobs=20,
-        choice="json_schema",
-        schema=True,
-        seed="seed",
-        options=_ALL | {"repeat_penalty": "repetition_penalty"},
+    "openrouter": _service(
+        "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", logprobs=20, seed="seed", options=_OWN,
         body={"provider": {"require_parameters": True}},
     ),
-    "vllm": Preset(
-        "http://localhost:8000/v1",
-        key="VLLM_API_KEY",
-        logprobs=20,
-        choice="structured_outputs",
-        schema=True,
-        seed="seed",
-        n=True,
-        plain=True,
-        continues="flag",
-        options=_ALL | {"repeat_penalty": "repetition_penalty"},
-        version=("/version", "version"),
-        local=True,
+    "vllm": _local(
+        "http://localhost:8000/v1", "VLLM_API_KEY", logprobs=20, choice="structured_outputs", schema=True,
+        seed="seed", n=True, plain=True, continues="flag", options=_OWN, version=("/version", "version"),
         start="vllm serve MODEL",
     ),
-    "sglang": Preset(
-        "http://localhost:30000/v1",
-        key="SGLANG_API_KEY",
-        logprobs=20,
-        choice="regex",
-        schema=True,
-        n=True,
-        plain=True,
-        continues="flag",
-        options=_ALL | {"repeat_penalty": "repetition_penalty"},
-        top_k_off=-1,
-        version=("/get_server_info", "version"),
-        local=True,
+    "sglang": _local(
+        "http://localhost:30000/v1", "SGLANG_API_KEY", logprobs=20, choice="regex", schema=True, n=True,
+        plain=True, continues="flag", options=_OWN, top_k_off=-1, version=("/get_server_info", "version"),
         start="python -m sglang.launch_server --model-path MODEL",
     ),
-    "ollama": Preset(
-        "http://localhost:11434/v1",
-        key="OLLAMA_API_KEY",
-        logprobs=20,
-        choice="json_schema",
-        schema=True,
-        seed="seed",
-        plain=True,
-        version=("/api/version", "version"),
-        local=True,
-        start="ollama serve",
+    "ollama": _local(
+        "http://localhost:11434/v1", "OLLAMA_API_KEY", logprobs=20, choice="json_schema", schema=True,
+        seed="seed", plain=True, version=("/api/version", "version"), start="ollama serve",
     ),
-    "llamacpp_server": Preset(
-        "http://localhost:8080/v1",
-        key="LLAMA_API_KEY",
-        logprobs=500,
-        choice="grammar",
-        schema=True,
-        seed="seed",
-        n=True,
-        plain=True,
-        continues="always",
-        options=_ALL | {"repeat_penalty": "repeat_penalty"},
-        version=("/props", "build_info"),
-        local=True,
-        start="llama-server -m MODEL.gguf --jinja",
+    "llamacpp_server": _local(
+        "http://localhost:8080/v1", "LLAMA_API_KEY", logprobs=500, choice="grammar", schema=True, seed="seed",
+        n=True, plain=True, continues="always", options=_ALL | {"repeat_penalty": "repeat_penalty"},
+        version=("/props", "build_info"), start="llama-server -m MODEL.gguf --jinja",
     ),
-    "lm_studio": Preset(
-        "http://localhost:1234/v1",
-        key="LM_API_TOKEN",
-        choice="json_schema",
-        schema=True,
-        seed="seed",
-        plain=True,
+    "lm_studio": _local(
+        "http://localhost:1234/v1", "LM_API_TOKEN", choice="json_schema", schema=True, seed="seed",
+        plain=True, start="lms server start",
         options={"top_p": "top_p", "top_k": "top_k", "stop": "stop", "repeat_penalty": "repeat_penalty"},
-        local=True,
-        start="lms server start",
     ),
-    "gpt4all_server": Preset(
-        "http://localhost:4891/v1",
-        n=True,
-        options={"top_p": "top_p", "min_p": "min_p"},
-        local=True,
+    "gpt4all_server": _local(
+        "http://localhost:4891/v1", n=True, options={"top_p": "top_p", "min_p": "min_p"},
         start="GPT4All, Settings, Application, Advanced: Enable Local API Server",
     ),
-}
+}  # fmt: skip
 """The presets by name."""

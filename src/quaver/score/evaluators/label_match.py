@@ -7,7 +7,6 @@ from typing import Literal
 from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.explanation import before_explanation
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
@@ -34,7 +33,7 @@ class LabelMatch:
 
         def read(answer: Answer) -> Reading:
             if variant.explains:
-                answer = before_explanation(answer)
+                answer = answer.before_explanation()
             found = forms.distinct(answer)
             if len(found) == 1:
                 return valid(found.pop())

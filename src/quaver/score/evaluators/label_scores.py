@@ -10,7 +10,6 @@ from quaver.core.annotations import Reading
 from quaver.core.records import LabelSet, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import Answer, Reader
-from quaver.score.parsing.explanation import before_explanation
 from quaver.score.parsing.label_forms import Mention, forms_of
 from quaver.score.parsing.readings import no_label, tied
 from quaver.score.parsing.score_pairs import Score, paired
@@ -81,7 +80,7 @@ class LabelScores:
 
         def read(answer: Answer) -> Reading:
             if variant.explains:
-                answer = before_explanation(answer)
+                answer = answer.before_explanation()
             mentions = [mention for mention in forms.mentions(answer) if mention.codes]
             scores = list(islice(_scores(answer, mentions), _MOST))
             named = {code for mention in mentions for code in mention.codes}

@@ -39,6 +39,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
+_EXPLANATION = re.compile(r"\bexplanation\b")
 _MARKS_KEPT = 8
 _SHORT = 1000
 _FIRST_PLANE = 0xFFFF
@@ -193,3 +194,8 @@ class Answer:
         shorter.text = self.text[:end].strip()
         shorter._folded = None
         return shorter
+
+    def before_explanation(self) -> Answer:
+        """The answer up to the word "explanation", whatever its case."""
+        found = _EXPLANATION.search(self.folded)
+        return self.cut(found.start()) if found else self
