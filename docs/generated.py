@@ -23,7 +23,7 @@ from quaver.measures._stub import stub
 README = Path(__file__).parents[1] / "README.md"
 
 GIVEN = (
-    "quaver.estimation.measure_protocol.Measure",
+    "quaver.estimation.declaration.Measure",
     "quaver.core.notebook.Estimates",
     "quaver.study.forecasts.forecast.Forecast",
     "quaver.study.collection.study_status.StudyStatus",

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from quaver.core import registry
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
-from quaver.estimation.declaration import measure
+from quaver.estimation.declaration import measure, registered
 from quaver.estimation.judgements import judge
 from quaver.estimation.means import share_of
 from quaver.estimation.reading import Reading
@@ -168,3 +169,10 @@ def undeclared(cell: Cell, *, missing: Missing) -> Any:
 def test_a_function_that_cannot_be_a_measure_is_refused_when_it_is_declared(function: Any) -> None:
     with pytest.raises(TypeError, match=function.__name__):
         measure(raters=("variant",))(function)
+
+
+def test_what_is_registered_as_a_measure_must_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "load", lambda kind, name, where=None: len)
+    with pytest.raises(MeasureError) as caught:
+        registered("length", where="study.yaml:3")
+    assert (caught.value.where, caught.value.found) == ("study.yaml:3", "builtin_function_or_method")

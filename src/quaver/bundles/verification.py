@@ -13,7 +13,7 @@ import polars as pl
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
-from quaver.estimation.measure_protocol import reads_outputs
+from quaver.estimation.declaration import registered
 from quaver.study.session import Study
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
@@ -132,7 +132,7 @@ def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> lis
 
 def _of_outputs(measure: str) -> bool:
     known = registry.names("measures")
-    return measure in known and reads_outputs(registry.load("measures", measure))
+    return measure in known and registered(measure).reads_outputs
 
 
 def _alike(one: float | None, other: float | None) -> bool:

@@ -17,7 +17,7 @@ quaver.paraphrasers ``quaver.design.paraphrase.paraphraser.Paraphraser``
 quaver.models       ``quaver.core.model.Model``
 quaver.follow_ups   ``quaver.design.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.parsing.evaluator.Evaluator``
-quaver.measures     ``quaver.estimation.measure_protocol.Measure``
+quaver.measures     ``quaver.estimation.declaration.Measure``
 quaver.charts       ``quaver.report.charts.chart.Chart``
 =================== ==============================================
 """

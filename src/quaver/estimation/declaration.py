@@ -81,6 +81,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from quaver.core import registry
 from quaver.core.arguments import fitted
 from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimate, LabelSet
@@ -93,7 +94,7 @@ from quaver.estimation.reading import Reading, checked_keep
 from quaver.estimation.signature import Declared
 from quaver.estimation.statistic import Keep, Statistic
 
-__all__ = ["Arithmetic", "Measure", "measure"]
+__all__ = ["Arithmetic", "Measure", "measure", "registered"]
 
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
@@ -151,6 +152,10 @@ class Measure(Declared):
     def options(self) -> tuple[str, ...]:
         """Its own options, ``missing`` among them."""
         return (*self.own, "missing") if self.missing and "missing" not in self.own else tuple(self.own)
+
+    def defaults(self, options: Sequence[str]) -> dict[str, Any]:
+        """What options are where nothing is said of them."""
+        return {name: self.__signature__.parameters[name].default for name in options}
 
     def compared(self, options: Mapping[str, Any]) -> tuple[str, ...]:
         """The columns whose levels it compares with these options: an option ``between`` names others."""
@@ -333,3 +338,25 @@ def measure(
         )
 
     return declared
+
+
+def registered(name: str, *, where: str | None = None) -> Measure:
+    """The measure of a name, Quaver's own or another package's.
+
+    Args:
+        name: The registered name.
+        where: Where the name is used, for the error.
+
+    Raises:
+        UnknownName: No measure of that name is registered.
+        MeasureError: What is registered is no measure.
+    """
+    found = registry.load("measures", name, where=where)
+    if not isinstance(found, Measure):
+        raise MeasureError(
+            f"{name!r} is registered as a measure and is none",
+            where=where,
+            expected="a function under @quaver.estimation.declaration.measure(…)",
+            found=type(found).__name__,
+        )
+    return found

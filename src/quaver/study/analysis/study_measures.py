@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from typing import Any
 
 import polars as pl
 
-from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.spec.former_names import former_measure
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError, StoreError
-from quaver.estimation.measure_protocol import OUTPUT, Measure, compared_by, reads_outputs
+from quaver.estimation.declaration import Measure, registered
+from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
@@ -53,7 +52,7 @@ def measurement(
     plugin, options = study.plugins.measure(asked, loc)
     evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
     study.plugins.check_names(asked, frame.columns, evaluators, loc)
-    compared = compared_by(plugin, options)
+    compared = plugin.compared(options)
     apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
     by = (*apart, *asked.columns(study.factors, compared))
     if "evaluator" in compared and not frame.is_empty():
@@ -62,7 +61,7 @@ def measurement(
     only = _repairing(study, plugin, options, asked, evaluators)
     seed = derive(study.spec.seed, "bootstrap", former_measure(asked.use))
     options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
-    if "factors" in signature(plugin).parameters and (varied := _varied(study, frame, by)):
+    if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
     return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)
 
@@ -74,8 +73,7 @@ def _repairing(
 
     Such an evaluator has the label of another one, and repairs nothing. One that is named is compared.
     """
-    takes = signature(plugin).parameters
-    if not {"first", "second"} <= set(takes) or "stated" in takes or options.get("second") is not None:
+    if not plugin.pairs_evaluators or options.get("second") is not None:
         return asked.only
     stated = stated_evaluators(study)
     left = [name for name in known if name not in stated or name == options.get("first")]
@@ -145,13 +143,9 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
         known = {one.use for _, one in asked}
         asked = [(loc, one) for loc, one in asked if one.use in names]
         for name in names:
-            registry.load("measures", name, where="the measure asked for")
+            registered(name, where="the measure asked for")
         asked += [(("measures",), MeasureSpec(use=name)) for name in names if name not in known]
     return [*told_apart([_or_failed(study, one, frame, loc) for loc, one in asked]), *concluded]
-
-
-_TREATMENTS = ("convention", "missing", "level", "paraphrases")
-"""Options by which one measure may be taken of the same cells more than once."""
 
 
 def told_apart(found: list[Measurement]) -> list[Measurement]:
@@ -162,11 +156,12 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
     apart = []
     for one in found:
         alike = [other for other in found if (other.measure, other.evaluator) == (one.measure, one.evaluator)]
-        known = signature(one.plugin).parameters
+        plugin = one.plugin
+        defaults = plugin.defaults(plugin.treatments) if isinstance(plugin, Measure) else {}
         named = {
-            name: str(one.options.get(name, known[name].default))
-            for name in _TREATMENTS
-            if name in known and len({other.options.get(name, known[name].default) for other in alike}) > 1
+            name: str(one.options.get(name, default))
+            for name, default in defaults.items()
+            if len({other.options.get(name, default) for other in alike}) > 1
         }
         apart.append(one._replace(named={name: told for name, told in named.items() if told != "None"}))
     return apart
@@ -179,7 +174,7 @@ def _or_failed(
     try:
         return measurement(study, asked, frame, loc)
     except QuaverError as error:
-        plugin = registry.load("measures", asked.use, where=study.positions.where(*loc))
+        plugin = registered(asked.use, where=study.positions.where(*loc))
         return Measurement(asked.use, plugin, asked.evaluator, asked.options, failed=error)
 
 
@@ -204,7 +199,10 @@ def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.Dat
     Raises:
         StoreError: Some answers were withheld from a bundle.
     """
-    if not reads_outputs(one.plugin) or not study.files.responses.exists():
+    if (
+        not (isinstance(one.plugin, Measure) and one.plugin.reads_outputs)
+        or not study.files.responses.exists()
+    ):
         return frame
     if study.withheld:
         raise StoreError(

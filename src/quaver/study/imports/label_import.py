@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.imports.agreement_import import read_table
 from quaver.study.imports.label_columns import MOST_LABELS, Roles, Table, roles_of
 from quaver.study.session import Study
-from quaver.study.sources.study_plugins import Measurement
 
 __all__ = ["Roles", "import_annotations"]
 
@@ -172,7 +170,7 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
         study = Study.open(home)
         frame = study.annotations()
         for one in own_measurements(study.source):
-            one.of(frame, **_quick(one))
+            one.of(frame, resamples=0)  # no time for an interval
     except BaseException as error:
         _removed(home, there)
         if isinstance(error, QuaverError):  # the file is called as the user calls it
@@ -180,11 +178,6 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
             error.found = (error.found or "").replace(copy.name, path.name)
         raise
     return study
-
-
-def _quick(one: Measurement) -> dict[str, Any]:
-    """Options under which a measure takes no time for an interval."""
-    return {"resamples": 0} if "resamples" in signature(one.plugin).parameters else {}
 
 
 def _removed(home: Path, there: set[Path] | None) -> None:

@@ -16,7 +16,7 @@ from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName
-from quaver.estimation.measure_protocol import Measure
+from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
 
@@ -31,7 +31,7 @@ class Measurement(NamedTuple):
 
     Attributes:
         measure: Its registered name.
-        plugin: The function.
+        plugin: The measure, or a function that is called like one.
         evaluator: Whose readings alone; every evaluator's where None.
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
         flagged: Whether paraphrases whose meaning is in doubt take part: with, without, or both in turn.
@@ -41,7 +41,7 @@ class Measurement(NamedTuple):
     """
 
     measure: str
-    plugin: Measure
+    plugin: Callable[..., list[Estimate]]
     evaluator: str | None
     options: Mapping[str, Any]
     flagged: Literal["with", "without", "both"] = "with"
@@ -238,7 +238,7 @@ class Plugins:
 
     def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
-        plugin = registry.load("measures", asked.use, where=self._source.where(*loc))
+        plugin = registered(asked.use, where=self._source.where(*loc))
         return plugin, bind(
             plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged", "only")
         )
