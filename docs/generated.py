@@ -64,7 +64,7 @@ def _home() -> str:
     """The README, with its links into docs/ as the site has them."""
     text = README.read_text(encoding="utf-8")
     text = re.sub(r"\]\(docs/", "](", text)
-    return re.sub(r"\]\((?!https?:|#)([^)]*?(?:LICENSE|\.py|/))\)", r"]", text)
+    return re.sub(r"\]\((?!https?:|#)([^)]*?(?:LICENSE|[A-Z]+\.md|\.py|/))\)", r"]", text)
 
 
 def commands() -> str:

@@ -1,0 +1,132 @@
+"""The worked changes of CONTRIBUTING.md work: they are made in a copy of the code, from the page alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from quaver.skeletons.plugin_skeleton import write_skeleton
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r'^```(python|diff) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+STUDY = """\
+task: {labels: [kind, unkind]}
+items: {source: items.csv, text: "{{ text }}", where: {party: [d, r]}}
+prompt: {instruction: Is this kind?}
+variants: [{use: instructions, texts: {curt: "Kind?"}}]
+models: [{name: mine, use: function}]
+measures: [wobble]
+"""
+
+Run = Callable[..., str]
+
+
+def sections() -> dict[str, str]:
+    found = PAGE.split("\n### ")[1:]
+    return {text.partition("\n")[0]: text.partition("\n## ")[0] for text in found}
+
+
+def change(section: str, home: Path) -> set[str]:
+    """Make the changes that a section shows; the files that it touches."""
+    touched = set()
+    for kind, name, body in BLOCK.findall(section):
+        path = home / name
+        touched.add(name)
+        if kind == "python":
+            assert not path.exists(), f"{name} is new"
+            path.write_text(body, encoding="utf-8")
+            continue
+        lines = body.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] != "+")
+        after = "".join(line[1:] for line in lines if line[0] != "-")
+        text = path.read_text(encoding="utf-8")
+        assert text.count(before) == 1, f"{name} has no place, or several, for:\n{body}"
+        path.write_text(text.replace(before, after), encoding="utf-8")
+    return touched
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the code with all five changes, installed as far as its metadata say."""
+    home = tmp_path_factory.mktemp("clone")
+    shutil.copy(ROOT / "pyproject.toml", home)
+    shutil.copytree(ROOT / "src", home / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for section in sections().values():
+        assert len(change(section, home)) <= 3
+    write_skeleton("measure", "wobble", home, to="measures/stability")
+    entries = tomllib.loads((home / "pyproject.toml").read_text())["project"]["entry-points"]
+    info = home / "site" / "quaver-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quaver\nVersion: 0.1.0\n")
+    tables = [[f"[{group}]", *(f"{k} = {v}" for k, v in named.items())] for group, named in entries.items()]
+    (info / "entry_points.txt").write_text("\n".join("\n".join(table) for table in tables) + "\n")
+    (home / "study.yaml").write_text(STUDY)
+    (home / "items.csv").write_text("text,party\na,d\nb,r\nc,x\n")
+    (home / "mine.py").write_text(
+        'def same(text, prompt):\n    return "kind" if len(text + prompt) % 2 else "unkind"\n'
+    )
+    return home
+
+
+@pytest.fixture(scope="module")
+def run(home: Path) -> Run:
+    """Runs a module of the copy."""
+
+    def run(*command: str) -> str:
+        paths = [home / "site", home / "src", home]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "NO_COLOR": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_there_are_five_changes() -> None:
+    assert len(sections()) == 5
+
+
+def test_the_code_of_the_page_is_clean(home: Path, run: Run) -> None:
+    names = {name for _, name, _ in BLOCK.findall(PAGE) if name.endswith(".py")}
+    run("ruff", "check", "--no-cache", *names)
+    run("ruff", "format", "--check", "--no-cache", *names)
+
+
+def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
+    done = run(
+        "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "wobble or ollama"
+    )
+    assert re.search(r"\d+ passed", done)
+
+
+def test_command_field_column_and_chart(home: Path, run: Run) -> None:
+    assert "unkind" in run("quaver", "labels", "study.yaml")
+    assert "4 of 4 are stored" in run("quaver", "run", "study.yaml", "--function", "mine=mine:same")
+    assert "where" in run("quaver", "init", "-")
+    run("quaver", "report", "study.yaml", "--function", "mine=mine:same")
+    assert 'id="figure-wobble"' in (home / "report.html").read_text(encoding="utf-8")
+    assert "answer_tokens" in pl.read_parquet_schema(home / "annotations.parquet")
+
+
+def test_what_the_page_names_exists() -> None:
+    for target in re.findall(r"`make ([a-z-]+)", PAGE):
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
+    for path in re.findall(r"\]\(([^)#:]+)\)", PAGE):
+        assert (ROOT / path).exists(), path
