@@ -188,11 +188,7 @@ def statuses(results: Results) -> Table:
     return Table(columns, tuple(rows), frozenset(range(1, len(columns))))
 
 
-_WAYS = {
-    "again": "again, from its cache",
-    "reordered": "in another order",
-    "together": "several at a time",
-}
+_WAYS = {"again": "again, from its cache", "reordered": "in another order", "together": "several at a time"}
 
 
 def noise_table(results: Results) -> Table:

@@ -258,9 +258,7 @@ def _panel(
     )
     layers.append(
         base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
-            x=x,
-            shape=alt.Shape("shape:N", scale=None),
-            fill=alt.Fill("fill:N", scale=None),
+            x=x, shape=alt.Shape("shape:N", scale=None), fill=alt.Fill("fill:N", scale=None)
         )
     )
     heading = _heading(forest, panel, (width, room))

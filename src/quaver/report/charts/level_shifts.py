@@ -27,13 +27,7 @@ __all__ = ["level_chart"]
 _STEP = 34
 
 
-def level_chart(
-    results: Results,
-    moved: Sequence[Estimate],
-    label: str,
-    *,
-    width: int = 720,
-) -> Any:
+def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, width: int = 720) -> Any:
     """The share of a label at every level of every factor, and by gold label.
 
     Args:

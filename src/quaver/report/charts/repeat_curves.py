@@ -13,10 +13,7 @@ from quaver.report.estimate_index import Results, varying
 
 __all__ = ["intra_pss_repeats"]
 
-_KINDS = {
-    "intra_pss_cumulative": "the first k repeats",
-    "intra_pss_adjacent": "repeat k and the next",
-}
+_KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
 
 
 @chart(

@@ -59,12 +59,7 @@ def conclusions(results: Results) -> Iterator[Figure]:
         )
 
 
-def specification_chart(
-    estimates: Sequence[Estimate],
-    results: Results,
-    *,
-    width: int = 720,
-) -> Any:
+def specification_chart(estimates: Sequence[Estimate], results: Results, *, width: int = 720) -> Any:
     """One conclusion's estimates from the least to the largest, above marks for what each was made with.
 
     Args:

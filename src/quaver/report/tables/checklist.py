@@ -55,10 +55,7 @@ def _normalisation(results: Results) -> Answer:
     if any(one.measure.startswith("ece_shift") for one in known):
         return "yes", "raw and normalized over the label set, side by side (ece_shift)"
     methods = "; ".join(dict.fromkeys(one.method for one in known if one.method))
-    return (
-        "in part",
-        f"{methods}. Add the measure ece_shift for raw and normalized confidence side by side",
-    )
+    return ("in part", f"{methods}. Add the measure ece_shift for raw and normalized confidence side by side")
 
 
 def _rules(results: Results) -> Answer:
@@ -128,10 +125,7 @@ def _spread(results: Results) -> Answer:
         return "no", "there is one variant only"
     cells = {one.cell["variant"] for one in _defined(results, "accuracy") if "variant" in one.cell}
     if len(cells) > 1:
-        return (
-            "in part",
-            f"accuracy by variant ({len(cells)}). Add the measure spread for its noise floor",
-        )
+        return ("in part", f"accuracy by variant ({len(cells)}). Add the measure spread for its noise floor")
     return "no", "add the measure spread, or accuracy by variant"
 
 
@@ -152,10 +146,7 @@ def _exclusions(results: Results) -> Answer:
 
 def _seeds(results: Results) -> Answer:
     drawn = _samples(results.lock.get("decodings", {}).values())
-    return (
-        "yes",
-        f"root seed {results.seed}, from which every sample, shuffle and bootstrap derives{drawn}",
-    )
+    return ("yes", f"root seed {results.seed}, from which every sample, shuffle and bootstrap derives{drawn}")
 
 
 def _samples(decodings: Iterable[object]) -> str:
@@ -194,10 +185,7 @@ def _cost(paid: Table | None) -> Answer:
     at = paid.columns.index("US dollars")
     unknown = [str(row[0]) for row in paid.rows if row[at] == "unknown"]
     if unknown:
-        return (
-            "in part",
-            f"calls and tokens under Method; the price of {', '.join(unknown)} is not known",
-        )
+        return ("in part", f"calls and tokens under Method; the price of {', '.join(unknown)} is not known")
     total = sum(float(str(row[at]).replace(",", "")) for row in paid.rows)
     charge = f"${total:,.4f} in all" if total else "no charge"
     return "yes", f"calls, tokens and {charge}, by model under Method"
