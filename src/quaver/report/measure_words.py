@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, get_args
 
 from quaver.core.presentation import Presentation, presented
 from quaver.report.plain_text import one_line
-from quaver.report.sections import Section, section_named
 
-__all__ = ["ALL", "in_words", "presentation_of", "section_of"]
+__all__ = ["ALL", "SECTIONS", "Section", "in_words", "presentation_of", "section_of"]
+
+Section = Literal[
+    "finding",
+    "readiness",
+    "factors",
+    "conclusions",
+    "stability",
+    "sensitivity",
+    "accuracy",
+    "answers",
+    "more",
+]
+SECTIONS: tuple[Section, ...] = get_args(Section)
+"""In the order of the page."""
 
 _SHARES = frozenset(
     (
@@ -44,4 +58,5 @@ def presentation_of(measure: str) -> Presentation:
 
 def section_of(measure: str) -> Section:
     """Where in the report a measure's charts stand."""
-    return section_named(presentation_of(measure).section)
+    name = presentation_of(measure).section
+    return next((section for section in SECTIONS if section == name), "more")

@@ -8,8 +8,8 @@ from quaver.core import registry
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import KINDS, Chart
 from quaver.report.charts.svg import svg_text, unchecked
+from quaver.report.measure_words import SECTIONS
 from quaver.report.plain_text import slug
-from quaver.report.sections import SECTIONS
 from quaver.testing.building import plugins
 from quaver.testing.recipes import Recipe
 from quaver.testing.report_input import results_of

@@ -37,8 +37,8 @@ from typing import Literal, get_args
 from quaver.errors import QuaverError
 from quaver.report.charts.figure import Figure
 from quaver.report.estimate_index import Results
+from quaver.report.measure_words import SECTIONS, Section
 from quaver.report.plain_text import slug
-from quaver.report.sections import SECTIONS, Section
 
 __all__ = ["KINDS", "Chart", "Kind", "chart"]
 

@@ -9,9 +9,8 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL
+from quaver.report.measure_words import ALL, Section
 from quaver.report.page_numbers import percent_measure, printed
-from quaver.report.sections import Section
 from quaver.report.table_rows import Table
 
 __all__ = ["BARS", "MOST_SERIES", "Figure", "capital", "cell_name", "cut", "largest", "names", "spoken"]

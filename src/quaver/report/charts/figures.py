@@ -17,8 +17,7 @@ from quaver.report.charts.figure import Figure, spoken
 from quaver.report.charts.scores import score_figures
 from quaver.report.charts.trend import trend_figure
 from quaver.report.estimate_index import Results
-from quaver.report.measure_words import presentation_of
-from quaver.report.sections import SECTIONS
+from quaver.report.measure_words import SECTIONS, presentation_of
 
 __all__ = ["Gallery", "charts", "declared_charts", "figures", "gallery", "in_words"]
 

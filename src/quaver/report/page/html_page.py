@@ -24,12 +24,12 @@ from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
 from quaver.report.findings.finding import STABLE, finding
+from quaver.report.measure_words import SECTIONS
 from quaver.report.page.evidence import Behind
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible
-from quaver.report.sections import SECTIONS
 from quaver.report.table_rows import Table, estimates_table, remarks
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
