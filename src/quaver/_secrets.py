@@ -17,16 +17,6 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-__all__ = [
-    "Keys",
-    "is_key_shaped",
-    "looks_like_key",
-    "name_keys",
-    "texts_in",
-    "without_key_values",
-    "without_keys",
-]
-
 _NAMED: set[str] = set()
 """Variables that this process's studies name with ``key:``."""
 

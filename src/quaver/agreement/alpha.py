@@ -17,8 +17,6 @@ from quaver.estimation.bootstrap import Draws, Floats
 from quaver.estimation.cell import label_counts
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["ROWS_WARNING", "krippendorff_alpha"]
-
 ROWS_WARNING = (
     "resampling rows treats an item's ratings as independent: the interval is too narrow; "
     "use it only to reproduce published ones"

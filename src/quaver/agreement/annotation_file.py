@@ -13,8 +13,6 @@ from quaver.core.records import Estimate, LabelSet, Level
 from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import Missing, cells
 
-__all__ = ["agreement_of"]
-
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
 
 

@@ -26,8 +26,6 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["agreement_weights", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"]
-
 
 @coefficient(source="Gwet (2014), ch. 2")
 def percent_agreement(ratings: Ratings) -> Statistic:

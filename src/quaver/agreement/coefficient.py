@@ -32,8 +32,6 @@ from quaver.estimation.reading import checked_keep
 from quaver.estimation.signature import Declared
 from quaver.estimation.statistic import Keep, Sampler, Statistic
 
-__all__ = ["Coefficient", "Ratings", "coefficient"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ratings:

@@ -22,8 +22,6 @@ from quaver.core.records import LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 
-__all__ = ["REFERENCE", "Disagreement", "scale"]
-
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
 
 _ENTRIES = 2**22

@@ -16,8 +16,6 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, cells, frame_of
 from quaver.estimation.encoding import encode
 
-__all__ = ["label_set_of", "read_ratings"]
-
 
 def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nominal") -> LabelSet | None:
     """A label set from a plain list of labels in order; labels that are all numbers are their own values.

@@ -19,14 +19,6 @@ from quaver.estimation.intervals import Interval
 from quaver.estimation.means import over_strata
 from quaver.estimation.statistic import Statistic
 
-__all__ = [
-    "alpha_losses",
-    "alpha_over_strata",
-    "said_of_alpha",
-    "scaled",
-    "spread_over",
-]
-
 
 def scaled(
     labels: Sequence[str], level: Level | None, label_set: LabelSet | None, missing: Missing

@@ -28,8 +28,6 @@ from quaver.study.sources.bundle_source import FORM
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.outgoing_check import check_outgoing
 
-__all__ = ["bundle"]
-
 
 @guarded
 def bundle(study: Study, path: str | Path | None = None, *, texts: bool = True) -> tuple[Path, str]:

@@ -10,8 +10,6 @@ from typing import Any
 
 from quaver.core.records import Item
 
-__all__ = ["LEFT_OUT", "Texts"]
-
 LEFT_OUT = "[left out]"
 _RUN = 6
 """As many words in a row of an item's text are taken for a part of it."""

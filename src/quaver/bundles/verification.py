@@ -19,8 +19,6 @@ from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
 from quaver.study.sources.bundle_source import FORM, Bundle
 
-__all__ = ["Verification", "verify"]
-
 _COMPARED = ("label", "status", "confidence")
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
 

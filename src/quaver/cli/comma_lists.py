@@ -6,8 +6,6 @@ import csv
 
 from quaver.errors import QuaverError
 
-__all__ = ["parts"]
-
 
 def parts(text: str | None, option: str) -> tuple[str, ...]:
     """The parts of an option's value; one that holds a comma stands in double quotes.

@@ -21,20 +21,6 @@ from quaver._secrets import Keys
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
 
-__all__ = [
-    "JsonLinesOption",
-    "JsonOption",
-    "duration",
-    "errors",
-    "plain",
-    "print_estimates",
-    "print_json",
-    "say",
-    "screen",
-    "show",
-    "table",
-]
-
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 

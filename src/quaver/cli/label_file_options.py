@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["EncodingOption", "Level", "LevelOption", "SeparatorOption", "UnlabelledOption", "separator_of"]
-
 
 class Level(StrEnum):
     """Level of measurement."""

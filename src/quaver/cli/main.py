@@ -12,8 +12,6 @@ import quaver
 from quaver.cli.console import errors, say, screen
 from quaver.errors import QuaverError
 
-__all__ = ["COMMANDS", "app", "main"]
-
 COMMANDS = (
     *("init", "import", "variants", "plan", "run", "status", "rescore", "evaluators", "measure", "report"),
     *(

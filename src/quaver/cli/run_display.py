@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 
-__all__ = [
-    "errors_table",
-    "quality_in_passing",
-    "say_making",
-    "say_quality",
-    "show_outcome",
-    "watching",
-    "writing_events",
-]
-
 _READ_IN_PASSING = 200_000
 """Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
 

@@ -15,8 +15,6 @@ from quaver.errors import QuaverError, UnknownName
 if TYPE_CHECKING:
     from quaver.study.session import Study
 
-__all__ = ["HERE", "FunctionOption", "StudyArgument", "open_both", "open_study"]
-
 StudyArgument = Annotated[Path, typer.Argument(help="The study file, its folder, or a bundle.")]
 HERE = Path("study.yaml")
 """The study of a command that names none."""

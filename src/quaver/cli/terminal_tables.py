@@ -15,8 +15,6 @@ from quaver.core.number_format import decimals, p_heading, percent, rounded
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
 
-__all__ = ["conclusion_tables", "estimates_tables", "flips_tables", "numbers"]
-
 
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
     """Tables of estimates; the title holds what all rows of a table share.

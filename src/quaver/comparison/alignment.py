@@ -11,17 +11,6 @@ from quaver.errors import MeasureError
 from quaver.study.analysis.study_estimates import measurable
 from quaver.study.session import Study
 
-__all__ = [
-    "ANSWERED",
-    "CELLS",
-    "Sides",
-    "changed_items",
-    "in_common",
-    "labels_in_common",
-    "made_alike",
-    "strings_of",
-]
-
 CELLS = ("model", "decoding", "variant", "evaluator")
 """Columns whose levels both sides must share."""
 
@@ -64,12 +53,6 @@ def made_alike(
     before: pl.DataFrame, after: pl.DataFrame, left_out: list[str], by: str | None = None
 ) -> Sides:
     """Give both sides the same levels: those that both have, or each side's only one.
-
-    Args:
-        before: The annotations of one side.
-        after: Those of the other.
-        left_out: Gets what only one side has, in words.
-        by: The column that is compared, within one study.
 
     Raises:
         MeasureError: The two have no level of a column in common.
@@ -148,12 +131,6 @@ def changed_items(before: Study, after: Study) -> frozenset[str]:
 
 def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:
     """The items that both sides have, cell by cell, and how many they are.
-
-    Args:
-        sides: The two.
-        changed: Items of the same id that are others.
-        left_out: Gets what only one side has, in words.
-        which: What these words begin with.
 
     Raises:
         MeasureError: They have none.

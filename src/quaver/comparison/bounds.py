@@ -11,8 +11,6 @@ from quaver.core.level_names import is_level
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError, UnknownName
 
-__all__ = ["Bound", "Judgement", "read_bound"]
-
 _BOUND = re.compile(r"\s*(\w+)\s*(?:\[([^\]]*)\])?\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*")
 
 

@@ -13,8 +13,6 @@ from quaver.comparison.bounds import Judgement
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True)
 class Comparison:

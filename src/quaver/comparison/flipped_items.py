@@ -8,8 +8,6 @@ import polars as pl
 
 from quaver.comparison.alignment import Sides
 
-__all__ = ["changes_of", "flips_of"]
-
 
 def changes_of(sides: Sides, by: Sequence[str]) -> Callable[[Mapping[str, str]], int]:
     """In how many items the labels differ, by cell; a conclusion's names variants beside those columns."""

@@ -36,8 +36,6 @@ from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["compare"]
-
 _CONCLUDED = (*ESTIMATED, *VERDICTS)
 _RESAMPLES = 2000
 _TAIL_DRAWS = 25

@@ -24,8 +24,6 @@ from quaver.study.analysis.call_export import check_ending, raw_answers
 from quaver.study.session import Study
 from quaver.study.sources.outgoing_check import check_outgoing
 
-__all__ = ["RULE", "Worst", "worst"]
-
 RULE = (
     "Listed is what is sensitive (above 0), inconsistent (consistency below 0.5) or has answers without a "
     "label. The score is the mean over the item’s answers: one without a label counts 1, one with a label "

@@ -10,8 +10,6 @@ import polars as pl
 
 from quaver.core.records import Status
 
-__all__ = ["ADDED_COLUMNS", "ANNOTATION_COLUMNS", "Reading"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

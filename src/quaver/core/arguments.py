@@ -18,8 +18,6 @@ from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, 
 from quaver._secrets import without_key_values
 from quaver.errors import QuaverError, UnknownName
 
-__all__ = ["excerpt", "expectation", "fitted", "guarded", "location_of", "model_of"]
-
 SubjectT = TypeVar("SubjectT", bound=Callable[..., Any])
 
 _BRANCH = re.compile(

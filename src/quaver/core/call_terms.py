@@ -13,8 +13,6 @@ from typing import Any
 
 from quaver.core.records import Decoding, Request
 
-__all__ = ["request_terms", "terms_of"]
-
 
 @lru_cache(maxsize=4096)
 def terms_of(decoding: Decoding, choices: tuple[str, ...], schema: str) -> str:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["Deviations"]
-
 
 @dataclass(frozen=True, slots=True)
 class Deviations:

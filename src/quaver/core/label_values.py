@@ -12,17 +12,6 @@ from quaver.core.records import Status
 from quaver.core.table_text import composed
 from quaver.errors import ItemError, nearest
 
-__all__ = [
-    "CellLabel",
-    "Decision",
-    "LabelCells",
-    "doubtful_labels",
-    "label_line",
-    "labels_outside",
-    "outside_label_set",
-    "same_labels",
-]
-
 _LIKE_MISSING = frozenset(
     ("na", "n/a", "n.a.", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?")
 )
@@ -89,10 +78,6 @@ def same_labels(counts: Mapping[str, int], given: Sequence[str] = ()) -> dict[st
     ``1.10`` is not ``1.1``, which may be another code. ``é`` in two characters is ``é`` in one; the more
     frequent form is the label.
 
-    Args:
-        counts: How often each text occurs.
-        given: The label set, where the user gave it.
-
     >>> same_labels({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
     {'1.0': '1'}
     """
@@ -145,11 +130,7 @@ def doubtful_labels(
 
 
 def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
-    """What counts as missing because it is not among the valid labels.
-
-    Args:
-        counts: How often each of these texts occurs.
-    """
+    """What counts as missing because it is not among the valid labels."""
     if not counts:
         return []
     more = f" and {len(counts) - _MOST_DOUBTS} more" if len(counts) > _MOST_DOUBTS else ""

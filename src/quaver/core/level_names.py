@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["ARROW", "is_level", "short_name"]
-
 ARROW = " → "
 """Between the names of the two sides of a comparison."""
 

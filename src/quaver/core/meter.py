@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["NO_TRAFFIC", "TOKENS_A_CHARACTER", "Meter", "Metered", "Traffic", "reported_usage"]
-
 TOKENS_A_CHARACTER = 1 / 3
 """More than in English; used for estimates where the model reports no counts."""
 

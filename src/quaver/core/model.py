@@ -12,8 +12,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from quaver.core.records import Condition, Message, Request, Response
 
-__all__ = ["Abilities", "Answered", "Model", "Needs", "Placed", "Probed"]
-
 Answered = tuple[Request, list[Response]]
 """A request with one response for each of its calls, in their order."""
 

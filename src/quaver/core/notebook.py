@@ -8,8 +8,6 @@ from html import escape
 from quaver.core.number_format import decimals
 from quaver.core.records import Estimate
 
-__all__ = ["Estimates", "html_table"]
-
 _MOST_ROWS = 200
 
 

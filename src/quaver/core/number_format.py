@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
 
-__all__ = ["count", "decimals", "enumeration", "p_heading", "percent", "points", "rounded", "with_interval"]
-
 _NOTHING = 1e-9
 """Anything closer to 0 (or, for a share, to 1) is a rounding error of sums and printed as 0 (or 1)."""
 

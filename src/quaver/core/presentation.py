@@ -9,8 +9,6 @@ from typing import Literal
 from quaver.core import registry
 from quaver.errors import QuaverError
 
-__all__ = ["Better", "Drawn", "Presentation", "Unit", "presented"]
-
 Unit = Literal["share", "difference", "coefficient", "number"]
 """``share``: of answers or items, from 0 to 1. ``difference``: of two shares. ``coefficient``: of agreement,
 at most 1. ``number``: anything else. Shares and their differences are printed as percents."""
@@ -57,10 +55,6 @@ class Presentation:
 
     def named(self, name: str, section: str = "more") -> Presentation:
         """The same with nothing left out.
-
-        Args:
-            name: The estimates' name.
-            section: The section, should none be declared.
 
         >>> Presentation().named("my_measure").title
         'My measure, with intervals'

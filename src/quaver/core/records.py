@@ -11,26 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, Final, Literal, NamedTuple
 
-__all__ = [
-    "NO_LABEL",
-    "UNFOLLOWED",
-    "Call",
-    "Condition",
-    "Decoding",
-    "Estimate",
-    "Item",
-    "Label",
-    "LabelSet",
-    "Level",
-    "Message",
-    "Prompt",
-    "Request",
-    "Response",
-    "Status",
-    "Token",
-    "Variant",
-]
-
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them."""
 

@@ -30,8 +30,6 @@ from typing import Any, Literal
 
 from quaver.errors import QuaverError, UnknownName
 
-__all__ = ["Kind", "load", "names"]
-
 Kind = Literal[
     "items", "variants", "paraphrasers", "follow_ups", "models", "evaluators", "measures", "charts"
 ]

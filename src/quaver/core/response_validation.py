@@ -14,18 +14,6 @@ from typing import Any, Final
 
 from quaver.core.records import Response, Token
 
-__all__ = [
-    "MOST_TOKENS",
-    "error_line",
-    "failed_response",
-    "is_interrupt",
-    "printable",
-    "token_count",
-    "utf8",
-    "valid_response",
-    "valid_tokens",
-]
-
 MOST_TOKENS: Final = 10**9
 """More than any prompt or answer has; a higher count is not a count."""
 
@@ -45,9 +33,6 @@ _FINISHES: Final = ("stop", "length", "content_filter", "error")
 
 def valid_response(response: object) -> Response:
     """A response whose fields have the types of ``Response``.
-
-    Args:
-        response: What a model returned.
 
     Returns:
         The response without invalid additions; an error that says why, if the answer itself is invalid.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-__all__ = ["derive"]
-
 
 def derive(root: int, *names: str) -> int:
     """The seed for a named purpose.

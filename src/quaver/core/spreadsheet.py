@@ -7,8 +7,6 @@ from typing import IO
 
 import polars as pl
 
-__all__ = ["safe_cell", "write_csv"]
-
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 """The beginning of a formula, also in programs that skip white space or accept full-width signs."""
@@ -28,13 +26,7 @@ def safe_cell(value: object) -> str:
 
 
 def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:
-    """Write a table in which a spreadsheet finds no formula.
-
-    Args:
-        frame: A table of single values.
-        file: The open file.
-        header: Whether to write the columns' names first.
-    """
+    """Write a table in which a spreadsheet finds no formula."""
     text = pl.col(pl.String)
     dangerous = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
     safe = frame.with_columns(pl.when(dangerous).then(pl.lit("'") + text).otherwise(text).name.keep())

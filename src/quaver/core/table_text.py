@@ -7,8 +7,6 @@ from typing import Any
 
 from quaver.errors import ItemError
 
-__all__ = ["composed", "text_of"]
-
 
 def text_of(value: Any, where: str = "") -> str:
     """A cell's text without white space around it; empty for an empty cell.

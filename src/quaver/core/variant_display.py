@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Change", "ShownVariant", "changes", "marked_messages", "origin_in_words"]
-
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _LONGEST = 3000
 """Words compared one by one; a longer difference counts as new as a whole."""
@@ -89,12 +87,7 @@ def _merged(pieces: Sequence[Change]) -> list[Change]:
 def marked_messages(
     before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]
 ) -> list[tuple[str, list[Change]]]:
-    """The messages of a prompt with their differences from the original, by role.
-
-    Args:
-        before: Role and content of the original's messages.
-        after: Role and content of the variant's.
-    """
+    """The messages of a prompt with their differences from the original, by role."""
     waiting: dict[str, list[str]] = {}
     for role, content in before:
         waiting.setdefault(role, []).append(content)

@@ -6,8 +6,6 @@ from importlib.resources import files
 
 from quaver.errors import UnknownName
 
-__all__ = ["KINDS", "study_of_kind"]
-
 KINDS = ("stability", "sensitivity", "audit", "mcq", "factorial")
 
 

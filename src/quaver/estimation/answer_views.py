@@ -17,8 +17,6 @@ from quaver.estimation.encoding import combine, encode, encode_labels
 from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.reading import Reading
 
-__all__ = ["View", "view", "viewed"]
-
 View = Literal["original", "filtered", "balanced", "matched"]
 """``original``: every annotation. ``filtered``: those with a (valid) label. ``balanced``: of these, as
 many for each level of a column as the level with the fewest has, by a seeded draw. ``matched``: of these,

@@ -21,8 +21,6 @@ from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["Draws", "Floats", "Resampling", "Units", "Weighted", "bootstrap"]
-
 Floats = NDArray[np.float64]
 
 Weighted = Callable[[Floats], Floats]

@@ -15,8 +15,6 @@ from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weight
 from quaver.estimation.encoding import Codes, Encoded
 from quaver.estimation.statistic import Sampler, Statistic
 
-__all__ = ["UNDECIDED", "Arrangement", "Cell", "Ints", "label_counts", "never_labelled"]
-
 UNDECIDED = "valid, without a label"
 """The kind of the answers that did as they were asked and prefer no label: tied scores."""
 
@@ -115,10 +113,6 @@ def never_labelled(cell: Cell) -> tuple[str, ...]:
 
 def label_counts(codes: NDArray[Any], labels: int) -> NDArray[np.float64]:
     """How often each label occurs along the last axis.
-
-    Args:
-        codes: Label codes, -1 for none.
-        labels: How many labels there are.
 
     Returns:
         Counts, the last axis as long as there are labels.

@@ -19,8 +19,6 @@ from quaver.estimation.cell import Arrangement, Cell, Ints
 from quaver.estimation.column_roles import ColumnReader, Columns
 from quaver.estimation.encoding import Codes, combine, encode
 
-__all__ = ["Missing", "cells", "checked", "frame_of", "names_of"]
-
 Missing = Literal["drop", "category", "wrong"]
 """What an answer without a label counts as: it is left out, it is one more label, or (for
 measures of correctness) it is a wrong answer."""

@@ -16,8 +16,6 @@ from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cell import UNDECIDED, Ints
 from quaver.estimation.encoding import Codes, Encoded, combine, encode, encode_labels, ordered
 
-__all__ = ["ColumnReader", "Columns", "UnknownColumn"]
-
 Columns = Mapping[str, str | Sequence[str]]
 """Role -> the frame's column (or columns, taken together) that plays it. Roles are the names of
 ``ANNOTATION_COLUMNS``; a role that is not mentioned is played by the column of its name."""

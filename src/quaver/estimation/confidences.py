@@ -16,8 +16,6 @@ from quaver.estimation.column_roles import Columns, UnknownColumn
 from quaver.estimation.encoding import Ints
 from quaver.estimation.judgements import judge
 
-__all__ = ["Graded", "arranged", "beside", "column_for", "graded", "numbers_of"]
-
 
 def column_for(frame: pl.DataFrame, role: str, columns: Columns | None) -> str | None:
     """The one column that plays a role; None where the frame has none.

@@ -94,8 +94,6 @@ from quaver.estimation.reading import Reading, checked_keep
 from quaver.estimation.signature import Declared
 from quaver.estimation.statistic import Keep, Statistic
 
-__all__ = ["Arithmetic", "Measure", "measure", "registered"]
-
 Arithmetic = Callable[..., Iterable[Statistic | Estimate]]
 """What a measure's own function is: of a `Cell` or a `Reading`, and its own options by name."""
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from quaver.core.table_text import composed
 from quaver.errors import MeasureError
 
-__all__ = ["Codes", "Encoded", "combine", "encode", "encode_labels", "ordered"]
-
 Ints = NDArray[np.int64]
 
 
@@ -46,10 +44,6 @@ def ordered(names: Iterable[str]) -> list[str]:
 
 def encode(column: pl.Series, name: str) -> Encoded:
     """Number a column's values from 0, in order; a float NaN is null.
-
-    Args:
-        column: Text, numbers or booleans.
-        name: Its name, for errors.
 
     Raises:
         MeasureError: It holds infinities, or things that are neither text nor numbers.

@@ -6,8 +6,6 @@ import numpy as np
 
 from quaver.estimation.bootstrap import Floats
 
-__all__ = ["entropy", "jackknifed_entropy"]
-
 
 def _surprise(counts: Floats) -> Floats:
     return np.asarray(counts * np.log(np.where(counts > 0, counts, 1.0)))
@@ -15,9 +13,6 @@ def _surprise(counts: Floats) -> Floats:
 
 def entropy(counts: Floats) -> Floats:
     """Plug-in entropy of label counts in nats: −Σ_v p_v ln p_v with p_v = n_v / Q.
-
-    Args:
-        counts: n_v along the last axis.
 
     Returns:
         One number fewer axes; NaN where Q is 0.
@@ -36,9 +31,6 @@ def jackknifed_entropy(counts: Floats) -> Floats:
     Q·H − (Q − 1)/Q · Σ_v n_v H₋ᵥ, where H₋ᵥ is the entropy without one prediction of v. It is 0 where
     all predictions agree, and may exceed ln C for a single item: its use is the mean over items.
     Source: Zahl (1977), Jackknifing an index of diversity, Ecology 58, 907-913.
-
-    Args:
-        counts: n_v along the last axis.
 
     Returns:
         One number fewer axes; NaN where Q is below 2.

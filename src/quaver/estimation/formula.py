@@ -14,8 +14,6 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import encode
 
-__all__ = ["Design", "design", "parsed"]
-
 _NAME = re.compile(r"[^\W\d]\w*")
 
 

@@ -15,16 +15,6 @@ import scipy
 
 from quaver.estimation.bootstrap import Floats, Units
 
-__all__ = [
-    "FEW",
-    "Interval",
-    "Kept",
-    "bca",
-    "clopper_pearson",
-    "mean_within",
-    "percentile",
-]
-
 FEW = 15
 """Below this many differing units the interval is flagged: ``benchmarks/coverage.py`` shows why."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing, checked
 
-__all__ = ["Judged", "judge", "treatment"]
-
 
 class Judged(NamedTuple):
     """Which answers count, and which of them are right.

@@ -14,8 +14,6 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["differing", "over_strata", "ratio", "share_of"]
-
 
 def ratio(numerator: Floats, denominator: Floats) -> Weighted:
     """The statistic Σ w·numerator / Σ w·denominator, column by column; NaN where nothing is below.

@@ -13,8 +13,6 @@ from quaver.errors import MeasureError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OUTPUT", "Frame", "guarded"]
-
 Frame: TypeAlias = "pl.DataFrame | pd.DataFrame"
 
 OUTPUT: Final = "output"

@@ -11,8 +11,6 @@ import scipy
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats
 
-__all__ = ["adjusted", "bootstrap_p", "holm", "joint_p"]
-
 
 def bootstrap_p(value: float, draws: Floats, units: int) -> float:
     """Two-sided p value of a difference of zero, from the difference's bootstrap.

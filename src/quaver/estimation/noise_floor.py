@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from quaver.estimation.bootstrap import Floats
 
-__all__ = ["above_floor", "affordable", "permuted_within_items"]
-
 _NUMBERS = 2**24
 """Random numbers that a floor may cost (a few seconds): large data need fewer draws for the same digits."""
 

@@ -14,8 +14,6 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_thread"]
-
 
 @cache
 def _pools() -> ThreadpoolController:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-__all__ = ["FLAGGED", "in_every_group", "left_out", "without_flagged"]
-
 ORIGINAL = "original"
 FLAGGED = "flagged"
 

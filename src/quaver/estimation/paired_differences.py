@@ -15,8 +15,6 @@ from quaver.estimation.intervals import FEW, Interval, Kept, mean_within
 from quaver.estimation.multiple_testing import bootstrap_p
 from quaver.estimation.statistic import Sampler, Statistic
 
-__all__ = ["paired_differences", "unpaired"]
-
 _REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
 _APART = "Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; of two shares Newcombe (1998)"
 
@@ -110,10 +108,6 @@ def unpaired(before: Estimate, after: Estimate) -> Interval | None:
 
     With d the difference, and each side's distances from its value down to its low end and up to its high
     end: d − √(down_after² + up_before²) to d + √(up_after² + down_before²).
-
-    Args:
-        before: One side, with its interval.
-        after: The other.
 
     Returns:
         None where a side has no interval.

@@ -18,8 +18,6 @@ from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["covariate_correlation", "spearman"]
-
 _EXACT = 8
 """Up to this many pairs all permutations are gone through (40,320)."""
 

@@ -18,8 +18,6 @@ from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import arranged, column_for, numbers_of
 from quaver.estimation.statistic import Keep, Sampler
 
-__all__ = ["Reading", "checked_keep"]
-
 
 class _Measure(Protocol):
     """What a reading knows of a measure (`declaration.Measure`, which reads through it)."""

@@ -11,8 +11,6 @@ from scipy import special
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import Interval
 
-__all__ = ["contrast_bound", "linear", "logistic", "two_sided_bound"]
-
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
 _STEPS = 40

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
-__all__ = ["Declared"]
-
 _TREATMENTS = {
     "drop": "it is left out",
     "category": "it is one more label",
@@ -68,12 +66,6 @@ def _signed(
     defaults: Mapping[str, Any],
 ) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
     """A function's own parameters, and the signature of the measure that it makes.
-
-    Args:
-        function: A measure's arithmetic.
-        shared: The method that has the arguments of all measures.
-        missing: The treatments of answers without a label.
-        defaults: The measure's own defaults of shared arguments.
 
     Raises:
         TypeError: The function is not one of a cell or a reading and of options by name.

@@ -12,8 +12,6 @@ from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
 from quaver.estimation.intervals import FEW, Interval, Kept, bca, clopper_pearson, percentile
 
-__all__ = ["Keep", "Sampler", "Statistic"]
-
 Keep = Literal["draws", "distribution"]
 """What an estimate can carry beside its numbers: see `Estimate`."""
 

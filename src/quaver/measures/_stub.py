@@ -14,8 +14,6 @@ from quaver.core import registry
 from quaver.estimation.declaration import Measure
 from quaver.measures import FUNCTIONS
 
-__all__ = ["PATH", "stub"]
-
 PATH = Path(__file__).with_name("__init__.pyi")
 
 _QUALIFIED = re.compile(r"\b((?:[a-z_]\w*\.)+)([A-Z]\w*)")

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from quaver.core.records import Message
 
-__all__ = ["grammar", "plain_text", "sendable", "turns"]
-
 
 def sendable(text: str) -> str:
     """The text as UTF-8 can hold it: a lone surrogate becomes a question mark."""

@@ -23,8 +23,6 @@ from quaver.models._prompts import plain_text, turns
 from quaver.models.local.extras import require
 from quaver.models.local.weights import digest, find_weights
 
-__all__ = ["GPT4All"]
-
 _READ_TOGETHER = 128
 _ERROR = -1
 """The token id that the library sends if it cannot answer; its text says why."""

@@ -24,8 +24,6 @@ from quaver.models.local.extras import require
 from quaver.models.served.concurrency import side_by_side
 from quaver.models.served.server_options import checked_body, checked_url
 
-__all__ = ["Inspect"]
-
 _MOST_FAILURES = 20
 _LOGPROBS = ("google", "grok", "hf", "openai")
 _SEEDS = ("google", "groq", "hf", "mistral", "openai", "vllm")

@@ -27,8 +27,6 @@ from quaver.models.local.cores import cores, spin_briefly, waiting
 from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
 from quaver.models.local.weights import digest, find_weights
 
-__all__ = ["LlamaCpp"]
-
 _CELLS = 32768
 """Tokens in the caches of all slots together, unless the study gives the number of slots."""
 

@@ -44,8 +44,6 @@ from quaver.models.served.server_reply import read_reply
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection
 
-__all__ = ["OpenAICompatible", "Supports"]
-
 Feature = Literal["choice", "logprobs", "n", "schema", "seed"]
 
 _EVERYTHING = 1_000_000

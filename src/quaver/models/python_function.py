@@ -23,8 +23,6 @@ from quaver.errors import ModelError
 from quaver.models._defaults import Defaults
 from quaver.models.served.concurrency import finished, side_by_side
 
-__all__ = ["Function"]
-
 _MOST_FAILURES = 20
 
 

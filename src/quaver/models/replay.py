@@ -18,8 +18,6 @@ from quaver.models._defaults import Defaults
 from quaver.models.recorded.answer_file import AnswerFile
 from quaver.models.recorded.stored_answers import StoredAnswers
 
-__all__ = ["Replay"]
-
 _HEEDED = frozenset(["top_p", "top_k", "min_p", "repeat_penalty", "stop"])
 
 

@@ -32,8 +32,6 @@ from quaver.models.local.draft import Draft, Words, draw_text
 from quaver.models.local.extras import require
 from quaver.models.local.pretrained import chat_text, ends_of, load_network, load_tokenizer
 
-__all__ = ["Transformers"]
-
 _CONTEXT = 2048
 """Context of a model that does not state its own."""
 

@@ -115,12 +115,7 @@ class Results:
         }
 
     def variant_name(self, variant: str, without: str | None = None) -> str:
-        """A variant by the factor levels that distinguish it from the others.
-
-        Args:
-            variant: Its id.
-            without: A factor that is left out.
-        """
+        """A variant by the factor levels that distinguish it from the others."""
         levels = self.factor_levels.get(variant)
         if not levels:
             return "the only variant" if len(self.variants) == 1 else variant

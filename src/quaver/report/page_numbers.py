@@ -14,8 +14,6 @@ from quaver.core.number_format import rounded
 from quaver.core.records import Estimate
 from quaver.report.measure_words import presentation_of
 
-__all__ = ["cell", "ends", "interval", "number", "percent_measure", "points", "printed", "value_and_interval"]
-
 
 def percent_measure(measure: str) -> bool:
     """Whether a measure's numbers are printed as percents."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["one_line", "shortened", "slug", "visible"]
-
 _VISIBLE = {
     **{code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"},
     **{

@@ -15,17 +15,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import interval, number, percent_measure
 
-__all__ = [
-    "Table",
-    "estimates_table",
-    "noise_table",
-    "remarks",
-    "shortened_table",
-    "statuses",
-    "undefined_table",
-    "verdict",
-]
-
 _MOST_ROWS = 600
 _PRINTED = 60
 _LONG = 45
@@ -66,14 +55,7 @@ class Table:
 def shortened_table(
     columns: Sequence[str], rows: Sequence[Sequence[str | Markup]], numeric: Iterable[int], most: int = 400
 ) -> Table:
-    """The first rows as a table, with a note of how many more there are.
-
-    Args:
-        columns: Headings.
-        rows: All rows.
-        numeric: Which columns hold numbers.
-        most: Rows that are kept.
-    """
+    """The first rows as a table, with a note of how many more there are."""
     left = len(rows) - most
     note = f"{left:,} more rows are in estimates.csv." if left > 0 else ""
     return Table(tuple(columns), tuple(map(tuple, rows[:most])), frozenset(numeric), note)

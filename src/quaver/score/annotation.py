@@ -18,8 +18,6 @@ from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.score.parsing.statuses import Judge, Judged
 
-__all__ = ["Annotator", "annotate", "read"]
-
 Row = tuple[int, int, int, Response, Response | None]
 """Condition position, item position, repeat, response, and the quoted response if a follow-up quotes one."""
 
@@ -79,15 +77,7 @@ def read(
     variant: Variant,
     about: Response | None = None,
 ) -> Reading:
-    """Read one response with one evaluator, including its status and marks.
-
-    Args:
-        response: The response.
-        evaluator: The evaluator.
-        labels: The task's label set.
-        variant: The prompt variant.
-        about: The response that a follow-up quotes.
-    """
+    """Read one response with one evaluator, including its status and marks."""
     if _reads(evaluator) == "pair":
         return evaluator.reader(labels, variant)(Answer(response, about))
     judged = Judge(labels, variant)(response)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from quaver.score.parsing.evaluator import Evaluator
 
-__all__ = ["mark_of_rules"]
-
 
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     """A hash of the code that reads answers; a frame made by other code is rebuilt.

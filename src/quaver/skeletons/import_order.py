@@ -6,18 +6,12 @@ import re
 import sys
 from itertools import groupby
 
-__all__ = ["arranged"]
-
 _IMPORTS = re.compile(r"(?:^(?:from \S+ )?import .*\n)(?:\n?^(?:from \S+ )?import .*\n)*", re.MULTILINE)
 _MODULE = re.compile(r"(?:from|import) ([\w.]+)")
 
 
 def arranged(text: str, package: str) -> str:
     r"""Put the first block of imports in order: future, standard library, other packages, the package itself.
-
-    Args:
-        text: A module whose imports are one line each.
-        package: The package that it belongs to.
 
     >>> print(arranged("import numpy as np\nfrom mine.a import b\nimport re\n", "mine"), end="")
     import re

@@ -19,8 +19,6 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.skeletons.import_order import arranged
 from quaver.skeletons.project_file import Project, opened
 
-__all__ = ["KINDS", "Skeleton", "write_skeleton"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Kind:

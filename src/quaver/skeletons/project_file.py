@@ -10,8 +10,6 @@ from typing import Any
 
 from quaver.errors import QuaverError
 
-__all__ = ["Project", "opened"]
-
 _NEW = """\
 [build-system]
 requires = ["hatchling"]

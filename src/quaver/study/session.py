@@ -46,8 +46,6 @@ from quaver.study.sources.study_source import StudySource
 if TYPE_CHECKING:
     from quaver.study.sources.answers_source import Answers
 
-__all__ = ["Study"]
-
 
 class Study:
     """One experiment on one set of items, from its design to its report.

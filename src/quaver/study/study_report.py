@@ -23,15 +23,9 @@ from quaver.study.collection.study_status import status
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["charts", "report"]
-
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report.
-
-    Args:
-        study: The study.
-        folder: Where to.
 
     Returns:
         The report's path.
@@ -59,10 +53,6 @@ def report(study: StudySource, folder: Path) -> Path:
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name.
-
-    Args:
-        study: The study.
-        width: In pixels.
 
     Raises:
         StoreError: Nothing is stored yet.

@@ -11,8 +11,6 @@ from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import QuaverError
 from quaver.testing.recipes import Options, Recipe, recipe_of
 
-__all__ = ["built", "plugins"]
-
 
 def plugins(kind: registry.Kind, default: Recipe) -> list[Any]:
     """The names of all plug-ins of a kind, for ``parametrize``; skipped where they cannot be tested."""

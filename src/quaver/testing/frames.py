@@ -8,8 +8,6 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-__all__ = ["LABELS", "noisy_annotations"]
-
 LABELS = ("a", "b", "c")
 
 

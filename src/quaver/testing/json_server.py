@@ -8,8 +8,6 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["JsonServer"]
-
 Reply = Callable[[str, dict[str, Any] | None], Any]
 """From a path and the body that was posted there (None: it was fetched) to what is answered."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.paraphrase.prompt_context import PromptContext
 
-__all__ = ["LABELS", "PROMPT", "context"]
-
 LABELS = LabelSet(
     (Label("pos", "positive", "It likes it.", ("good",)), Label("neg", "negative", "Not.", ("bad",)))
 )

@@ -24,8 +24,6 @@ from quaver.testing.recipes import (
 )
 from quaver.testing.requests import TEXTS, request
 
-__all__ = ["RECIPES"]
-
 
 def says_its_length(text: str, prompt: str) -> str:
     """A model of one line, and below another."""

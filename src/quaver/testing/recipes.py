@@ -13,16 +13,6 @@ from quaver.core import registry
 from quaver.core.records import Variant
 from quaver.errors import QuaverError
 
-__all__ = [
-    "MeasureRecipe",
-    "ModelRecipe",
-    "ParaphraserRecipe",
-    "Recipe",
-    "Recipes",
-    "VariantRecipe",
-    "recipe_of",
-]
-
 SomeRecipe = TypeVar("SomeRecipe", bound="Recipe")
 
 Options = Mapping[str, Any] | Callable[[], Mapping[str, Any]]

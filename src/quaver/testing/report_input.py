@@ -10,8 +10,6 @@ import polars as pl
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 
-__all__ = ["results_of"]
-
 _LOCK: dict[str, Any] = {
     "study": {"name": "Votes", "seed": 1},
     "labels": {"labels": [{"code": "a", "name": "Alpha"}, {"code": "b", "name": "Beta"}], "level": "nominal"},

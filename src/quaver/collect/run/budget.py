@@ -18,8 +18,6 @@ from quaver.collect.store.response_tables import written_prompt
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
 from quaver.core.records import Request, Response
 
-__all__ = ["Budget", "Gate", "Price", "Spent", "Stop", "written"]
-
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""
 
@@ -146,10 +144,6 @@ class Budget:
     def discard(self, model: str, traffic: Traffic) -> bool:
         """Count the cost of replies that became no answer.
 
-        Args:
-            model: The model's name.
-            traffic: The traffic.
-
         Returns:
             Whether there is room for another try.
         """
@@ -248,12 +242,7 @@ class _Expected:
 
 
 def written(response: Response, together: int) -> float:
-    """The completion tokens of a response: its share, if the server counts all answers of a request together.
-
-    Args:
-        response: The response.
-        together: How many answers the request had.
-    """
+    """The completion tokens of a response; its share, if the server counts those of a request together."""
     if response.completion_tokens is not None:
         return response.completion_tokens
     raw = response.raw or {}

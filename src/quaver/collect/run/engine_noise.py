@@ -13,8 +13,6 @@ from quaver.collect.run.model_answers import taken
 from quaver.core.model import Model
 from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
 
-__all__ = ["Noise", "engine_noise", "probes"]
-
 _TOGETHER = 4
 
 _TEXTS = (
@@ -87,11 +85,7 @@ def engine_noise(model: Model, requests: Sequence[Request]) -> list[Noise]:
 
 
 def probes(prompts: int) -> list[Request]:
-    """Requests for measuring a model without a study: short opinions with two questions each.
-
-    Args:
-        prompts: How many, at most sixteen.
-    """
+    """Requests for measuring a model without a study: short opinions with two questions each."""
     written = [f"{text}\n\n{question}" for text in _TEXTS for question in _QUESTIONS][:prompts]
     return [
         Request(

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from quaver.core.records import Request, Response
 
-__all__ = ["Feed", "Following"]
-
 Following = Callable[[Request, Sequence[Response]], Sequence[Request]]
 """Gives the follow-up requests of a request's answers."""
 

@@ -15,8 +15,6 @@ from quaver.collect.run.progress import Outcome, Progress, kind_of
 from quaver.core.model import Answered
 from quaver.core.records import Call, Condition, Response
 
-__all__ = ["Journal"]
-
 _EVERY = 10.0
 """Seconds between progress lines in the log."""
 
@@ -56,12 +54,7 @@ class Journal:
         self._due = time.monotonic() + _EVERY
 
     def started(self, progress: Progress, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """A run has started.
-
-        Args:
-            progress: How much is already stored.
-            models: Provenance by model.
-        """
+        """A run has started."""
         self._line(
             f"run: {progress.before:,} of {progress.total:,} calls are stored; asking {', '.join(models)}"
         )

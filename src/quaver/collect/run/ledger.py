@@ -14,20 +14,6 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.tallies import KEY, SUMS, column_of, field_of
 from quaver.core.meter import Traffic
 
-__all__ = [
-    "Configuration",
-    "Entry",
-    "changed",
-    "configurations",
-    "cut_in_thought",
-    "done_without",
-    "empty_answers",
-    "errors_by_kind",
-    "ledger",
-    "pace",
-    "spent",
-]
-
 _LATELY = 60.0
 """Seconds over which the current pace is measured."""
 

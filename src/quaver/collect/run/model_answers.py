@@ -19,8 +19,6 @@ from quaver.core.response_validation import (
 )
 from quaver.errors import ModelError, QuaverError
 
-__all__ = ["taken"]
-
 _MOST_FAILURES = 20
 """Failures in a row after which a model is given up."""
 
@@ -31,10 +29,6 @@ def taken(model: Model, requests: Iterable[Request]) -> Iterator[Answered]:
     """A model's answers: for each request, one valid response per call.
 
     A request that makes the model raise gets error responses, and the model continues with the next one.
-
-    Args:
-        model: The model.
-        requests: The requests.
 
     Raises:
         ModelError: The model cannot be used, keeps failing, or answers requests that it was not given.

@@ -8,8 +8,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Outcome", "Progress", "kind_of"]
-
 _LONGEST_KIND = 60
 
 Ended = Literal["finished", "interrupted", "calls", "seconds", "tokens", "money", "requests", "narrow"]

@@ -22,8 +22,6 @@ from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line
 
-__all__ = ["Kept", "Writer"]
-
 _GROUP, _GROUP_BYTES = 500, 2**20
 """Responses, and their bytes, that are written together."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0

@@ -9,8 +9,6 @@ from typing import Any
 
 from pydantic_core import to_json
 
-__all__ = ["add_checksums", "checksum", "checksum_of_prompt", "is_damaged"]
-
 
 def checksum(*values: Any) -> int:
     """CRC-32 of the values of ``SUMMED``, the same before they are stored and after they are read.

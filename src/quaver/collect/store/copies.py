@@ -13,8 +13,6 @@ from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import CHECKED
 from quaver.errors import StoreError
 
-__all__ = ["copy_store", "copy_store_without"]
-
 _LEFT_OUT = "[left out]"
 
 

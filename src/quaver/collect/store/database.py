@@ -18,8 +18,6 @@ from quaver.collect.store.read_only import copied, may_write, read_only_uri
 from quaver.collect.store.response_tables import CHANGES, SCHEMA, VERSION
 from quaver.errors import StoreError
 
-__all__ = ["UNFIT", "Database"]
-
 UNFIT: Final = (
     sqlite3.DataError,
     sqlite3.IntegrityError,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import sqlite3
 
-__all__ = ["REPAIR", "what_to_do"]
-
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO)
 
 _COPY = (

@@ -10,8 +10,6 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Reserve", "is_full"]
-
 _LEAST = 16 * 2**20
 """Bytes set aside before the size of answers is known."""
 
@@ -92,12 +90,7 @@ def _allocate(file: int, start: int, length: int) -> None:
 
 
 def is_full(error: Exception, folder: Path) -> bool:
-    """Whether an error of the system or of SQLite means that the disk is full.
-
-    Args:
-        error: What was raised.
-        folder: The folder that was being written to.
-    """
+    """Whether an error of the system or of SQLite means that the disk is full."""
     if isinstance(error, OSError):
         return error.errno in _FULL
     code = getattr(error, "sqlite_errorcode", None)

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Row", "rows_in"]
-
 Row = tuple[int, list[Any]]
 """A row's id and values; a column that is the id itself is None among the values."""
 

@@ -16,8 +16,6 @@ from quaver.collect.store.database import Database
 from quaver.collect.store.response_tables import PLACE, WRITTEN
 from quaver.core.records import UNFOLLOWED, Call, Condition
 
-__all__ = ["Counts", "PlacedCalls", "has_quoting_follow_ups"]
-
 
 class Counts(NamedTuple):
     """How much is stored.
@@ -101,9 +99,6 @@ class PlacedCalls(Database):
         """Have the calls of some answers asked again, with the follow-ups that quote them.
 
         The answers stay, but a point and the row's id are added to their keys, which then match no call.
-
-        Args:
-            rows: The ids of the answers.
         """
         some = "SELECT value FROM json_each(?1)"
         quoting = f"SELECT response FROM calls WHERE response IN ({some}) OR parent IN ({some})"
@@ -138,11 +133,7 @@ class PlacedCalls(Database):
             return Counter(dict(self._db.execute(sql).fetchall() if has_quoting_follow_ups(self._db) else ()))
 
     def unfinished(self, *, errors: bool = True) -> set[str]:
-        """The models with calls that can be asked and have no response yet.
-
-        Args:
-            errors: Whether an error counts as a response.
-        """
+        """The models with calls that can be asked and have no response yet."""
         but = "" if errors else "JOIN responses r ON r.id = a.response AND r.finish != 'error'"
         placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
         answered = f"SELECT c.model, count(*) FROM {placed}"

@@ -14,8 +14,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["copied", "may_write", "open_to_read", "read_only_uri"]
-
 
 def may_write(path: Path) -> bool:
     """Whether a store may be written, or created if it is missing."""

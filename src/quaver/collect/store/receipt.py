@@ -15,8 +15,6 @@ from quaver.core.call_terms import request_terms
 from quaver.core.model import Answered
 from quaver.core.records import Call
 
-__all__ = ["Receipt", "line_of", "receipt", "receipt_of", "text_of"]
-
 
 class Receipt(NamedTuple):
     """The responses to one request, as the database stores them.

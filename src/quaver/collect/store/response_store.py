@@ -13,8 +13,6 @@ from quaver.collect.store.response_tables import COLUMNS
 from quaver.collect.store.responses import Responses
 from quaver.collect.store.spill import Spill, SpillFile
 
-__all__ = ["Store"]
-
 _FINISH = COLUMNS.split(", ").index("finish")
 
 

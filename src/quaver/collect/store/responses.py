@@ -34,8 +34,6 @@ from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import error_line
 from quaver.errors import StoreError
 
-__all__ = ["Adopted", "Responses"]
-
 _PLACED = 5
 _WHOLE = _PLACED + len(SUMMED.split(", "))
 """Where an answer's values begin and end in a row that was read."""
@@ -208,10 +206,6 @@ class Responses(PlacedCalls):
     def answered(self, keys: Sequence[bytes], *, errors: bool = True) -> dict[bytes, Response]:
         """Look up which keys have a response; thread-safe.
 
-        Args:
-            keys: The keys.
-            errors: Whether an error counts as a response.
-
         Returns:
             By key, a response with text and finish alone.
         """
@@ -228,9 +222,6 @@ class Responses(PlacedCalls):
 
     def read(self, chunk: int = 20_000) -> Iterator[list[Stored]]:
         """The study's responses, in the order of arrival.
-
-        Args:
-            chunk: How many at a time.
 
         Yields:
             Lists of (condition position, item position, repeat, response, quoted response). The last is None

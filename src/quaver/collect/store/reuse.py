@@ -27,8 +27,6 @@ from quaver.core.call_terms import request_terms
 from quaver.core.records import Call, Request
 from quaver.errors import StoreError
 
-__all__ = ["Elsewhere", "reuse"]
-
 _CHUNK = 512
 """Requests whose keys are looked up together."""
 
@@ -144,13 +142,7 @@ class Elsewhere:
         self._db.close()
 
     def was_asked_so(self, key: bytes, terms: str | None, request: Request) -> bool:
-        """Whether an answer was asked under the terms of a request, as far as the other study knows.
-
-        Args:
-            key: The answer's key.
-            terms: The terms stored with it, or None.
-            request: The request that it would answer.
-        """
+        """Whether an answer was asked under the terms of a request, as far as the other study knows."""
         if terms is None and request.schema:
             return key in self._sent_whole
         return terms is None or terms == request_terms(request)

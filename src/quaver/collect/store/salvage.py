@@ -15,8 +15,6 @@ from quaver.collect.store.read_only import journal
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED
 
-__all__ = ["Rebuilt", "Salvage", "is_whole", "salvaged"]
-
 _RESPONSE = (
     *("id", "key", "prompt", "source", "seed", "text", "finish", "error", "thinking", "tokens"),
     *("prompt_tokens", "cached_tokens", "completion_tokens", "latency", "received", "raw"),

@@ -12,8 +12,6 @@ from filelock import FileLock, Timeout
 from quaver.collect.store.disk_faults import what_to_do
 from quaver.errors import StoreError
 
-__all__ = ["sole_writer", "who_collects", "writing"]
-
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:

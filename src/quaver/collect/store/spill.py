@@ -26,8 +26,6 @@ from quaver.collect.store.receipt import Receipt, line_of, receipt_of, text_of
 from quaver.collect.store.response_tables import COLUMNS
 from quaver.errors import StoreError
 
-__all__ = ["Spill", "SpillFile"]
-
 _FORM = "quaver spill 1"
 
 _SHORT = 2**16

@@ -17,8 +17,6 @@ from quaver.collect.store.response_tables import SCHEMA, VERSION
 from quaver.core.records import Condition
 from quaver.errors import StoreError
 
-__all__ = ["check_cells", "check_places", "make_sound"]
-
 _MAY_HOLD = {
     "INTEGER": ("integer",),
     "REAL": ("real", "integer"),
@@ -75,12 +73,6 @@ def check_cells(store: Store, path: Path) -> None:
 
 def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:
     """Check that a store's calls are those of a study.
-
-    Args:
-        store: The store.
-        path: Where it is, for errors.
-        conditions: The study's conditions, in order.
-        items: The ids of its items, in order.
 
     Raises:
         StoreError: They are not.

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 from quaver.core.meter import TOKENS_A_CHARACTER
 
-__all__ = ["KEY", "REFILL", "REMADE", "SUMS", "TALLIES", "WRITTEN", "column_of", "field_of"]
-
 _SPEECHLESS = (
     "(trim(r.text, char(9, 10, 13, 32)) = '' OR r.text LIKE '<think>%' AND r.text NOT LIKE '%</think>%')"
 )

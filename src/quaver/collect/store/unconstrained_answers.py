@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 from quaver.collect.store.response_store import Store
 
-__all__ = ["REST", "misasked"]
-
 _STORED = """SELECT a.condition, r.terms FROM calls a JOIN responses r ON r.id = a.response
     WHERE r.finish != 'error' GROUP BY a.condition, r.terms"""
 
@@ -33,12 +31,7 @@ retried, which may have been sent whole."""
 
 
 def misasked(store: Store, terms: Sequence[str]) -> list[int]:
-    """The ids of such answers to the study's calls.
-
-    Args:
-        store: The answers.
-        terms: The terms behind the keys of each condition.
-    """
+    """The ids of such answers to the study's calls."""
     numbers = dict(store.rows("SELECT asked, id FROM terms"))
     found: list[int] = []
     unknown: list[int] = []

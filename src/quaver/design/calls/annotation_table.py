@@ -20,8 +20,6 @@ from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
-__all__ = ["Imported", "read_imported"]
-
 _SINGLE = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
 """The roles that one column plays."""
 
@@ -50,10 +48,6 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     A cell that is empty or holds one of ``unlabelled`` is an answer without a label. Where each coder has a
     column, an empty cell is no answer: that coder has not labelled the item. A column in which each item has
     one value in all its rows is a field of the item.
-
-    Args:
-        spec: The study.
-        source: Where its parts stand.
 
     Raises:
         ItemError: The table cannot be read, has a label outside the set, or two labels in one place.

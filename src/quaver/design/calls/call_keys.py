@@ -14,8 +14,6 @@ from typing import Protocol
 
 from quaver.core.records import Message
 
-__all__ = ["RECIPE", "RECIPES", "Recipe", "State"]
-
 
 class State(Protocol):
     """A hash that can be continued."""

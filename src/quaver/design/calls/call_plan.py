@@ -34,8 +34,6 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.work_order import WorkOrder, joined
 from quaver.design.follow_ups import FollowUp
 
-__all__ = ["CHUNK", "Plan", "Stored"]
-
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
@@ -126,12 +124,7 @@ class Plan:
                     yield from one.calls
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
-        """The follow-ups that quote these answers; an error has none.
-
-        Args:
-            request: What was answered.
-            responses: One for each of its calls.
-        """
+        """The follow-ups that quote these answers; an error has none."""
         return [
             quoting.request(request, call, response.text)
             for quoting in self._quoting(request.model).get(request.calls[0].condition, ())

@@ -11,8 +11,6 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Only", "check_constraints", "conditions_of", "nested", "sampled"]
-
 Only = Mapping[str, tuple[str, ...]]
 """Levels by factor: a condition, which holds where each of these factors has one of its levels."""
 

@@ -24,8 +24,6 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Experiment", "follow_ups_of", "resolve"]
-
 
 @dataclass(frozen=True)
 class Experiment:

@@ -16,8 +16,6 @@ from quaver.design.items.table_files import Row
 from quaver.design.spec import IMPORTED, AnnotationsSpec
 from quaver.errors import ItemError
 
-__all__ = ["FIX", "imported_frame"]
-
 FIX = "add it to the labels, map it to one of them, or list it under unlabelled"
 """What to do about a label outside the set."""
 
@@ -31,14 +29,6 @@ def imported_frame(
     labels: LabelSet,
 ) -> pl.DataFrame:
     """The annotation frame of a table.
-
-    Args:
-        asked: Which column says what.
-        cells: The cells that hold labels.
-        rows: The table.
-        items: The items by id.
-        variants: The variants by their levels.
-        labels: The label set.
 
     Raises:
         ItemError: A label is outside the set, or two labels are in one place.

@@ -10,8 +10,6 @@ from quaver.design.items.table_files import Row
 from quaver.design.spec import IMPORTED, AnnotationsSpec
 from quaver.errors import ItemError
 
-__all__ = ["LabelRows", "item_ids", "label_rows"]
-
 
 class LabelRows(NamedTuple):
     """The cells of a table that hold a label, or could: what the table says of each, column by column."""
@@ -26,12 +24,7 @@ class LabelRows(NamedTuple):
 
 
 def label_rows(asked: AnnotationsSpec, rows: Sequence[Row]) -> LabelRows:
-    """Every cell of a label, in the order of the table.
-
-    Args:
-        asked: Which column says what.
-        rows: The table.
-    """
+    """Every cell of a label, in the order of the table."""
     factors: list[tuple[str, ...]] = [()] * len(rows)
     if asked.variant:
         shared: dict[tuple[str, ...], tuple[str, ...]] = {}

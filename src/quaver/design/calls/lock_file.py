@@ -21,8 +21,6 @@ from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import StudySpec
 from quaver.errors import SpecError
 
-__all__ = ["fingerprint", "lock_document", "original_messages"]
-
 _LIBRARIES = ("quaver", "numpy", "polars", "jinja2", "pydantic")
 
 

@@ -7,8 +7,6 @@ from itertools import islice
 
 from quaver.design.calls.call_plan import CHUNK, Plan, Stored
 
-__all__ = ["rekeyed"]
-
 
 def rekeyed(old: Plan, new: Plan, model: str, stored: Stored) -> Iterator[tuple[bytes, bytes]]:
     """Each call's key under the old recipe, and under the new one.

@@ -17,16 +17,11 @@ from quaver._secrets import Keys, is_key_shaped
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
-__all__ = ["write_small"]
-
 _HEAD = "# The small version of {}, made by `quaver run --small`: change that file, not this one.\n"
 
 
 def write_small(source: Positions) -> Path:
     """Write the small version of a study file beside it.
-
-    Args:
-        source: The study file.
 
     Returns:
         The path of the small version.

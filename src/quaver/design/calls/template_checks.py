@@ -12,8 +12,6 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
-__all__ = ["check_answers", "check_postfixes", "check_spec_syntax", "check_templates"]
-
 
 def check_spec_syntax(spec: StudySpec, source: Positions) -> None:
     """Check that the study file's own templates are templates: the variants are made of them.

@@ -23,8 +23,6 @@ from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.variant_family import VariantFamily
 from quaver.errors import SpecError
 
-__all__ = ["StudyVariants", "prompt_of", "variants_of"]
-
 
 class StudyVariants(NamedTuple):
     """The variants, notes on how they were chosen, and the templates that a person may edit."""

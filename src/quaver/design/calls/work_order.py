@@ -20,8 +20,6 @@ from quaver.core.records import Item, Prompt
 from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 
-__all__ = ["Survey", "WorkOrder", "joined"]
-
 _PROBED = 16
 """Items on either side of the middle that show which order leaves less to read."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from quaver.core.records import Variant
 from quaver.errors import SpecError
 
-__all__ = ["ORIGINAL", "LevelOfFactor", "columns_of", "cross"]
-
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""
 
@@ -42,10 +40,6 @@ class LevelOfFactor:
 
 def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> list[Variant]:
     """Every combination of the factors' levels, applied to the prompt turn by turn, from left to right.
-
-    Args:
-        prompt: The study file's own prompt.
-        factors: Levels by factor.
 
     Returns:
         The variants. An id consists of the levels (``paraphrase=plain,format=digits``); it is ``original``

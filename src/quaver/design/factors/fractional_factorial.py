@@ -14,8 +14,6 @@ from string import ascii_uppercase
 
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Fraction", "fraction_of"]
-
 _SIZE = re.compile(r"\s*1\s*/\s*(\d+)\s*")
 
 _MOST = 12

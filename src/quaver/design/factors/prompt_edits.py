@@ -15,8 +15,6 @@ from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.spec.former_names import former_factor
 from quaver.errors import SpecError
 
-__all__ = ["PARTS", "Edit", "Editable", "editable", "with_edits"]
-
 PARTS = ("system", "layout", "instruction", "postfix")
 
 

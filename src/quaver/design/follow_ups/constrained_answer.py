@@ -6,8 +6,6 @@ from typing import ClassVar, Literal
 
 from quaver.core.records import Decoding, LabelSet, Message, Variant
 
-__all__ = ["Constrained"]
-
 _LEAST = 4
 
 

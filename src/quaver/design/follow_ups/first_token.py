@@ -8,8 +8,6 @@ from pydantic import Field
 
 from quaver.core.records import Decoding, LabelSet, Message, Variant
 
-__all__ = ["FirstToken"]
-
 
 class FirstToken:
     """How likely each label's first token is, for answers longer than one token.

@@ -12,8 +12,6 @@ from pydantic import Field
 
 from quaver.core.records import Decoding, LabelSet, Message, Variant
 
-__all__ = ["Verbal", "VerbalDecimal", "VerbalPercentage"]
-
 Tokens = Annotated[int, Field(ge=1)]
 
 

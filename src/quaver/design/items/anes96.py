@@ -14,8 +14,6 @@ from typing import Any
 
 from quaver.errors import ItemError
 
-__all__ = ["rows"]
-
 EDUCATION = (
     "left school after eighth grade or earlier",
     "went to high school but did not finish",

@@ -9,8 +9,6 @@ from typing import Any
 from quaver.core.records import Item, LabelSet
 from quaver.errors import ItemError
 
-__all__ = ["Listed", "options_of"]
-
 
 class Listed(Sequence[Mapping[str, str]]):
     """A list that a template can iterate over or write as a whole.

@@ -6,8 +6,6 @@ from typing import Any
 
 from quaver.errors import ItemError
 
-__all__ = ["rows"]
-
 
 def rows(
     *, path: str, name: str | None = None, split: str = "train", revision: str | None = None

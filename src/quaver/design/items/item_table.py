@@ -18,8 +18,6 @@ from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
 
-__all__ = ["ItemSource", "load_items"]
-
 
 class ItemSource(Protocol):
     """A built-in set of items, registered under ``quaver.items``; options are keyword arguments."""

@@ -17,8 +17,6 @@ from quaver.core.number_format import count
 from quaver.core.table_text import text_of
 from quaver.errors import ItemError, SpecError
 
-__all__ = ["FORMATS", "Row", "read_rows"]
-
 
 class Row(dict[str, Any]):
     """A row's cells by column, and its place: ``items.csv:12``."""

@@ -15,8 +15,6 @@ from quaver.core.records import LabelSet
 from quaver.design.paraphrase.protected_words import label_names, named
 from quaver.design.prompts.completeness import filled
 
-__all__ = ["explained_words", "lost_class_words"]
-
 _LONGEST_CODE = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]{2,}(?:[-'’][^\W\d_]+)*")
@@ -48,12 +46,6 @@ def explained_words(
     instruction: str, postfix: str, labels: LabelSet, answers: Mapping[str, str]
 ) -> list[str]:
     """The words in an instruction that explain, there or in the postfix, the labels that are codes.
-
-    Args:
-        instruction: The instruction, a template.
-        postfix: The postfix, a template.
-        labels: The label set.
-        answers: What is written for each label, by code.
 
     >>> from quaver.core.records import Label
     >>> codes = LabelSet((Label("0", "0"), Label("1", "1")))
@@ -88,13 +80,6 @@ def lost_class_words(
     """The class words of an instruction that a paraphrase has lost, in any inflection.
 
     Words that explain a code are lost one by one; those of the question only if none of them is left.
-
-    Args:
-        original: The instruction.
-        paraphrase: Its paraphrase.
-        postfix: The postfix of both.
-        labels: The label set.
-        answers: What is written for each label, by code.
     """
     kept = _content(filled(paraphrase, labels, answers))
     if words := explained_words(original, postfix, labels, answers):

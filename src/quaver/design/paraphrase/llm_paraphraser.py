@@ -16,8 +16,6 @@ from quaver.design.paraphrase.reply_cleaning import cleaned
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
 
-__all__ = ["REQUEST", "Llm", "check_temperatures"]
-
 REQUEST = """\
 Put the instruction below into other words. It must ask for exactly the same thing; it may be shorter or \
 longer, and its sentences may be built in another way. Leave every label, name and number in it, and \

@@ -22,8 +22,6 @@ from quaver.design.paraphrase.class_words import lost_class_words
 from quaver.design.paraphrase.protected_words import label_names, lost
 from quaver.design.spec import MeaningSpec
 
-__all__ = ["LEXICAL", "By", "Comparison", "compare", "lexical", "with_meaning"]
-
 LEXICAL = "lexical: cosine of letter triples"
 _THRESHOLDS = {embeddings.METHOD: 0.5, LEXICAL: 0.2}
 _BAND = 0.1

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 from quaver.core.records import Decoding, Prompt, Response
 
-__all__ = ["Draft", "Paraphrase", "ToAsk", "Work"]
-
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:

@@ -11,8 +11,6 @@ from quaver.design.paraphrase.meaning import By, compare
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, Work
 from quaver.errors import SpecError
 
-__all__ = ["NOTHING_KEPT", "Keeper", "NoWork", "NotMade"]
-
 
 class Keeper(Protocol):
     """Keeps paraphrases that cost something and edits by hand."""

@@ -13,8 +13,6 @@ from quaver.design.paraphrase.paraphraser import TEMPERATURE
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["File"]
-
 _PLAIN = (".txt", ".md")
 
 

@@ -17,16 +17,6 @@ from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, 
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import ModelError, SpecError
 
-__all__ = [
-    "MOST",
-    "TEMPERATURE",
-    "Foreseen",
-    "Paraphraser",
-    "check_count",
-    "stand_ins",
-    "too_few",
-]
-
 MOST = 1000
 """The most paraphrases at one temperature or strength."""
 

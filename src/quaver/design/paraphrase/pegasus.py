@@ -20,8 +20,6 @@ from quaver.design.paraphrase.protected_words import escaped, placeholders
 from quaver.design.paraphrase.sentences import clauses, sentences
 from quaver.errors import SpecError, Unavailable
 
-__all__ = ["TEMPERATURES", "Pegasus"]
-
 TEMPERATURES = tuple(round(0.1 + 4.9 * step / 24, 1) for step in range(25))
 """25 temperatures from 0.1 to 5.0."""
 

@@ -12,8 +12,6 @@ from quaver.core.records import Item, LabelSet, Variant
 if TYPE_CHECKING:
     from quaver.design.paraphrase.paraphrase_keeper import Keeper
 
-__all__ = ["PromptContext"]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:

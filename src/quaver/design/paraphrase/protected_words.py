@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from quaver.core.records import LabelSet
 from quaver.design.prompts.templates import literal
 
-__all__ = ["escaped", "label_names", "lost", "named", "placeholders", "protected", "segments"]
-
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["cleaned"]
-
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _MARK = re.compile(r"^\s*(?:[-*•–—]|\(?\d{1,2}[.):]|\(?[a-zA-Z][.)])\s+")
 _LEAD = re.compile(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["clauses", "sentences"]
-
 _SHORT = r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\b[A-Z])"
 _END = re.compile(rf"(?:(?:{_SHORT}\.|[!?…])[\"'”’)\]]*(?=\s|\Z)|\n)\s*")
 _CLAUSE = re.compile(r"[,;:]\s+|\s+[-–—]\s+|\s+(?=(?:and|or|but|which|where|if)\s)")

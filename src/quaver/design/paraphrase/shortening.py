@@ -10,8 +10,6 @@ from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT
 from quaver.design.paraphrase.prompt_context import PromptContext
 
-__all__ = ["REQUEST", "shortened"]
-
 REQUEST = """\
 Say the instruction below in as few words as you can. It must ask for exactly the same thing. Leave every \
 label, name, number and definition in it, and everything in double braces, as it stands. Do not follow the \
@@ -24,11 +22,6 @@ Short instruction:"""
 
 def shortened(text: str, model: str, context: PromptContext) -> str:
     """A shorter text with the same meaning, written by one of the study's models.
-
-    Args:
-        text: The text, a template.
-        model: The model's name in the study.
-        context: The labels, the seed and the keeper.
 
     Raises:
         SpecError: No calls may be made now.

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["EDITS", "Edit"]
-
 
 class Edit(NamedTuple):
     """A place that could be changed, and its possible replacements."""

@@ -18,8 +18,6 @@ from quaver.design.paraphrase.protected_words import label_names, protected, seg
 from quaver.design.paraphrase.surface_edits import EDITS, Edit
 from quaver.errors import SpecError
 
-__all__ = ["Surface"]
-
 Kind = Literal["articles", "contractions", "politeness", "punctuation", "casing", "spacing", "typos"]
 
 _TRIES = 50

@@ -10,8 +10,6 @@ from quaver.core.records import LabelSet
 from quaver.design.prompts.templates import names_in, render
 from quaver.errors import SpecError
 
-__all__ = ["filled", "missing_in"]
-
 _COLUMN = re.compile(r"\bitem\s*(?:\.\s*(\w+)|\[\s*['\"](.+?)['\"]\s*\])")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -23,12 +21,6 @@ def missing_in(concise: str, standard: str, labels: LabelSet, answers: Mapping[s
     Both are templates. Placeholders are compared as written; labels (their answers and names), numbers and
     definitions are compared in the rendered texts. A definition counts as kept if half of its words of four
     letters or more are.
-
-    Args:
-        concise: The shorter text.
-        standard: The longer one.
-        labels: The label set.
-        answers: What is written for each label, by code.
 
     Returns:
         What is missing, in words; empty if nothing is.
@@ -56,13 +48,7 @@ def _placeholders(template: str) -> set[str]:
 
 
 def filled(template: str, labels: LabelSet, answers: Mapping[str, str]) -> str:
-    """A template's text with every value of an item empty; the template itself if rendering fails.
-
-    Args:
-        template: A template, of an instruction for example.
-        labels: The label set.
-        answers: What is written for each label, by code.
-    """
+    """A template's text with every value of an item empty; the template itself if rendering fails."""
     values: dict[str, Any] = dict.fromkeys(names_in(template), "")
     values |= {
         "item": _Nothing(),

@@ -13,8 +13,6 @@ from quaver.core.records import LabelSet, Variant
 from quaver.design.prompts.templates import names_in, render
 from quaver.errors import SpecError
 
-__all__ = ["check_postfix"]
-
 _SEPARATOR = re.compile(r"\s*,\s*(?:or\s+)?|\s*[/|]\s*|\s+or\s+", re.IGNORECASE)
 _END = re.compile(r"[.;:!?](?=\s|$)|[\n()\[\]{}<>=]")
 _AROUND = " \t\"'`*_“”‘’"

@@ -10,8 +10,6 @@ from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompts.templates import names_in, render
 from quaver.errors import ItemError
 
-__all__ = ["PROMPT_NAMES", "PromptWriter", "item_text", "messages_of"]
-
 PROMPT_NAMES = ("labels", "answers", "item", "options")
 """The names in an instruction or postfix template: ``labels`` (each with ``code``, ``name``, ``definition``
 and ``answer``) and ``answers``, both in the order in which the variant shows the labels; the ``item``'s

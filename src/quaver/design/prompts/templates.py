@@ -18,9 +18,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["check", "check_columns", "check_syntax", "literal", "names_in", "render"]
-
-
 _OPENING = re.compile(r"\{[{%#]")
 """The beginning of a placeholder, statement or comment in Jinja."""
 
@@ -147,12 +144,6 @@ def literal(text: str) -> str:
 
 def check(template: str, known: Collection[str], *, where: str, needs: Iterable[str] = ()) -> None:
     """Check a template before anything is rendered.
-
-    Args:
-        template: The template.
-        known: The names that have values.
-        where: The template's place, for errors.
-        needs: Names of which it must use at least one.
 
     Raises:
         SpecError: It is not a template, or it uses none of ``needs``.

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
 
-__all__ = ["IMPORTED", "NOT_ASKED", "AnnotationsSpec"]
-
 IMPORTED = "imported"
 """Evaluator, decoding and model of annotations that Quaver did not collect, if the table names none."""
 

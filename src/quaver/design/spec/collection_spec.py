@@ -8,8 +8,6 @@ from pydantic import Field
 
 from quaver.design.spec.spec_part import Name, Part
 
-__all__ = ["BudgetSpec", "UntilSpec"]
-
 
 class BudgetSpec(Part):
     """When a run stops by itself. Nothing collected is lost; a later run continues."""

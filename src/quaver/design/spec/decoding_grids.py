@@ -6,19 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-__all__ = ["GRID_SETTINGS", "written_out"]
-
 GRID_SETTINGS = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "max_tokens")
 """The parameters of a decoding that may have several values, in the order of their names."""
 
 
 def written_out(name: str, given: Mapping[str, Any], grid: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The decodings of one entry: one for each combination of its parameters' values.
-
-    Args:
-        name: The entry's name.
-        given: Its parameters.
-        grid: Those parameters that are lists of values.
 
     Returns:
         Parameters by name, the last one changing fastest. A name depends only on the combination: adding a

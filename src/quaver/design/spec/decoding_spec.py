@@ -11,8 +11,6 @@ from quaver.core.records import Decoding
 from quaver.design.spec.decoding_grids import GRID_SETTINGS
 from quaver.design.spec.spec_part import Only, Part, PlacedError, Text
 
-__all__ = ["DecodingSpec", "grid_of"]
-
 _GRID: Any = {"type": ["number", "array"]}
 
 

@@ -11,8 +11,6 @@ from pydantic.fields import FieldInfo
 
 from quaver.design.spec import DecodingSpec, StudySpec
 
-__all__ = ["example_file"]
-
 _HEAD = """\
 # A Quaver study: one experiment on one set of items.
 # Every key is here. One that stands behind a # has the default shown: remove the # to change it.

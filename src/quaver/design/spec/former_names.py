@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = [
-    "former_factor",
-    "former_measure",
-    "renamed_estimates",
-    "renamed_family",
-    "renamed_lock",
-    "renamed_measure",
-    "renamed_model",
-    "renamed_paraphrases",
-]
-
 _PARAPHRASE, _WORDING = "paraphrase", "wording"
 
 

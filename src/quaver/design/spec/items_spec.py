@@ -8,8 +8,6 @@ from pydantic import Field, field_validator, model_validator
 
 from quaver.design.spec.spec_part import Name, Part, Text
 
-__all__ = ["GoldSpec", "ItemsSpec"]
-
 
 class GoldSpec(Part):
     """The true labels. A bare string is the column."""

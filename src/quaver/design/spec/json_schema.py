@@ -9,8 +9,6 @@ from pydantic_core import core_schema
 
 from quaver.design.spec import StudySpec
 
-__all__ = ["json_schema"]
-
 
 class _Forms(GenerateJsonSchema):
     """Allows the short forms: a bare name for a part, a number for a text, nothing for all defaults."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from quaver.core.table_text import composed
 
-__all__ = ["with_labels_alike"]
-
 
 def with_labels_alike(document: Any) -> Any:
     """A study's document in which every mention of a label is spelt as in the label set.

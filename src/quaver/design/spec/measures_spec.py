@@ -11,8 +11,6 @@ from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
-__all__ = ["ConclusionSpec", "EvaluatorSpec", "FollowUpSpec", "MeasureSpec"]
-
 
 class FollowUpSpec(PluginSpec):
     """A further call for each call: a question about the answer, or a label to end it."""

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from quaver.design.spec.former_names import renamed_model
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
-__all__ = ["ModelSpec", "PriceSpec"]
-
 
 class PriceSpec(Part):
     """A model's price in US dollars per million tokens. A bare name means that model's price; 0 is free."""

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 from quaver.design.spec.former_names import renamed_family
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
-__all__ = ["TEXT_FACTOR", "FamilySpec", "MeaningSpec", "PromptSpec", "SampleSpec"]
-
 TEXT_FACTOR = "text"
 """The factor of the items' text, if the study gives several templates."""
 

@@ -6,8 +6,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-__all__ = ["Name", "Only", "Part", "PlacedError", "PluginSpec", "Text"]
-
 Text = Annotated[str, Field(min_length=1)]
 
 

@@ -18,8 +18,6 @@ from quaver.design.spec.label_spelling import with_labels_alike
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
-__all__ = ["Positions", "bind", "read_part", "read_study"]
-
 PartT = TypeVar("PartT", bound=BaseModel)
 
 
@@ -143,12 +141,6 @@ def read_part(
     kind: type[PartT], given: Mapping[str, Any], source: Positions, loc: Sequence[str | int]
 ) -> PartT:
     """Check a part that `StudySpec` does not cover: one among a plug-in's options.
-
-    Args:
-        kind: The model of the part.
-        given: The part.
-        source: The places of the study's parts.
-        loc: The place of this part.
 
     Raises:
         SpecError: The part has a mistake.

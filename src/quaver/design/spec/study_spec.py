@@ -20,8 +20,6 @@ from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
 from quaver.design.spec.task_spec import TaskSpec
 from quaver.errors import nearest
 
-__all__ = ["StudySpec"]
-
 
 class StudySpec(Part):
     """A study: one experiment on one set of items."""

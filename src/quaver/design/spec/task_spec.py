@@ -10,8 +10,6 @@ from quaver.core.records import NO_LABEL, Label, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.spec.spec_part import Name, Part, PlacedError
 
-__all__ = ["LabelSpec", "TaskSpec"]
-
 
 class LabelSpec(Part):
     """A category. A bare string is its code and its name."""

@@ -14,8 +14,6 @@ from ruamel.yaml.nodes import Node, ScalarNode, SequenceNode
 
 from quaver.errors import SpecError
 
-__all__ = ["read_yaml"]
-
 _PAIR = re.compile(r"(?<!\\)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 """How JSON escapes characters beyond 16 bits, such as emoji; YAML reads two broken characters."""
 

@@ -12,8 +12,6 @@ from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import UnknownName
 
-__all__ = ["Format", "Formats"]
-
 
 class Format(BaseModel):
     """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""

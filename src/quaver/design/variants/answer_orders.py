@@ -14,8 +14,6 @@ from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["LabelOrder", "OptionOrder", "orders_of"]
-
 _MOST = 720
 """The most orders of a factor: all orders of six labels."""
 

@@ -10,8 +10,6 @@ from quaver.core.records import Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 
-__all__ = ["Frame"]
-
 
 class Frame:
     """The prompt as ``chat`` and ``plain``.

@@ -10,8 +10,6 @@ from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import UnknownName
 
-__all__ = ["Descriptions"]
-
 
 class Descriptions:
     """Definitions that a person wrote.

@@ -14,8 +14,6 @@ from quaver.core.records import LabelSet, Variant
 from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 
-__all__ = ["JsonAnswers", "JsonForm", "schema_of"]
-
 _SCHEMA = re.compile(r"\{\{\s*schema\s*\}\}")
 _ROOM, _ROOM_FOR_TEXT = 32, 100
 """Tokens for braces, names and spaces, and for each text field."""

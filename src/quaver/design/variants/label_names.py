@@ -12,8 +12,6 @@ from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
-__all__ = ["LabelNames"]
-
 _SYNONYM = re.compile(r"synonym(?: ([1-9]\d*))?")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _KEY = (

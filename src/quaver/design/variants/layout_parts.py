@@ -8,8 +8,6 @@ from collections.abc import Collection
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
 
-__all__ = ["asks_first", "question_moved", "without_question"]
-
 _ASKING = frozenset(["instruction", "postfix", "question"])
 _SHOWING = frozenset(["text"])
 _GAPS = re.compile(r"\n{3,}")

@@ -11,8 +11,6 @@ from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.variants.layout_parts import without_question
 from quaver.errors import SpecError
 
-__all__ = ["Role"]
-
 
 class Role:
     """The question (instruction and postfix) in the ``user`` message, and in the ``system`` message.

@@ -15,8 +15,6 @@ from quaver.design.paraphrase.paraphraser import Foreseen, Paraphraser
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.spec.study_file import Positions, bind
 
-__all__ = ["Paraphrases"]
-
 
 class Paraphrases:
     """Paraphrases that an engine makes; the original prompt is the level ``original``.

@@ -18,8 +18,6 @@ from quaver.design.variants.layout_parts import asks_first, question_moved
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
 
-__all__ = ["Kind", "Perturbations"]
-
 Kind = Literal["classification", "multiple_choice", "question_answering"]
 Name = Literal["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
 

@@ -17,8 +17,6 @@ from quaver.design.variants.prompt_parts import DEFAULTS, FACTORS, FactorSpec, G
 from quaver.design.variants.score_parts import check_score, scored_label
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Factors"]
-
 _CONCISE = "concise"
 """The level, of any factor, at which parts use their shorter text."""
 

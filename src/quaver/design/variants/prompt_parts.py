@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["DEFAULTS", "Concise", "FactorSpec", "Part", "Place"]
-
 Place = Literal["instruction", "postfix"]
 
 

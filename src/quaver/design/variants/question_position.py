@@ -11,8 +11,6 @@ from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.variants.layout_parts import asks_first, question_moved
 from quaver.errors import SpecError
 
-__all__ = ["Position"]
-
 
 class Position:
     """The question (instruction and postfix) ``after`` the text and ``before`` it.

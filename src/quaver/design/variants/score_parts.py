@@ -9,8 +9,6 @@ from quaver.design.prompts.templates import names_in
 from quaver.design.variants.prompt_parts import Part
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["check_score", "scored_label"]
-
 _EACH = "each"
 """``score_of`` of a part that asks for a score for every label."""
 
@@ -23,11 +21,6 @@ def scored_label(parts: Iterable[Part]) -> str:
 
 def check_score(name: str, part: Part, labels: LabelSet) -> None:
     """Check that a part that asks for scores says whose: a single number belongs to no label by itself.
-
-    Args:
-        name: The part's name.
-        part: The part.
-        labels: The task's label set.
 
     Raises:
         SpecError: It names a label but asks for no score, does not say whose score it asks for, or asks for

@@ -18,8 +18,6 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import ItemError, SpecError, UnknownName
 
-__all__ = ["Place", "Shots", "WrittenExample", "drawn", "show"]
-
 Place = Literal["turns", "message"]
 
 

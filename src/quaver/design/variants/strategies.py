@@ -13,8 +13,6 @@ from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.design.variants.shots import Place, drawn, show
 from quaver.errors import SpecError
 
-__all__ = ["Strategies", "Strategy"]
-
 
 class Strategy(BaseModel):
     """What a strategy adds to the prompt; nothing leaves it unchanged."""

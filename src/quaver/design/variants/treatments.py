@@ -12,8 +12,6 @@ from quaver.design.factors.factor_level import ORIGINAL, LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["Treatment", "Treatments"]
-
 
 class Treatment(BaseModel):
     """The text of a treatment, between the question and the request for the last line."""

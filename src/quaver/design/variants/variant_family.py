@@ -8,8 +8,6 @@ from typing import Protocol
 from quaver.design.factors.factor_level import LevelOfFactor
 from quaver.design.paraphrase.prompt_context import PromptContext
 
-__all__ = ["VariantFamily"]
-
 
 class VariantFamily(Protocol):
     """A family of prompt variants, registered under ``quaver.variants``.

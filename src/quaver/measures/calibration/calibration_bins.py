@@ -14,17 +14,6 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.confidences import Graded
 from quaver.estimation.encoding import Ints
 
-__all__ = [
-    "Binning",
-    "Bins",
-    "assigned",
-    "binned",
-    "brier_parts",
-    "calibrated_draws",
-    "debiased_ece",
-    "right_between",
-]
-
 Binning = Literal["width", "mass"]
 """Bins of one width, or bins that hold equally many answers."""
 

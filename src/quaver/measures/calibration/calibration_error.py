@@ -30,8 +30,6 @@ from quaver.measures.calibration.calibration_bins import (
 )
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["brier", "ece", "expected_error", "largest_error", "mce", "reliability_curve"]
-
 NAEINI = "Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1"
 BRIER = "Brier (1950), Monthly Weather Review 78, 1-3; parts: Murphy (1973), Stephenson et al. (2008)"
 

@@ -24,8 +24,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Sampler, Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned
 
-__all__ = ["SHIFTS", "ece_shift", "over_cells"]
-
 SHIFTS = (0.05, 0.20)
 """The shifts whose share among cells is reported."""
 

@@ -27,8 +27,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, binned, debiased_ece
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["THRESHOLDS", "compare_phrasings", "excluded_cells", "thresholds", "verbal_calibration"]
-
 THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
 """Parse rates that `thresholds` sets beside the one in use."""
 

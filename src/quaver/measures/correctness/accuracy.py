@@ -15,8 +15,6 @@ from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["accuracy"]
-
 
 @measure(
     title="How often the label is correct: accuracy, beside what guessing gives",

@@ -18,8 +18,6 @@ from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.encoding import encode_labels, ordered
 from quaver.estimation.measure_protocol import guarded
 
-__all__ = ["baseline"]
-
 
 @guarded
 def baseline(

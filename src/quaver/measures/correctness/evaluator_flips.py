@@ -22,8 +22,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["WORTH_A_WARNING", "evaluator_flips", "labels_by", "pairs_of"]
-
 WORTH_A_WARNING: Final = 0.05
 """Two evaluators that read more than this share of the answers differently get a warning."""
 

@@ -20,8 +20,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["confusion", "f1", "f1_statistic"]
-
 
 @measure(
     section="accuracy",

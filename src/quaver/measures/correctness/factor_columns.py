@@ -12,8 +12,6 @@ from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.confidences import column_for
 
-__all__ = ["factors_of", "holds_lengths"]
-
 
 def factors_of(
     annotations: Any, *, columns: Columns | None = None, without: Sequence[str] = ()

@@ -29,8 +29,6 @@ from quaver.measures.correctness.f1 import f1_statistic
 from quaver.measures.correctness.factor_columns import factors_of, holds_lengths
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["factor_effects"]
-
 _LARGEST = 100
 """Interactions with more combinations of levels than this are measured only where they are asked for."""
 

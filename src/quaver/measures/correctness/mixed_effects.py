@@ -22,8 +22,6 @@ from quaver.estimation.reading import Reading
 from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, likelihood_ratio, mixed_logit
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["mixed_effects"]
-
 WIDEST: Final = 10.0
 """A larger standard error, in log odds, is that of a level that is (nearly) always right or wrong."""
 

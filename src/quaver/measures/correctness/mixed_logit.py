@@ -19,8 +19,6 @@ from quaver.estimation.encoding import encode
 from quaver.estimation.formula import design
 from quaver.estimation.measure_protocol import Frame, guarded
 
-__all__ = ["Coefficient", "MixedLogit", "likelihood_ratio", "mixed_logit"]
-
 REFERENCE = (
     "Laplace approximation: Breslow & Clayton (1993), JASA 88, 9-25; fitted by gpboost: Sigrist (2022), "
     "J. Machine Learning Research 23(232)"

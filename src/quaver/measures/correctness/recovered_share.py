@@ -19,8 +19,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.correctness.evaluator_flips import labels_by, pairs_of
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["recovered_share"]
-
 _METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
 _NO_GAP = 1e-9
 """Means of the same accuracies in another order differ in the last digit: that is no gap."""

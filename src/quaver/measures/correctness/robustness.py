@@ -27,8 +27,6 @@ from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["corrected_spread", "spread"]
-
 
 @measure(
     section="accuracy",

@@ -9,8 +9,6 @@ import numpy as np
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Weighted
 
-__all__ = ["expected_alpha", "tempered"]
-
 
 def tempered(
     logprobs: Mapping[str, float], spells: Mapping[str, str], temperature: float

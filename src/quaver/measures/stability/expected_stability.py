@@ -24,8 +24,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.expected_alpha import expected_alpha
 from quaver.measures.stability.prompt_stability import CONDITION
 
-__all__ = ["CONDITIONS", "expected_intra_pss"]
-
 _REFERENCE = (
     "Krippendorff's alpha (Krippendorff 2019, Content Analysis, ch. 12) of K independent draws an item: "
     "ratio of the expected observed and expected disagreement"

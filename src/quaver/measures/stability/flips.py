@@ -33,8 +33,6 @@ from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
 from quaver.estimation.statistic import Sampler, Statistic
 
-__all__ = ["label_flips"]
-
 _RESAMPLES = 500
 _PERMUTATIONS = 400
 _HOW = "share of pairs of labels that differ: "

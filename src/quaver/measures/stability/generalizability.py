@@ -21,8 +21,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.variance_components import Pairs, Sources
 
-__all__ = ["Plan", "dependability", "generalizability", "smallest_design"]
-
 _REFERENCE = (
     "Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968), "
     "Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544"

@@ -20,8 +20,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
-__all__ = ["original_agreement", "paraphrase_stability"]
-
 
 @measure(
     section="stability",

@@ -19,8 +19,6 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["Part", "each_alpha"]
-
 
 class Part(NamedTuple):
     """One estimate: what is said of it, and the strata over which its alpha is averaged."""

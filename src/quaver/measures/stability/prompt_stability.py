@@ -21,8 +21,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.random_paraphrases import two_way_alphas
 
-__all__ = ["CONDITION", "PAPER", "WITHIN_REPEAT", "inter_model", "inter_pss", "intra_pss", "pooled_pss"]
-
 PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 
 CONDITION = ("model", "variant", "decoding")

@@ -19,8 +19,6 @@ from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["two_way_alphas"]
-
 _ENTRIES = 2**23
 _STREAM = "wording"
 """The name that these draws' seed is derived from: under another one every interval would be another."""

@@ -28,8 +28,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 from quaver.measures.variation.item_sensitivity import mean_defined
 
-__all__ = ["answer_entropy", "mode_frequency", "repeated_answers", "strict_stability"]
-
 
 @measure(
     title="How many items always get the same label: strict stability",

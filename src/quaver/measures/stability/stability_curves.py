@@ -23,8 +23,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.partial_alphas import Part, each_alpha
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER
 
-__all__ = ["intra_pss_adjacent", "intra_pss_cumulative", "running_mean", "settled_at"]
-
 
 @measure(
     section="stability",

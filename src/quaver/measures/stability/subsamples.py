@@ -23,8 +23,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.prompt_stability import CONDITION, PAPER, WITHIN_REPEAT
 
-__all__ = ["SHARES", "inter_pss_subsamples", "intra_pss_subsamples"]
-
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 
 

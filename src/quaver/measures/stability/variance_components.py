@@ -19,8 +19,6 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.encoding import Ints
 
-__all__ = ["Pairs", "Sources"]
-
 Facets = frozenset[str]
 
 

@@ -14,8 +14,6 @@ from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
 
-__all__ = ["answer_quality"]
-
 _RESAMPLES = 500
 _KINDS = {
     "failed_calls": "share of calls that ended in an error",

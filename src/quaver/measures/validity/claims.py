@@ -13,8 +13,6 @@ from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.column_roles import UnknownColumn
 
-__all__ = ["Effect", "Verdict", "read_effect"]
-
 Verdict = Literal["holds", "reverses", "not distinguishable"]
 
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+")

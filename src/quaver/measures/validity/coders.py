@@ -23,8 +23,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["coder_agreement"]
-
 Ints = NDArray[np.int64]
 
 

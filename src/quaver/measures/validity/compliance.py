@@ -17,8 +17,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["MOST_REASONS", "compliance"]
-
 MOST_REASONS: Final = 12
 """The most frequent reasons for failure are kept apart, the rest are taken together."""
 _QUOTED = re.compile(r'"[^"]*"…?')

@@ -17,8 +17,6 @@ from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.formula import design, parsed
 from quaver.measures.validity.claims import Effect, read_effect
 
-__all__ = ["ItemTable", "Regression", "check_conclusion", "label_numbers", "read_formula"]
-
 _SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
 _FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*)\s*\)")
 

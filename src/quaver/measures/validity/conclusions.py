@@ -23,8 +23,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
 
-__all__ = ["ESTIMATED", "GOLD", "VERDICTS", "conclusion"]
-
 GOLD = "conclusion_gold"
 """The estimate from the gold labels."""
 

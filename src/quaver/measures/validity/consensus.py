@@ -17,8 +17,6 @@ from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["DawidSkene", "consensus", "dawid_skene", "majority", "votes"]
-
 _FLOOR = 1e-10
 """Probabilities are kept above this, so that an error never seen before is unlikely and not impossible."""
 

@@ -15,8 +15,6 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, over_strata, ratio, share_of
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["missing_bounds"]
-
 _ENDS = ("least", "most")
 
 

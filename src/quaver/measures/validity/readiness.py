@@ -21,8 +21,6 @@ from quaver.measures.correctness.evaluator_flips import evaluator_flips
 from quaver.measures.correctness.robustness import spread
 from quaver.measures.validity.compliance import compliance
 
-__all__ = ["THRESHOLDS", "readiness"]
-
 
 class _Criterion(NamedTuple):
     """What a criterion rests on.

@@ -40,8 +40,6 @@ from quaver.measures.variation.item_sensitivity import (
     unlabelled,
 )
 
-__all__ = ["Similarity", "consistency", "consistency_matrix"]
-
 _PAIRED = 300
 """Of more items in a class than these, the pairs among this many, evenly spread, are kept."""
 

@@ -25,8 +25,6 @@ from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
 
-__all__ = ["deviation_shares", "deviations"]
-
 _KEYS = ("model", "decoding", "item")
 _FIFTH = 5
 

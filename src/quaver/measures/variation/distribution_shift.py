@@ -23,8 +23,6 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["distribution_shift", "jensen_shannon", "total_variation"]
-
 Distance = Callable[[Floats, Floats], Floats]
 
 _LIN = "Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1"

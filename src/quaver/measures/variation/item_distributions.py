@@ -13,8 +13,6 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.measure_protocol import guarded
 from quaver.measures.variation.consistency import spread_evenly
 
-__all__ = ["QUANTILES", "distributions"]
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Which quantiles of a distribution are given beside its histogram."""
 

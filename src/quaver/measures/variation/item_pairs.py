@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.means import over_strata
 
-__all__ = ["Pairs", "alike"]
-
 
 class Pairs:
     """The within-class pairs of one stratum's items, as functions of item weights.

@@ -24,17 +24,6 @@ from quaver.estimation.means import differing, over_strata, ratio
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 
-__all__ = [
-    "PAPER",
-    "STRATA",
-    "Convention",
-    "by_class",
-    "check_convention",
-    "sensitivity",
-    "unequal",
-    "unlabelled",
-]
-
 PAPER = "Errica, Siracusano, Sanvito & Bifulco (2025), NAACL, section 3"
 
 STRATA = ("model", "decoding", "repeat")

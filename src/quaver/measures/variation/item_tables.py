@@ -22,8 +22,6 @@ from quaver.measures.variation.item_sensitivity import (
     mean_defined,
 )
 
-__all__ = ["item_stability", "least_consistent", "most_sensitive"]
-
 _NUMBERS = ("sensitivity", "corrected", "consistency", "predictions")
 
 

@@ -20,8 +20,6 @@ from quaver.estimation.column_roles import ColumnReader, UnknownColumn
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.one_thread import one_thread
 
-__all__ = ["adjusted_tau", "label_movement"]
-
 _RESAMPLES = 1000
 _CHUNK = 100
 _TAU = "Goodman & Kruskal (1954), Journal of the ASA 49, 732-764, section 9 (tau)"

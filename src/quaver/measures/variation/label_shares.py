@@ -18,8 +18,6 @@ from quaver.estimation.measure_protocol import OUTPUT
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 
-__all__ = ["ASKING", "distinct_annotations", "label_shares"]
-
 ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
 

@@ -24,8 +24,6 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.item_sensitivity import PAPER
 from quaver.measures.variation.label_shares import ASKING
 
-__all__ = ["output_uncertainty"]
-
 
 @measure(source=PAPER)
 def output_uncertainty(reading: Reading) -> Iterator[Estimate]:

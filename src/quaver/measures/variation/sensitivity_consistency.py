@@ -15,8 +15,6 @@ from quaver.estimation.measure_protocol import guarded
 from quaver.estimation.rank_correlation import spearman
 from quaver.measures.variation.item_sensitivity import PAPER
 
-__all__ = ["sensitivity_with_consistency"]
-
 _METHOD = (
     "Pearson’s correlation of sensitivity and consistency over classes and cells; interval by Fisher’s z"
 )

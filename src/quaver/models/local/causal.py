@@ -18,8 +18,6 @@ import numpy.typing as npt
 from quaver.errors import ModelError
 from quaver.models.local.sampling import Floats, log_probabilities
 
-__all__ = ["Causal", "Read", "pytorch"]
-
 
 def pytorch() -> Any:
     """PyTorch, with threads that sleep while they wait for each other.

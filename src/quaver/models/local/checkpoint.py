@@ -12,8 +12,6 @@ from typing import Any
 from quaver.errors import Unavailable
 from quaver.models.local.weights import BUNDLED, digest, find_weights
 
-__all__ = ["Checkpoint"]
-
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model", "*.jinja")
 

@@ -37,8 +37,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cores", "spin_briefly", "waiting"]
-
 _SPINS = "5000"
 """Number of libgomp's pauses: 0.1 to 0.3 ms, depending on the processor. A time slice is about 3 ms."""
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from quaver.core.records import Decoding, Response, Token
 from quaver.models.local.sampling import Floats, choose, likeliest, log_probabilities
 
-__all__ = ["Draft", "Words", "draw_text"]
-
 
 class Words:
     """How tokens are spelled.

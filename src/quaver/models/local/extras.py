@@ -6,8 +6,6 @@ from importlib.util import find_spec
 
 from quaver.errors import Unavailable
 
-__all__ = ["require"]
-
 
 def require(extra: str, *modules: str) -> None:
     """Refuse an engine whose library is not installed, before anything is loaded.

@@ -10,8 +10,6 @@ from quaver.core.records import Message, Request, Response, Token
 from quaver.errors import ModelError
 from quaver.models._prompts import grammar, plain_text, sendable
 
-__all__ = ["begun_answer", "continues", "failure_of", "request_body", "responses_of"]
-
 
 def request_body(request: Request) -> dict[str, Any]:
     """What a request asks for beside its messages."""

@@ -15,8 +15,6 @@ from quaver.models._prompts import turns
 from quaver.models.local.causal import pytorch
 from quaver.models.local.checkpoint import Checkpoint
 
-__all__ = ["chat_text", "ends_of", "load_network", "load_tokenizer"]
-
 _TURN_ENDS = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
 """Tokens that end a turn; a GGUF file names only the one that ends a text."""
 
@@ -59,11 +57,6 @@ def ends_of(network: Any, tokenizer: Any) -> list[int]:
 
 def chat_text(tokenizer: Any, messages: Sequence[Message], name: str) -> str:
     """A prompt as one text, by the model's chat template.
-
-    Args:
-        tokenizer: The model's.
-        messages: The prompt.
-        name: The model's name, for errors.
 
     Raises:
         ModelError: The model has no template, or the template does not take these messages.

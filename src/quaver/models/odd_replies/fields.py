@@ -9,8 +9,6 @@ from typing import Any
 
 from quaver.models.odd_replies.odd_reply import Cost, OddReply, on_the_wire, whole
 
-__all__ = ["failures", "fields"]
-
 _VALUES: Mapping[str, str] = {
     "null": "null",
     "true": "true",

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from quaver.models.odd_replies.odd_reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
 
-__all__ = ["heads", "lines"]
-
 _WHOLE = json.dumps(whole()).encode()
 _GOOD = on_the_wire(_WHOLE)
 _ERROR = {"error": {"message": "it went wrong", "code": "odd", "type": "odd"}}

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-__all__ = ["ANSWER", "AUTHORIZATION", "Cost", "OddReply", "on_the_wire", "whole"]
-
 ANSWER: Final = "yes"
 """What every reply answers that answers at all."""
 
@@ -40,12 +38,7 @@ class OddReply:
 
 
 def whole(content: object = ANSWER, **fields: Any) -> dict[str, Any]:
-    """A reply as it should be, log-probabilities and all.
-
-    Args:
-        content: What it answers.
-        fields: What stands at its top besides.
-    """
+    """A reply as it should be, log-probabilities and all."""
     top = [{"token": ANSWER, "logprob": -0.25, "bytes": None}, {"token": "no", "logprob": -1.5}]
     places = [{"token": ANSWER, "logprob": -0.25, "bytes": [121, 101, 115], "top_logprobs": top}]
     return {

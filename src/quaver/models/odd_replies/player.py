@@ -11,8 +11,6 @@ from typing import Any
 
 from quaver.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
 
-__all__ = ["Choose", "InTurn", "playing"]
-
 Choose = Callable[[dict[str, Any]], OddReply | None]
 """Which reply a request gets, by its body; None for one as it should be."""
 

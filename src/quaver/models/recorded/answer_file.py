@@ -14,8 +14,6 @@ from quaver.core.records import Condition, Request, Response
 from quaver.errors import Unavailable
 from quaver.models.local.weights import digest
 
-__all__ = ["AnswerFile"]
-
 _READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
     ".csv": lambda path: pl.read_csv(path, infer_schema=False),
     ".tsv": lambda path: pl.read_csv(path, infer_schema=False, separator="\t"),

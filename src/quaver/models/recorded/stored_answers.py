@@ -17,8 +17,6 @@ from quaver.collect.store.response_tables import COLUMNS, response_of, written_p
 from quaver.core.records import Condition, Decoding, Request, Response
 from quaver.errors import Unavailable, UnknownName
 
-__all__ = ["StoredAnswers"]
-
 _KNOWN = """
 CREATE TEMP TABLE known AS
     SELECT digest(p.messages) AS prompt, c.variant, c.decoding, c.follow_up, i.id AS item, a.repeat,

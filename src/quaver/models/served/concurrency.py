@@ -13,8 +13,6 @@ from quaver.core.model import Answered
 from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_line
 
-__all__ = ["finished", "side_by_side"]
-
 _T = TypeVar("_T")
 
 

@@ -21,8 +21,6 @@ from quaver.models.served.rate_limits import Limits, read_limits
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.unreached import lost
 
-__all__ = ["Connection"]
-
 _CONNECT = 10.0
 """Seconds for connecting to a server."""
 
@@ -76,10 +74,6 @@ class Connection:
 
     async def post(self, path: str, body: dict[str, Any]) -> tuple[bytes, Limits | None] | Response:
         """Send a body.
-
-        Args:
-            path: Below the base URL.
-            body: The JSON.
 
         Returns:
             The reply and the limits that it reports; or a response, if the prompt itself is at fault.

@@ -10,8 +10,6 @@ from contextlib import suppress
 
 from quaver.core.records import Request
 
-__all__ = ["Drawer"]
-
 
 class Drawer(threading.Thread):
     """Draws as many requests as are wanted, and hands them to an event loop.

@@ -27,8 +27,6 @@ from quaver.models.served.pace import Pace, Sent
 from quaver.models.served.request_part import Part, Send
 from quaver.models.served.server_faults import Address, Passing
 
-__all__ = ["Flight"]
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _UNREACHED = 3
 """Tries to reach a server that has not answered once."""

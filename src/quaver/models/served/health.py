@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Health"]
-
 _ILL = 10
 """Failures in a row, of at least ``_OF`` different calls, that are blamed on the server."""
 
@@ -52,10 +50,6 @@ class Health:
 
     def failed(self, call: int, *, limited: bool = False) -> float:
         """A call failed.
-
-        Args:
-            call: Any number that identifies the call.
-            limited: Whether the server only asked for fewer calls.
 
         Returns:
             Seconds for which to send nothing.

@@ -10,18 +10,10 @@ from quaver.core.records import Request, Response
 from quaver.errors import ModelError
 from quaver.models.served.server_faults import Passing
 
-__all__ = ["reading", "sending", "spent_on"]
-
 
 @contextmanager
 def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
-    """Count a request that the block sends, and its reply; a reply that was lost may still be billed.
-
-    Args:
-        meter: The meter.
-        request: The request.
-        n: The number of answers that it asks for.
-    """
+    """Count a request that the block sends, and its reply; a reply that was lost may still be billed."""
     try:
         yield
     except Passing as fault:
@@ -41,13 +33,7 @@ def sending(meter: Meter, request: Request, n: int) -> Iterator[None]:
 
 @contextmanager
 def reading(meter: Meter, request: Request, content: bytes) -> Iterator[None]:
-    """Count a reply that the block cannot turn into answers.
-
-    Args:
-        meter: The meter.
-        request: The request.
-        content: The reply's body.
-    """
+    """Count a reply that the block cannot turn into answers."""
     try:
         yield
     except Exception as fault:

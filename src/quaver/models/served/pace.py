@@ -17,8 +17,6 @@ from quaver.models.served.rate import Rate
 from quaver.models.served.rate_limits import Limits
 from quaver.models.served.window import Window
 
-__all__ = ["Pace", "Sent"]
-
 _IN_A_ROW, _IN_A_ROW_FOR = 3, 0.04
 """Refusals in a row after which all calls wait; at high rates, this many seconds' worth of calls."""
 
@@ -98,9 +96,6 @@ class Pace:
     def sent(self, tokens: int) -> Sent:
         """Record that a call was sent.
 
-        Args:
-            tokens: The tokens that it may take, prompt and answer.
-
         Returns:
             The call, for ``answered``, ``refused`` or ``failed``.
         """
@@ -138,25 +133,14 @@ class Pace:
         self._came_back(sent)
 
     def refused(self, sent: Sent, wait: float | None) -> None:
-        """Record that the server asked for fewer calls.
-
-        Args:
-            sent: The call.
-            wait: Seconds that it asks to wait.
-        """
+        """Record that the server asked for fewer calls."""
         self.in_flight -= 1
         self._one_more(wait)
         # A refusal without a wait does not mean that calls were too many.
         self._came_back(sent, refused=wait != 0)
 
     def failed(self, sent: Sent, *, busy: bool, wait: float | None = None) -> None:
-        """Record a failed call.
-
-        Args:
-            sent: The call.
-            busy: Whether the server seems overloaded.
-            wait: Seconds that it asks to wait.
-        """
+        """Record a failed call."""
         self.in_flight -= 1
         if busy:
             self._one_more(wait)

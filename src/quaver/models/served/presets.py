@@ -13,8 +13,6 @@ from typing import Literal
 
 from quaver.core.model import Abilities
 
-__all__ = ["ANY", "PRESETS", "Choice", "Preset"]
-
 Choice = Literal["structured_outputs", "grammar", "regex", "json_schema", "none"]
 """How a server is restricted to one of several answers.
 

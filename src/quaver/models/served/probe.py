@@ -25,8 +25,6 @@ from quaver.models.served.server_faults import Address, Passing, Refused
 if TYPE_CHECKING:
     from quaver.models.served.connection import Connection
 
-__all__ = ["Found", "tried"]
-
 _TRIES = 4
 _CHOICES = ("zq7 kd", "vx3 pf")
 """Answers that no model would give unless it is restricted to them."""
@@ -232,16 +230,7 @@ class _Probe:
         n: int = 1,
         spoken: bool = False,
     ) -> list[Response]:
-        """Answers to the test question; if thinking used up all tokens, a second try gets more.
-
-        Args:
-            decoding: The decoding.
-            choices: The only answers allowed, if any.
-            schema: The JSON schema, if any.
-            seed: The seed.
-            n: How many.
-            spoken: Whether there must be more than thinking.
-        """
+        """Answers to the test question; if thinking used up all tokens, a second try gets more."""
         responses = await self._sent(decoding, choices, schema, seed, n)
         if any(_is_cut_short(response, spoken) for response in responses):
             responses = await self._sent(replace(decoding, max_tokens=_THINKING), choices, schema, seed, n)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["Rate"]
-
 _TOO_MANY, _AT_FIRST = 0.05, 0.1
 """Share of refusals above which the rate is too high; the same while no limit is known."""
 
@@ -86,13 +84,7 @@ class Rate:
                 self._begin(until)
 
     def came_back(self, sent: float, now: float, *, refused: bool) -> None:
-        """Record a reply.
-
-        Args:
-            sent: When the call was sent.
-            now: When the reply arrived.
-            refused: Whether it was refused as one too many.
-        """
+        """Record a reply."""
         if refused and sent < self._cut_at:
             return  # it was sent at a former rate
         self._calls += 1

@@ -11,8 +11,6 @@ from quaver.core.records import Decoding, Message, Request
 from quaver.models._prompts import grammar, sendable, turns
 from quaver.models.served.presets import Preset
 
-__all__ = ["CHAT", "LABEL", "PLAIN", "body_of", "is_plain"]
-
 CHAT = "/chat/completions"
 PLAIN = "/completions"
 
@@ -31,15 +29,7 @@ def is_plain(messages: Sequence[Message]) -> bool:
 
 
 def body_of(server: Preset, model: str, request: Request, *, first: int = 0, n: int = 1) -> dict[str, Any]:
-    """The body for some of a request's calls.
-
-    Args:
-        server: The server.
-        model: The model's name there.
-        request: The request.
-        first: The position of the first call.
-        n: The number of calls.
-    """
+    """The body for some of a request's calls."""
     decoding, plain = request.decoding, is_plain(request.prompt.messages)
     body: dict[str, Any] = {"model": model}
     if plain:

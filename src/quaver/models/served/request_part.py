@@ -9,8 +9,6 @@ from typing import Any
 from quaver.core.records import Request, Response
 from quaver.models.served.rate_limits import Limits
 
-__all__ = ["Landed", "Part", "Send"]
-
 _CHARACTERS_A_TOKEN = 4
 
 

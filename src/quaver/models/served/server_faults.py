@@ -13,8 +13,6 @@ from quaver.core.response_validation import printable
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.rate_limits import retry_after
 
-__all__ = ["Address", "Passing", "Refused", "read_failure"]
-
 _PASSING = frozenset([408, 409, 425])
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window|limit)|maximum (input|prompt) length|too many (input )?tokens"
@@ -107,12 +105,6 @@ def read_failure(
     status: int, headers: Mapping[str, str], content: bytes, address: Address
 ) -> Response | Passing | ModelError:
     """What an error reply means.
-
-    Args:
-        status: The reply's status.
-        headers: The reply's headers.
-        content: The reply's body.
-        address: The server.
 
     Returns:
         A response if the prompt itself is at fault, a ``Passing`` fault, or the error that ends the work with

@@ -12,16 +12,6 @@ from quaver._secrets import Keys, looks_like_key, name_keys, texts_in, without_k
 from quaver.errors import ModelError, SpecError
 from quaver.models.served.presets import PRESETS
 
-__all__ = [
-    "check_repeatable",
-    "checked_body",
-    "checked_key",
-    "checked_name",
-    "checked_url",
-    "checked_variable",
-    "is_here",
-]
-
 _KEYS = re.compile(
     r"(x|proxy|client|ocpapim|aws)*"
     r"(auth|authorization|bearer|cookie|credentials?|pass(wd|word|phrase)|secret"

@@ -12,8 +12,6 @@ from quaver.core.response_validation import token_count, valid_response, valid_t
 from quaver.models.served.request_body import LABEL
 from quaver.models.served.server_faults import Passing
 
-__all__ = ["read_reply"]
-
 _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""
 

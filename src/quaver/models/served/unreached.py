@@ -9,18 +9,11 @@ from collections.abc import Iterator
 from quaver.core.response_validation import printable
 from quaver.models.served.server_faults import Passing
 
-__all__ = ["lost"]
-
 _LONGEST = 300
 
 
 def lost(error: BaseException, host: str) -> Passing:
-    """The fault if no reply came.
-
-    Args:
-        error: The client's exception.
-        host: The host, with the port.
-    """
+    """The fault if no reply came."""
     causes = list(_causes(error))
     for kind, what, fix in _KINDS:
         cause = next((one for one in causes if isinstance(one, kind)), None)

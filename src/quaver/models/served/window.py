@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from itertools import cycle
 
-__all__ = ["Window"]
-
 _FIRST = 4
 _MOST = 256
 _BETTER = 1.15
@@ -70,13 +68,7 @@ class Window:
         self._size = min(self._size, float(self.most))
 
     def came_back(self, sent: float, now: float, *, busy: bool) -> None:
-        """Record a reply.
-
-        Args:
-            sent: When the call was sent.
-            now: When the reply arrived.
-            busy: Whether the server was too busy.
-        """
+        """Record a reply."""
         if sent < self._cut_at:
             return  # it was sent under a former number
         self._calls += 1

@@ -15,8 +15,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import cell, ends
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["spread"]
-
 _MOST = 40
 _MEASURED, _CORRECTED, _NOISE = "as measured", "corrected for noise", "noise alone: mean and 95% of draws"
 

@@ -14,8 +14,6 @@ from quaver.report.page_numbers import cell, printed
 from quaver.report.plain_text import slug
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["stable_and_correct"]
-
 _LEAST = 3
 _MOST = 1500
 _AXES = {

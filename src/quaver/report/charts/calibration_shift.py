@@ -12,8 +12,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import ends, number
 from quaver.report.table_rows import shortened_table
 
-__all__ = ["calibration_shift"]
-
 _MOST = 60
 _SERIES = {
     "ece_raw": "raw: probability in the whole vocabulary",

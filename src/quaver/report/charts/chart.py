@@ -40,8 +40,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.measure_words import SECTIONS, Section
 from quaver.report.plain_text import slug
 
-__all__ = ["KINDS", "Chart", "Kind", "chart"]
-
 Kind = Literal["stability", "sensitivity", "audit", "mcq", "factorial"]
 """A kind of study, as ``quaver init`` writes it."""
 
@@ -77,11 +75,7 @@ class Chart:
     trends: bool
 
     def figures(self, results: Results) -> Iterator[Figure]:
-        """Its figures of a study, with nothing left out.
-
-        Args:
-            results: The study.
-        """
+        """Its figures of a study, with nothing left out."""
         if not any(matches(one.measure, self.measures) for one in (*results.estimates, *results.audit)):
             return
         for one in self.function(results):

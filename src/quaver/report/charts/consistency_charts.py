@@ -20,8 +20,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import number, printed
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["consistency_histograms", "consistency_matrices", "sensitivity_distributions"]
-
 _MOST_ROWS = 90
 _KINDS = {
     "sensitivity": (

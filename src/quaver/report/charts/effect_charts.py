@@ -11,8 +11,6 @@ from quaver.report.charts.figure import BARS, Figure, cell_name, cut
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.estimate_index import Results, varying
 
-__all__ = ["factor_effects"]
-
 _OUTCOMES = {"compliance": "valid", "accuracy": "correct", "f1": "F1"}
 _PREFIX = "factor_effects_"
 _MOST_ROWS = 60

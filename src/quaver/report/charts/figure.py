@@ -13,8 +13,6 @@ from quaver.report.measure_words import ALL, Section
 from quaver.report.page_numbers import percent_measure, printed
 from quaver.report.table_rows import Table
 
-__all__ = ["BARS", "MOST_SERIES", "Figure", "capital", "cell_name", "cut", "largest", "names", "spoken"]
-
 BARS = "Lines are 95% intervals."
 MOST_SERIES = 7
 """As many as there are colours."""
@@ -83,14 +81,7 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
 
 
 def names(one: Estimate, columns: Sequence[str], results: Results, without: str | None = None) -> list[str]:
-    """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out.
-
-    Args:
-        one: The estimate.
-        columns: The columns.
-        results: The study.
-        without: A factor that a variant's name leaves out.
-    """
+    """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out."""
     found = []
     for column in columns:
         value = one.cell.get(column, ALL.get(column))

@@ -19,8 +19,6 @@ from quaver.report.charts.trend import trend_figure
 from quaver.report.estimate_index import Results
 from quaver.report.measure_words import SECTIONS, presentation_of
 
-__all__ = ["Gallery", "charts", "declared_charts", "figures", "gallery", "in_words"]
-
 _TREND, _PLAIN = 20, 90
 """Where plain charts stand in their section: over a column of numbers, and value by value."""
 
@@ -39,11 +37,7 @@ class Gallery:
 
 
 def figures(results: Results) -> list[Figure]:
-    """The figures of a study in the report's order.
-
-    Args:
-        results: The study.
-    """
+    """The figures of a study in the report's order."""
     return gallery(results).figures
 
 
@@ -87,11 +81,7 @@ def charts(
 
 
 def gallery(results: Results) -> Gallery:
-    """The figures of a study, and what could not be drawn: a broken plug-in loses its own chart alone.
-
-    Args:
-        results: The study.
-    """
+    """The figures of a study, and what could not be drawn: a broken plug-in loses its own chart alone."""
     made = Gallery()
     declared = declared_charts(made.broken)
     placed: list[tuple[int, Figure]] = []

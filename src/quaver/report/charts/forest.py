@@ -25,8 +25,6 @@ from quaver.report.charts.theme import (
 )
 from quaver.report.plain_text import one_line
 
-__all__ = ["Forest", "Mark", "Reference", "draw", "rounded_up"]
-
 _GAP = 14
 _NARROWEST = 56
 _PAD = 16

@@ -23,8 +23,6 @@ from quaver.report.charts.theme import (
 )
 from quaver.report.plain_text import one_line
 
-__all__ = ["Grid", "Square", "draw"]
-
 _STEP = 24
 _GAP = 18
 _ABOVE = 0.8  # of a row, for the names of columns
@@ -62,12 +60,7 @@ class Grid:
 
 
 def draw(grid: Grid, *, width: int = 720) -> Any:
-    """Draw it: the larger the number, the more colour; a marked square has a frame.
-
-    Args:
-        grid: What to draw.
-        width: Of the whole, in pixels.
-    """
+    """Draw it: the larger the number, the more colour; a marked square has a frame."""
     panels = list(dict.fromkeys(square.panel for square in grid.squares))
     fit = 1 if grid.named else max(1, int((width - 10) // (grid.side + _GAP)))
     blocks = []

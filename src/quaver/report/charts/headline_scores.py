@@ -11,8 +11,6 @@ from quaver.report.charts.scores import accuracy_chart, score_chart, score_figur
 from quaver.report.estimate_index import Results
 from quaver.report.measure_words import presentation_of
 
-__all__ = ["accuracy", "sensitivity", "stability", "valid_rate"]
-
 _STABILITY = ("intra_pss", "inter_pss", "inter_model")
 _SENSITIVITY = ("sensitivity", "consistency")
 

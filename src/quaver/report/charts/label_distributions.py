@@ -13,8 +13,6 @@ from quaver.report.estimate_index import NO_LABEL, Results, varying, without
 from quaver.report.page_numbers import cell, ends, number, printed
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["distribution_shift", "label_distributions"]
-
 _MOST_SHIFTS = 40
 
 

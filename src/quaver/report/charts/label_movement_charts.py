@@ -28,8 +28,6 @@ from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page_numbers import printed
 from quaver.report.plain_text import slug
 
-__all__ = ["label_shares"]
-
 _MOST_MODELS = 8
 _STEP = 34
 _SPOKEN_LEVELS = 8

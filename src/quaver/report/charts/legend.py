@@ -20,30 +20,16 @@ from quaver.report.charts.theme import (
     text_width,
 )
 
-__all__ = ["legend", "look"]
-
 
 def look(place: int, *, coloured: bool = True) -> dict[str, str]:
-    """Colour, filling and shape of a series: no two of the first seven differ by colour alone.
-
-    Args:
-        place: Which series, from 0.
-        coloured: Whether colours tell series apart.
-    """
+    """Colour, filling and shape of a series: no two of the first seven differ by colour alone."""
     ink = DATA[place % len(DATA)] if coloured else SOFT
     fill = ink if place % 2 == 0 else PAPER
     return {"ink": ink, "fill": fill, "shape": SHAPES[place % len(SHAPES)]}
 
 
 def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: bool = False) -> Any:
-    """The series with their marks, in as many lines as they take.
-
-    Args:
-        series: Their names.
-        width: Of the whole, in pixels.
-        coloured: Whether colours tell them apart.
-        solid: Squares of colour, as of areas, and no shapes.
-    """
+    """The series with their marks, in as many lines as they take."""
     rows: list[dict[str, Any]] = []
     x, y = 6.0, 0
     for place, name in enumerate(series):

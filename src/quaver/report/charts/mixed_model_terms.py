@@ -12,8 +12,6 @@ from quaver.report.charts.scores import score_chart
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import printed
 
-__all__ = ["mixed_effects"]
-
 _MEASURE = "mixed_effects"
 _SD, _TOGETHER = f"{_MEASURE}_sd", f"{_MEASURE}_interactions"
 

@@ -14,8 +14,6 @@ from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 from quaver.report.plain_text import slug
 
-__all__ = ["paraphrase_distances"]
-
 _KINDS = {
     "paraphrase_stability": ("Stability of each paraphrase", "α over the paraphrase’s repeats"),
     "original_agreement": (

@@ -11,8 +11,6 @@ from quaver.report.charts.grid import Grid, Square, draw
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import printed
 
-__all__ = ["parse_rates"]
-
 _MEASURE = "verbal_calibration_parse_rate"
 _MOST_ROWS = 60
 _MOST_COLUMNS = 8

@@ -11,8 +11,6 @@ import altair as alt
 from quaver.report.charts.legend import legend, look
 from quaver.report.charts.theme import SOFT, Layer, fitted, inline, options, panel_heading
 
-__all__ = ["Guide", "Plane", "Spot", "draw"]
-
 _GAP = 26
 _AXIS = 44
 _NARROWEST = 190

@@ -16,8 +16,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.page_numbers import number, printed
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["sensitivity_consistency"]
-
 _MOST = 900
 _SERIES = {
     "": "the study’s answers",

@@ -16,8 +16,6 @@ from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import interval, number, percent_measure, printed
 from quaver.report.table_rows import Table
 
-__all__ = ["readiness", "readiness_table"]
-
 _PREFIX = "readiness_"
 _SHADES = {"met": 0.9, "undecided": 0.4}
 _SHORT = {"undecided": "open"}

@@ -15,8 +15,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import cell, number, printed
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["reliability"]
-
 _MOST = 9
 _ENDS = ("right_low", "right_high")
 

@@ -19,8 +19,6 @@ from quaver.report.measure_words import ALL, presentation_of, section_of
 from quaver.report.page_numbers import printed
 from quaver.report.plain_text import slug
 
-__all__ = ["MOST_ROWS", "accuracy_chart", "score_chart", "score_figures"]
-
 MOST_ROWS = 120
 """Of more cells than these, the lowest and highest are drawn; the table and the CSV hold all."""
 

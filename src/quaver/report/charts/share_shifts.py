@@ -10,8 +10,6 @@ from quaver.report.charts.forest import Forest, Mark, Reference, draw
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page_numbers import printed
 
-__all__ = ["MOST_VARIANTS", "label_share_chart", "levels_shown", "not_drawn", "shares_shown"]
-
 MOST_VARIANTS = 90
 """Of more variants than these, the levels of the factors are drawn."""
 
@@ -68,10 +66,6 @@ def shares_shown(results: Results, factor: str | None = None, model: str = "") -
 
 def levels_shown(results: Results, moved: Sequence[Estimate]) -> list[Estimate]:
     """The level shares that are drawn, over all models and decodings, where there are too many variants.
-
-    Args:
-        results: The study.
-        moved: What moves the labels.
 
     Returns:
         Nothing where every variant can be drawn. Of a factor with very many levels those that lie lowest

@@ -15,8 +15,6 @@ from quaver.report.charts.theme import DATA, SOFT, fitted, inline
 from quaver.report.estimate_index import Results
 from quaver.report.plain_text import slug
 
-__all__ = ["conclusions", "specification_chart"]
-
 _HEIGHT = 240
 _ROW = 15
 _NAMES = 150

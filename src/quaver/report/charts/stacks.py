@@ -24,8 +24,6 @@ from quaver.report.charts.theme import (
 from quaver.report.page_numbers import printed
 from quaver.report.plain_text import one_line
 
-__all__ = ["OTHER", "Bar", "draw", "folded"]
-
 _STEP = 22
 _RIGHT = 52
 _DARK = frozenset({0, 1, 6})  # the colours on which paper can be read; on the others, black
@@ -45,11 +43,7 @@ class Bar:
 
 
 def folded(bars: Sequence[Bar]) -> list[Bar]:
-    """The same with no more parts than there are colours: the smallest ones together are the last.
-
-    Args:
-        bars: Of any parts.
-    """
+    """The same with no more parts than there are colours: the smallest ones together are the last."""
     total: dict[str, float] = {}
     for bar in bars:
         for part, share in bar.parts.items():

@@ -31,8 +31,6 @@ from quaver.report.charts.theme import (
     title_lines,
 )
 
-__all__ = ["inline_svg", "svg_text", "titled", "unchecked"]
-
 _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", RULE: "rule", PAPER: "paper"} | {
     colour: f"data-{place}" for place, colour in enumerate(DATA)
@@ -56,11 +54,7 @@ def unchecked() -> AbstractContextManager[None]:
 
 
 def svg_text(chart: Any) -> str:
-    """Any Altair chart as SVG.
-
-    Args:
-        chart: Trusted to be one that Vega-Lite can draw.
-    """
+    """Any Altair chart as SVG."""
     return vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
 
 

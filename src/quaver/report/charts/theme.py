@@ -12,30 +12,6 @@ import altair as alt
 
 from quaver.report.plain_text import one_line, shortened
 
-__all__ = [
-    "BARE",
-    "DATA",
-    "FONT",
-    "INK",
-    "MARGIN",
-    "PAPER",
-    "RULE",
-    "SHAPES",
-    "SOFT",
-    "SUBTITLE",
-    "TITLE",
-    "Layer",
-    "finished",
-    "fitted",
-    "fixed",
-    "inline",
-    "options",
-    "panel_heading",
-    "text_width",
-    "title_lines",
-    "wrapped",
-]
-
 INK: Final = "#1b1b1b"
 SOFT: Final = "#5f5f5f"
 RULE: Final = "#dddddd"

@@ -13,8 +13,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL, in_words, presentation_of, section_of
 from quaver.report.plain_text import slug
 
-__all__ = ["numeric_column", "trend_figure"]
-
 _COLUMNS = {"share": "share of the items"}
 """Columns whose names say too little."""
 _NEVER = frozenset({"variant", "item", "repeat", "repeats", "label", "class", "level", "model", "evaluator"})
@@ -27,10 +25,6 @@ def numeric_column(
     """The column of numbers that estimates run over, and each cell's number; an empty name where none is.
 
     A decoding counts by its temperature, where no two of the decodings share one.
-
-    Args:
-        estimates: Of one measure.
-        results: The study.
     """
     for column in varying(estimates):
         if column in _NEVER:
@@ -66,12 +60,7 @@ def _temperature(decoding: str, results: Results) -> float | None:
 
 
 def trend_figure(measure: str, results: Results) -> Figure | None:
-    """A measure over the numbers of a column, should it have been taken at several.
-
-    Args:
-        measure: The measure.
-        results: The study.
-    """
+    """A measure over the numbers of a column, should it have been taken at several."""
     some = results.known(measure)
     column, at = numeric_column(some, results)
     if not column:

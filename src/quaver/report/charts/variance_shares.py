@@ -13,8 +13,6 @@ from quaver.report.estimate_index import Results, varying, without
 from quaver.report.page_numbers import cell, ends, printed
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["variance_shares"]
-
 _MEASURE = "generalizability_component"
 _MOST = 40
 

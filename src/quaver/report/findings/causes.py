@@ -23,8 +23,6 @@ from quaver.report.findings.finding import STABLE
 from quaver.report.page_numbers import printed
 from quaver.report.table_rows import Table
 
-__all__ = ["Cause", "Evidence", "causes", "causes_table", "unstable"]
-
 _SCORES = ("intra_pss", "inter_pss", "pooled_pss", "inter_model")
 _FIFTH = 5
 _CONCENTRATED, _SPREAD = 0.5, 1 / 3
@@ -72,10 +70,6 @@ def unstable(results: Results) -> list[Estimate]:
 
 def causes(results: Results, found: Deviations | None) -> list[Cause]:
     """The probable causes of low stability, the one with most evidence first.
-
-    Args:
-        results: The study.
-        found: The deviations of its answers.
 
     Returns:
         Nothing if no stability score is below 0.8, or there are no annotations.

@@ -13,18 +13,12 @@ from quaver.report.findings.verdicts import STEADY
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
 
-__all__ = ["Largest", "carrying", "largest_effects", "named", "readiness_headline", "readiness_sentences"]
-
 _FEW = 3
 """As many estimates are reported one by one, each with its interval."""
 
 
 def carrying(results: Results) -> list[Markup]:
-    """A sentence or more for each thing that the study measured; none for what it did not.
-
-    Args:
-        results: The study.
-    """
+    """A sentence or more for each thing that the study measured; none for what it did not."""
     parts = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
     return [sentence for part in parts for sentence in part(results)]
 

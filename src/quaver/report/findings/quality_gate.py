@@ -11,8 +11,6 @@ from typing import Any
 from quaver.core.number_format import percent, with_interval
 from quaver.report.findings.verdicts import Issue, Quality
 
-__all__ = ["quality_lines"]
-
 _STATUSES = {"no_label": "no label found", "valid": "valid, but without a label"}
 _RANGE = 0.1
 """Where the share without a label differs by this much between a factor's levels, these are named."""
@@ -20,9 +18,6 @@ _RANGE = 0.1
 
 def quality_lines(quality: Quality) -> list[str]:
     """A sentence for each thing that is wrong with the answers of each model.
-
-    Args:
-        quality: The gate.
 
     >>> from quaver.core.records import Estimate
     >>> from quaver.report.findings.verdicts import quality

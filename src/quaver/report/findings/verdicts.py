@@ -34,8 +34,6 @@ from typing import Final, Literal, get_args
 
 from quaver.core.records import Estimate
 
-__all__ = ["KINDS", "STEADY", "Issue", "Kind", "Quality", "Verdict", "beyond_chance", "quality", "verdicts"]
-
 Kind = Literal[
     "no answers",
     "failed",

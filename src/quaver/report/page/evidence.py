@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Behind", "Cost", "PartCost", "RawAnswer"]
-
 
 class RawAnswer(NamedTuple):
     """A stored answer as the model gave it: its place in the design, and its text."""

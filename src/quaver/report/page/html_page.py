@@ -34,8 +34,6 @@ from quaver.report.table_rows import Table, estimates_table, remarks
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
 
-__all__ = ["write_report"]
-
 _WIDE = 720
 _NARROW = 344
 _MOST_PROMPTS = 400

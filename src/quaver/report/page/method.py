@@ -14,9 +14,6 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.settings import setting_in_words
 from quaver.report.table_rows import Table
 
-__all__ = ["left_out", "measured", "method_paragraph", "noise_in_words", "references", "rules"]
-
-
 _YEAR = re.compile(r"\s*\(\d{4}[a-z]?\)")
 _BEFORE = re.compile(r": | as in ")
 _FEW = 4
@@ -24,12 +21,7 @@ _FEW = 4
 
 
 def method_paragraph(results: Results, cost: Table) -> str:
-    """What was asked, of which models, how often, how it was parsed and measured, and what it cost.
-
-    Args:
-        results: The study.
-        cost: What each model's answers took.
-    """
+    """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock = results.lock
     items = lock.get("items", {})
     conditions = [one for one in lock.get("conditions", ()) if not one.get("follow_up")]

@@ -32,8 +32,6 @@ from quaver.report.tables.audit_tables import (
 )
 from quaver.report.tables.checklist import checklist
 
-__all__ = ["estimates_frame", "page_tables", "summary_frame"]
-
 
 def page_tables(
     results: Results, found: Deviations | None, found_causes: Sequence[Cause], behind: Behind | None

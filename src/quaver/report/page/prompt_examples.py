@@ -12,8 +12,6 @@ from quaver.core.variant_display import Change, marked_messages, origin_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.table_rows import Table
 
-__all__ = ["ShownPrompt", "edits_table", "marked", "shown_prompts"]
-
 _TAGS = {"gone": ("<del>", "</del>"), "new": ("<ins>", "</ins>"), "same": ("", "")}
 
 
@@ -39,12 +37,7 @@ class ShownPrompt:
 
 
 def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
-    """The first variants of a study as the page shows them.
-
-    Args:
-        results: The study.
-        most: How many.
-    """
+    """The first variants of a study as the page shows them."""
     original = results.lock.get("original", ())
     for variant in results.variants[:most]:
         covariates: Mapping[str, Any] = variant.get("covariates", {})

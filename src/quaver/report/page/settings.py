@@ -7,19 +7,13 @@ from typing import Any
 
 from quaver.report.estimate_index import Results
 
-__all__ = ["setting_in_words"]
-
 _NAMED = ("file", "served_model", "model", "base_url")
 _SHOWN_HASH = 16
 _DEFAULTS: Mapping[str, Any] = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0}
 
 
 def setting_in_words(results: Results) -> list[str]:
-    """The source of the items, the models and paraphrases, and how answers were sampled.
-
-    Args:
-        results: The study.
-    """
+    """The source of the items, the models and paraphrases, and how answers were sampled."""
     lock = results.lock
     return [
         *_items(lock.get("study", {}).get("items") or {}),

@@ -17,15 +17,6 @@ from quaver.report.page.prompt_examples import marked
 from quaver.report.page_numbers import interval, number, printed
 from quaver.report.table_rows import Table
 
-__all__ = [
-    "cost_table",
-    "part_cost_table",
-    "worst_answers_table",
-    "worst_items",
-    "worst_items_table",
-    "worst_paraphrases_table",
-]
-
 _WORST = 20
 _LONGEST = 300
 _ROWS_AN_ITEM = 60

@@ -12,8 +12,6 @@ from quaver.report.estimate_index import Results, varying
 from quaver.report.page_numbers import number
 from quaver.report.table_rows import Table, shortened_table
 
-__all__ = ["compliance_table", "flips_table", "missing_table", "parse_rates_table", "recovered_table"]
-
 _MOST_ROWS = 400
 _PAIR = ("first", "second")
 _FLIPS = ("same", "gained", "lost", "changed")

@@ -10,21 +10,13 @@ from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.table_rows import Table
 
-__all__ = ["checklist"]
-
 _CALIBRATION = ("ece", "mce", "brier", "ece_shift", "verbal_calibration")
 Answer = tuple[str, str]
 """``yes``, ``in part``, ``no`` or ``not applicable``; and where it is, or what is missing."""
 
 
 def checklist(results: Results, raw_kept: bool, paid: Table | None = None) -> Table:
-    """What readers of an audit ask for, with the study's answers.
-
-    Args:
-        results: The study.
-        raw_kept: Whether the raw answers are stored.
-        paid: What each model's answers cost, if known.
-    """
+    """What readers of an audit ask for, with the study's answers."""
     answers = {
         "How confidence was normalized before calibration was measured": _normalisation(results),
         "The evaluators’ exact rules, and the prompts": _rules(results),

@@ -11,8 +11,6 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.core.spreadsheet import safe_cell
 
-__all__ = ["COLUMNS", "write_estimates"]
-
 COLUMNS = ("value", "low", "high", "confidence", "n", "unit", "reason", "warnings", "excluded", "details")
 """What follows the measure and its cell; ``method`` and ``reference`` come last."""
 

@@ -20,21 +20,13 @@ from quaver.core.spreadsheet import safe_cell
 from quaver.report.plain_text import slug, visible
 from quaver.report.table_rows import Table
 
-__all__ = ["latex", "markdown", "plain", "tidy", "write_tables"]
-
 _DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
 
 
 def write_tables(tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write the tables that have rows, each under its name; those of an earlier report go.
-
-    Args:
-        tables: By name.
-        frames: What is data alone, by name.
-        folder: Made where it is missing.
-    """
+    """Write the tables that have rows, each under its name; those of an earlier report go."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         if old.suffix in (".csv", ".parquet", ".tex", ".md"):

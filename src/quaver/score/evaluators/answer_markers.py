@@ -14,8 +14,6 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.readings import ambiguous, valid
 
-__all__ = ["MARKERS", "AnswerMarkers"]
-
 _WHAT = "(?:answer|label|option|choice|classification|category|class|vote|rating)"
 _IS = r"(?:\s(?:is|would be|should be|must be|=)\b|[\s\"'`*_]{0,4}[:=])"
 

@@ -6,8 +6,6 @@ from quaver.core.records import LabelSet, Variant
 from quaver.score.parsing.evaluator import Reader
 from quaver.score.parsing.inner_evaluators import Given, evaluator_within
 
-__all__ = ["ByOutput"]
-
 
 class ByOutput:
     """Labels by one rule, scores and JSON by others: whichever the variant asked for.

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from quaver.score.evaluators.exact import Exact
 
-__all__ = ["Constrained"]
-
 
 class Constrained(Exact):
     """The follow-up ``constrained`` is read, in which the model could write nothing but a label.

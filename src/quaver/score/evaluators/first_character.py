@@ -9,8 +9,6 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["FirstCharacter", "read_first_character"]
-
 
 class FirstCharacter:
     """The first character of the answer's first line that is not empty, if it is a choice.

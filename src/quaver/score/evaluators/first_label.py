@@ -8,8 +8,6 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["FirstLabel"]
-
 
 class FirstLabel:
     """The first of the variant's answers, or of the labels' names, codes and synonyms, in the answer.

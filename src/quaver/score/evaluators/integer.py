@@ -11,8 +11,6 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.finder import is_negated
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["Integer"]
-
 # It begins with a digit, which makes searching fast; what precedes it is checked by look-behind.
 _NUMBER = re.compile(
     r"(?P<digits>\d(?<![\w.,].)(?:\d{0,2}+(?:,\d{3})++|\d*+))(?:\.0++)?"

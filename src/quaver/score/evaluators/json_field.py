@@ -15,8 +15,6 @@ from quaver.score.parsing.label_forms import bare, forms_of
 from quaver.score.parsing.parsed_answer import fold
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["JsonField"]
-
 # Damage is not repaired first: a reader that knows strings, comments and bare words and skips all other
 # punctuation reads valid and damaged JSON alike. No part can fail at the end of the text: none is read twice.
 _PART = re.compile(

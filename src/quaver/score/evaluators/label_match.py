@@ -10,8 +10,6 @@ from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["LabelMatch"]
-
 
 class LabelMatch:
     """The one label that the answer names: its answer, name, code or a synonym.

@@ -14,8 +14,6 @@ from quaver.score.parsing.label_forms import Mention, forms_of
 from quaver.score.parsing.readings import no_label, tied
 from quaver.score.parsing.score_pairs import Score, paired
 
-__all__ = ["LabelScores"]
-
 # It begins with one of three characters, which makes searching fast; what precedes it is checked by
 # look-behind. Possessive, so that a run of digits is scanned once.
 _SCORE = re.compile(

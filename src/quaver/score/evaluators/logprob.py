@@ -14,8 +14,6 @@ from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import fold, plain, without_thinking
 from quaver.score.parsing.readings import no_label
 
-__all__ = ["LogProb"]
-
 _MOST = 1.001  # servers round
 _SPACES = " \t\r\n▁ĠĊ"
 

@@ -15,8 +15,6 @@ from quaver.score.parsing.evaluator import Answer
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.readings import ambiguous, no_label, valid
 
-__all__ = ["Pattern"]
-
 
 class Pattern:
     """The label that a regular expression finds.

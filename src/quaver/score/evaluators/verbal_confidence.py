@@ -12,8 +12,6 @@ from quaver.score.parsing.confidence_parsing import verbal_confidence
 from quaver.score.parsing.evaluator import Answer, Reader
 from quaver.score.parsing.inner_evaluators import Given, evaluator_within
 
-__all__ = ["VerbalConfidence"]
-
 
 class VerbalConfidence:
     """A follow-up that asked how sure the model is gives the confidence, the answer itself the label.

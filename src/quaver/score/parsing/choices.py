@@ -9,8 +9,6 @@ from quaver.score.parsing.finder import word_pattern
 from quaver.score.parsing.label_forms import Forms
 from quaver.score.parsing.parsed_answer import fold
 
-__all__ = ["Choices", "choices_of"]
-
 _LEADING = r"[\W_]*"
 _ZEROS = re.compile(r"\A\.0+(?!\d)")
 _LOOK_BACK, _LOOK_AHEAD = 8, 24

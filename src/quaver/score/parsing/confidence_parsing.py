@@ -10,8 +10,6 @@ from quaver.core.records import Response
 from quaver.score.parsing.label_forms import bare
 from quaver.score.parsing.parsed_answer import Answer
 
-__all__ = ["VerbalConfidence", "verbal_confidence"]
-
 # It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at
 # behind it.
 _NUMBER = re.compile(

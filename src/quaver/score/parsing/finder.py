@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 
-__all__ = ["BEFORE", "Finder", "is_negated", "letter_patterns", "word_pattern"]
-
 # Combining marks by block: a vowel sign belongs to its word, as a letter does.
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f"

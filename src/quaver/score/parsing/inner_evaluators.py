@@ -12,18 +12,12 @@ from quaver.core.arguments import excerpt, expectation, model_of
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import Evaluator
 
-__all__ = ["Given", "evaluator_within"]
-
 Given = str | Mapping[str, Any]
 """A registered evaluator: its name, or ``use: NAME`` and its options."""
 
 
 def evaluator_within(given: Given, where: str) -> Evaluator:
     """Make the evaluator that another one uses to read an answer's text.
-
-    Args:
-        given: Its name, or its name and options.
-        where: The option that names it, for errors.
 
     Raises:
         UnknownName: There is no such evaluator or option.

@@ -46,8 +46,6 @@ from quaver.core.table_text import composed
 from quaver.score.parsing.finder import BEFORE, Finder, letter_patterns, word_pattern
 from quaver.score.parsing.parsed_answer import Answer, fold, plain
 
-__all__ = ["Forms", "Mention", "bare", "forms_of"]
-
 Codes = tuple[str, ...]
 
 _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
@@ -99,11 +97,7 @@ class Forms:
         self._apart = not any(set(letters) & set(re.findall(r"\w+", word)) for word in words)
 
     def whole(self, text: str) -> Codes:
-        """The codes of the label whose form a text is, whatever its case; none where it is no form.
-
-        Args:
-            text: Without anything around the form.
-        """
+        """The codes of the label whose form a text is, whatever its case; none where it is no form."""
         text = composed(text)  # what JSON escapes is not composed with the answer
         if len(text) > self._longest:
             return ()
@@ -195,13 +189,7 @@ def bare(text: str) -> str:
 
 
 def forms_of(labels: LabelSet, variant: Variant, *, longest: int | None = None) -> Forms:
-    """The forms of a task's labels under one variant, made once for all that share its answers.
-
-    Args:
-        labels: The task's label set.
-        variant: What was asked.
-        longest: Leave out forms of more characters than this.
-    """
+    """The forms of a task's labels under one variant, made once for all that share its answers."""
     return _forms_of(labels, tuple(variant.answers.items()), longest)
 
 

@@ -25,8 +25,6 @@ from typing import NamedTuple
 
 from quaver.core.records import Response
 
-__all__ = ["Answer", "Parted", "fold", "plain", "without_thinking"]
-
 _NAMES = "think|thinking|thought|reasoning"
 _THINKING = re.compile(
     rf"(?P<open>[<\[◁](?:{_NAMES})[>\]▷]|<\|channel\|>(?:analysis|commentary))"

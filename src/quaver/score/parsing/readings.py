@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from quaver.core.annotations import Reading
 
-__all__ = ["ambiguous", "no_label", "tied", "valid"]
-
 
 # Few readings differ, so each is made once and shared by millions of answers.
 @lru_cache(maxsize=4096)

@@ -11,8 +11,6 @@ from quaver.core.annotations import Reading
 from quaver.score.parsing.label_forms import Mention
 from quaver.score.parsing.readings import ambiguous, no_label
 
-__all__ = ["Score", "paired"]
-
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|\n")
 _CLAUSE_END = re.compile(r"[,;]")
 

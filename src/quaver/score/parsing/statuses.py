@@ -32,8 +32,6 @@ from quaver.core.records import LabelSet, Response, Variant
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.parsed_answer import Answer
 
-__all__ = ["DECLINES", "Judge", "Judged", "loops"]
-
 DECLINES: Final[tuple[str, ...]] = (
     r"(?:i'm|i am|we're|we are|im)?\s?(?:very |so |really )?sorry"
     r"(?:[,.!;:-]|\s(?:but|i|we|for|about|that)\b|\s*\Z)",

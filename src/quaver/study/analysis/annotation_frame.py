@@ -15,8 +15,6 @@ from quaver.score.annotation import Annotator, annotate
 from quaver.score.rule_fingerprint import mark_of_rules
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["annotations_of", "rescore"]
-
 
 def annotations_of(study: StudySource) -> pl.DataFrame:
     """The annotation frame: the source's own, else the one that was kept, scored anew where it is outdated.

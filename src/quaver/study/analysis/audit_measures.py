@@ -8,8 +8,6 @@ import polars as pl
 
 from quaver.design.spec import MeasureSpec
 
-__all__ = ["audited"]
-
 _CONDITION = ("model", "decoding")
 
 

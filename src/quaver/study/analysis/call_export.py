@@ -19,8 +19,6 @@ from quaver.score.parsing.parsed_answer import without_thinking
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["FORMATS", "check_ending", "export", "raw_answers"]
-
 FORMATS = (".jsonl", ".csv", ".parquet")
 
 _CHUNK = 20_000
@@ -188,11 +186,6 @@ def _thinking(row: Sequence[object]) -> str | None:
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
     """See to it that a file's name says how it is to be written.
-
-    Args:
-        path: The file.
-        formats: The endings that are known.
-        what: Is to be written, in the plural.
 
     Raises:
         QuaverError: It has another ending.

@@ -22,8 +22,6 @@ from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.sensitivity_consistency import sensitivity_with_consistency
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["answered", "deviating", "moved", "pictured"]
-
 _OF = ("sensitivity", "consistency")
 _KINDS: tuple[Literal["noisy", "random"], ...] = ("noisy", "random")
 _MOST_ROWS = 200_000
@@ -64,14 +62,7 @@ def moved(
 def answered(
     experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
 ) -> list[Estimate]:
-    """The quality of the answers alone, by the first evaluator: the gate before every number.
-
-    Args:
-        experiment: The study's design.
-        evaluators: Its evaluators.
-        frame: The annotations.
-        seed: Of the bootstrap.
-    """
+    """The quality of the answers alone, by the first evaluator: the gate before every number."""
     if frame.is_empty():
         return []
     frame = _first(evaluators, frame)
@@ -96,12 +87,7 @@ def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]
 
 
 def deviating(evaluators: Sequence[str], frame: pl.DataFrame) -> Deviations | None:
-    """The answers that deviate from their item's modal label, by the first evaluator; None without answers.
-
-    Args:
-        evaluators: The study's.
-        frame: The annotations.
-    """
+    """The answers that deviate from their item's modal label, by the first evaluator; None without any."""
     return None if frame.is_empty() else deviations(_first(evaluators, frame))
 
 

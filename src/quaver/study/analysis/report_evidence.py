@@ -13,8 +13,6 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.report.page.evidence import Cost, PartCost, RawAnswer
 
-__all__ = ["StoredBehind"]
-
 _LONGEST = 400
 """Characters of an answer or a text that are looked up."""
 

@@ -22,17 +22,6 @@ from quaver.study.analysis.study_measures import (
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
-__all__ = [
-    "estimates_of_audit",
-    "estimates_of_charts",
-    "estimates_of_quality",
-    "estimates_of_study",
-    "evaluators_of",
-    "measurable",
-    "measured",
-    "own_measurements",
-]
-
 
 def measurable(study: StudySource) -> pl.DataFrame:
     """The annotations, less those of evaluators that had nothing to read in a decoding.
@@ -90,23 +79,13 @@ def estimates_of_study(
 
 
 def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
-    """How the answers were read, whatever the study's file asks for (see `audit_measures`).
-
-    Args:
-        study: The study.
-        frame: The annotations, where they are at hand.
-    """
+    """How the answers were read, whatever the study's file asks for (see `audit_measures`)."""
     frame = measurable(study) if frame is None else frame
     return [found for one in audit(study, frame) for found in one.or_why(frame)]
 
 
 def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
-    """What the report's charts show beyond what the file asks for (see `chart_estimates`).
-
-    Args:
-        study: The study.
-        frame: The annotations, where they are at hand.
-    """
+    """What the report's charts show beyond what the file asks for (see `chart_estimates`)."""
     from quaver.study.analysis.chart_estimates import moved, pictured  # loads the measures behind them
 
     frame = measurable(study) if frame is None else frame

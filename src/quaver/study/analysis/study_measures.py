@@ -21,30 +21,11 @@ from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
-__all__ = [
-    "asked_until",
-    "audit",
-    "measurement",
-    "measurements",
-    "measures_of",
-    "seen_by",
-    "sizes",
-    "taken",
-    "told_apart",
-    "with_something_to_read",
-]
-
 
 def measurement(
     study: StudySource, asked: MeasureSpec, frame: pl.DataFrame, loc: Sequence[str | int] = ("measures",)
 ) -> Measurement:
     """One measure of a study.
-
-    Args:
-        study: The study.
-        asked: The measure, as a study file asks for it.
-        frame: The annotations that it will be taken of.
-        loc: Where in the study file it stands, for errors.
 
     Raises:
         UnknownName: No measure, column or evaluator of that name exists.
@@ -179,13 +160,7 @@ def _or_failed(
 
 
 def taken(study: StudySource, one: Measurement, frame: pl.DataFrame) -> list[Estimate]:
-    """The estimates of a measure; where it fails, one that says why there are none.
-
-    Args:
-        study: The study.
-        one: The measure.
-        frame: The annotations.
-    """
+    """The estimates of a measure; where it fails, one that says why there are none."""
     try:
         frame = seen_by(study, one, frame)
     except QuaverError as error:

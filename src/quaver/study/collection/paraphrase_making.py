@@ -20,8 +20,6 @@ from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["edit_paraphrases", "export_paraphrases", "make_paraphrases", "shown_variants"]
-
 
 def make_paraphrases(study: StudyFile, *, again: bool, watch: Callable[[str], None]) -> list[str]:
     """Have the paraphrases made that a model is to make, and that the folder does not hold yet.

@@ -12,8 +12,6 @@ from quaver.design.factors.prompt_edits import Edit, Editable
 from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import SpecError, UnknownName
 
-__all__ = ["COLUMNS", "read_edits", "write_texts"]
-
 COLUMNS = ("id", "part", "text", "original", "remarks")
 """The level, which part of the prompt it changes, its text (the one column to edit), the study file's own
 text, and why the paraphrase is flagged where it is."""

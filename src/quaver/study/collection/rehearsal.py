@@ -20,8 +20,6 @@ from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
 from quaver.study.analysis.study_measures import measurement
 from quaver.study.sources.study_file_source import StudyFile
 
-__all__ = ["rehearse"]
-
 _ITEMS, _REPEATS, _MANY = 4, 2, 400
 """Items and repeats that stand in for all of them; of many conditions, fewer."""
 
@@ -30,10 +28,6 @@ _Row = tuple[int, int, int, Response, Response | None]
 
 def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
     """Find what measures name and the study does not have.
-
-    Args:
-        study: The study.
-        asked: Each measure with its place in the study file.
 
     Raises:
         QuaverError: An option names what there is not, or has a value that the measure cannot take.

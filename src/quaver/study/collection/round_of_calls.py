@@ -24,8 +24,6 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
 
-__all__ = ["Collecting", "reused_folders"]
-
 
 def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
     """The folders of the studies whose answers are taken over, by the names that the study file gives them.

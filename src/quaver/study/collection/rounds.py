@@ -24,17 +24,6 @@ from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import UntilSpec
 
-__all__ = [
-    "Design",
-    "Part",
-    "Round",
-    "RoundsDocument",
-    "collect_in_rounds",
-    "rounds_in_words",
-    "together",
-    "widest",
-]
-
 Grown = Literal["items", "variants", "repeats"]
 _GROWN: tuple[Grown, ...] = ("items", "variants", "repeats")
 

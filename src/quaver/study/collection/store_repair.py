@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from quaver.study.sources.answers_source import Answers
     from quaver.study.sources.study_file_source import StudyFile
 
-__all__ = ["Repaired", "repair"]
-
 
 @dataclass(frozen=True, slots=True)
 class Repaired:

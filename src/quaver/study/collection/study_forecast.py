@@ -10,8 +10,6 @@ from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_para
 from quaver.study.sources.prices import prices_of
 from quaver.study.sources.study_file_source import StudyFile
 
-__all__ = ["study_forecast"]
-
 _STAND_INS = (
     "Paraphrases that a model is to make have not been made yet, and count as long as the original: "
     "`quaver variants` makes them and shows them, and so does `quaver run`."

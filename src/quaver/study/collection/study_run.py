@@ -34,8 +34,6 @@ from quaver.study.sources.model_fit import needs_of
 from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile
 
-__all__ = ["check", "measured_noise", "run"]
-
 
 def check(study: StudyFile) -> None:
     """Find what is wrong with a study before anything is asked.

@@ -23,8 +23,6 @@ from quaver.collect.store.sole_writer import who_collects
 from quaver.core.records import Condition
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["ConditionStatus", "StudyStatus", "answered_calls", "status"]
-
 
 @dataclass(frozen=True, slots=True)
 class ConditionStatus:

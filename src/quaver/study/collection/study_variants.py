@@ -17,8 +17,6 @@ from quaver.study.collection.paraphrase_making import (
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["StudyVariants"]
-
 
 class StudyVariants:
     """The prompt variants of a study, ``study.variants``.
@@ -77,9 +75,6 @@ class StudyVariants:
     @guarded
     def edit(self, path: str | Path) -> list[Edit]:
         """Take over the edits made in a table that ``export`` wrote.
-
-        Args:
-            path: The table.
 
         Returns:
             What was changed. The folder keeps it with what stood there before, and so does the lock file.

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from quaver.collect.run.budget import Price
 
-__all__ = ["Range", "Tokens", "expected_tokens"]
-
 _FEW = 5
 """Answers from which their length is taken to be known, within two standard errors."""
 

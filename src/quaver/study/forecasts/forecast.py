@@ -16,8 +16,6 @@ from quaver.design.paraphrase.paraphrase_draft import ToAsk
 from quaver.study.forecasts.costs import Range, Tokens, expected_tokens
 from quaver.study.forecasts.plan_parts import PlanPart, answer_tokens, parts_of
 
-__all__ = ["Forecast", "ModelForecast", "ParaphrasesForecast", "forecast", "forecast_of_paraphrases"]
-
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
 

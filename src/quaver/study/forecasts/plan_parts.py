@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from quaver.core.records import Condition
 from quaver.design.calls.call_plan import Plan
 
-__all__ = ["PlanPart", "answer_tokens", "parts_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlanPart:
@@ -32,10 +30,6 @@ class PlanPart:
 
 def parts_of(plan: Plan, tokens_a_character: Mapping[str, float]) -> tuple[PlanPart, ...]:
     """Split a plan by whatever has several levels in it.
-
-    Args:
-        plan: The plan.
-        tokens_a_character: Of prompts, by model.
 
     Returns:
         The parts, factor by factor; those of one factor sum to the whole plan.

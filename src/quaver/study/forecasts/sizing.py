@@ -13,8 +13,6 @@ from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["Need", "Sizing", "assumed_sizes", "checked_width", "measured_sizes"]
-
 _Z = 1.96
 _ALPHA = 0.8
 _SPREAD = 0.05
@@ -100,11 +98,6 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
     and an item's answers all alike or all different, so that the items' disagreement is D = 0.2 (1 − 1/L)
     in the mean and has variance D (1 − D), and alpha's standard error is √(D (1 − D) / n) / (1 − 1/L).
 
-    Args:
-        measure: Its registered name.
-        width: Of the interval, from end to end.
-        labels: How many labels there are.
-
     >>> [(need.what, need.number) for need in assumed_sizes("accuracy", 0.1, 2).needs]
     [('items', 385), ('paraphrases', 4), ('repeats', 1)]
     >>> assumed_sizes("inter_pss", 0.1, 2).needs[0].number  # 0.1 × 0.9 / 0.25 × (2 × 1.96 / 0.1)²
@@ -152,11 +145,6 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
     (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 paraphrases or repeats, and where the
     answers do not vary, so that the interval is a bound that says nothing of the spread.
-
-    Args:
-        measurement: The measure.
-        frame: The annotations.
-        width: Of the interval, from end to end.
     """
     checked_width(width)
     found = [one for one in measurement.of(frame) if one.value is not None and one.low is not None]

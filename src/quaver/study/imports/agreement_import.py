@@ -20,8 +20,6 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.cells import Missing
 from quaver.estimation.encoding import ordered
 
-__all__ = ["measure_agreement", "read_annotations", "read_table"]
-
 
 @guarded
 def read_annotations(

@@ -12,8 +12,6 @@ from quaver.core.label_values import Decision
 from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 
-__all__ = ["MOST_LABELS", "Roles", "Table", "roles_of"]
-
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "unit", "unit_id", "text_id", "doc_id", "document_id", "id"),
     "label": ("label", "annotation", "code", "category", "coding"),

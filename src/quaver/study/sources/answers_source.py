@@ -23,8 +23,6 @@ from quaver.design.spec import IMPORTED
 from quaver.models.local.weights import digest
 from quaver.study.sources.labels_source import Imports
 
-__all__ = ["Answers"]
-
 _CHUNK = 1000
 
 

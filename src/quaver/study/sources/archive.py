@@ -21,8 +21,6 @@ from typing import IO, Any
 
 from quaver.errors import StoreError
 
-__all__ = ["MANIFEST", "Opened", "extract", "is_archive", "pack"]
-
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"[^\W.][^/\\:*?\"<>|]*|\.[^\W.][^/\\:*?\"<>|]*")
 """A file's own name on any system: no folder, no drive, nothing that a shell or Windows takes for more."""

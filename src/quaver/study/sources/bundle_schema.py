@@ -22,17 +22,6 @@ from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, V
 from quaver.design.spec.former_names import renamed_estimates, renamed_lock
 from quaver.errors import QuaverError, StoreError
 
-__all__ = [
-    "Lock",
-    "Place",
-    "estimates_in",
-    "fitting_together",
-    "frame_in",
-    "items_in",
-    "lock_in",
-    "places_in",
-]
-
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 

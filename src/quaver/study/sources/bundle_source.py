@@ -27,8 +27,6 @@ from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["FORM", "Bundle", "open_bundle"]
-
 FORM = "quaver bundle 1"
 """The form that a bundle's manifest names."""
 

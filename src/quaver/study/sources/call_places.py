@@ -15,8 +15,6 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.rekeying import rekeyed
 from quaver.errors import StoreError
 
-__all__ = ["PlacedCalls"]
-
 
 class PlacedCalls:
     """The calls of one design, and the answers to them in a store.

@@ -16,8 +16,6 @@ from quaver.errors import MeasureError
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.study.sources.study_plugins import Measurement
 
-__all__ = ["CONCLUSIONS", "Conclusions", "concluded_about"]
-
 CONCLUSIONS = "conclusions"
 """Under this name ``quaver measure`` takes them alone."""
 
@@ -72,11 +70,7 @@ class Conclusions:
                     raise UnknownColumn(one.group, self._groups, where="group")
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
-        """All of them as one measurement; none where there are none, or others are asked for.
-
-        Args:
-            names: The measures that are asked for.
-        """
+        """All of them as one measurement; none where there are none, or others are asked for."""
         if not self._spec.conclusions or (names is not None and CONCLUSIONS not in names):
             return []
         seed = derive(self._spec.seed, "bootstrap", CONCLUSIONS)

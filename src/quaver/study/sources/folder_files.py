@@ -12,8 +12,6 @@ from quaver.collect.run.engine_noise import Noise
 from quaver.design.factors.prompt_edits import Edit
 from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 
-__all__ = ["other_shape"]
-
 
 class _Draft(TypedDict):
     asked: dict[str, Any]

@@ -17,8 +17,6 @@ from quaver.errors import SpecError, StoreError
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["Imports", "Labels"]
-
 _RULE = "The label that stands in the file; an empty cell, or one named as unlabelled, is no label."
 
 

@@ -10,8 +10,6 @@ from quaver.core.model import Abilities, Model, Needs
 from quaver.core.records import Condition, Decoding, Variant
 from quaver.errors import QuaverError, SpecError
 
-__all__ = ["check_abilities", "needs_of"]
-
 _PLAIN = Decoding("")
 
 _Test = Callable[[Abilities], bool]
@@ -77,14 +75,7 @@ def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
 def needs_of(
     decodings: Iterable[Decoding], variants: Iterable[Variant], repeats: int, seed: int | None = None
 ) -> Needs:
-    """What a study will ask of a model, to try it on a server.
-
-    Args:
-        decodings: The study's.
-        variants: The study's.
-        repeats: Most calls that a request will hold.
-        seed: The one that a decoding has without asking for it.
-    """
+    """What a study will ask of a model, to try it on a server."""
     given = list(decodings)
     return Needs(
         repeats=repeats,

@@ -14,8 +14,6 @@ from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["open_small", "open_source"]
-
 
 def open_source(
     study: str | Path | Mapping[str, Any],

@@ -18,8 +18,6 @@ from quaver._secrets import Keys, is_key_shaped, texts_in
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import ItemError, QuaverError, SpecError
 
-__all__ = ["check_design", "check_outgoing", "written_report"]
-
 _CHUNK = 2**24
 _OVERLAP = 2**12
 """Bytes that two chunks share, so that nothing is cut in two; no key is as long."""

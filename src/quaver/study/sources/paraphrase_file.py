@@ -25,8 +25,6 @@ from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, ToAsk, 
 from quaver.design.paraphrase.paraphrase_keeper import NoWork
 from quaver.study.sources.study_folder import StudyFolder
 
-__all__ = ["KeptParaphrases", "entries_of"]
-
 _EDITS, _PARAPHRASES = TypeAdapter(list[Edit]), TypeAdapter(list[Paraphrase])
 
 

@@ -15,8 +15,6 @@ from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, SpecError, UnknownName
 from quaver.study.sources.study_plugins import Plugins
 
-__all__ = ["COMPARED", "check_money", "known_price", "price_of", "prices", "prices_beside", "prices_of"]
-
 COMPARED = (
     "openai/gpt-5-nano",
     "openai/gpt-4o-mini",

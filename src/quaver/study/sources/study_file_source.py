@@ -28,8 +28,6 @@ from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
 from quaver.study.sources.prices import prices, prices_beside
 from quaver.study.sources.study_source import StudySource
 
-__all__ = ["StudyFile", "asking"]
-
 
 class StudyFile(StudySource):
     """A study file with all that it names, each part made when it is first needed.
@@ -81,11 +79,7 @@ class StudyFile(StudySource):
         return other
 
     def forget(self, experiment: Experiment | None = None) -> None:
-        """Resolve anew what depends on the paraphrases.
-
-        Args:
-            experiment: What they resolve to now, where that is known.
-        """
+        """Resolve anew what depends on the paraphrases."""
         for name in ("experiment", "models", "served", "placed", "fingerprint"):
             self.__dict__.pop(name, None)
         if experiment is not None:

@@ -19,8 +19,6 @@ from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
 from quaver.study.sources.folder_files import other_shape
 
-__all__ = ["StudyFolder"]
-
 _INSTEAD = {
     "noise.json": "move it away; quaver doctor measures the noise again",
     "rounds.json": "put back a copy of it; without it the rounds are counted from the start",

@@ -20,8 +20,6 @@ from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
 
-__all__ = ["Annotate", "Measurement", "Plugins"]
-
 Annotate = Callable[[str, str], str]
 """``annotate(text, prompt)``: a model as a Python function."""
 
@@ -264,12 +262,7 @@ class Plugins:
             self.measure(asked, ("measures", index))
 
     def check_measures(self, factors: Sequence[str], evaluators: Sequence[str]) -> None:
-        """Find what is wrong with the measures.
-
-        Args:
-            factors: Of the study's variants.
-            evaluators: Whose readings there are.
-        """
+        """Find what is wrong with the measures."""
         grids = [setting for one in self._spec.decoding.values() for setting in one.grid]
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
         for index, asked in enumerate(self._spec.measures):

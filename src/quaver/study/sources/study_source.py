@@ -24,8 +24,6 @@ from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
 
-__all__ = ["Ability", "StudySource"]
-
 Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder"]
 """What one source can do and another cannot."""
 
@@ -109,9 +107,6 @@ class StudySource(ABC):
     def require(self, ability: Ability) -> None:
         """Refuse what this source cannot do.
 
-        Args:
-            ability: What is needed.
-
         Raises:
             StoreError: The source lacks it.
         """
@@ -119,11 +114,7 @@ class StudySource(ABC):
             raise self.cannot(ability)
 
     def cannot(self, ability: Ability) -> StoreError:
-        """The error for what this source cannot do.
-
-        Args:
-            ability: What is needed, and missing.
-        """
+        """The error for what this source cannot do."""
         need = _NEEDS[ability]
         return StoreError(
             need.problem, where=self.where, expected=need.expected, found=self.kind, fix=need.fix
