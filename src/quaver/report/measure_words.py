@@ -8,8 +8,6 @@ from typing import Literal, get_args
 from quaver.core.presentation import Presentation, presented
 from quaver.report.plain_text import one_line
 
-__all__ = ["ALL", "SECTIONS", "Section", "in_words", "presentation_of", "section_of"]
-
 Section = Literal[
     "finding",
     "readiness",

@@ -130,12 +130,6 @@ def _range(values: Sequence[float]) -> str:
 def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, width: int = 720) -> Any:
     """The share of a label at every level of every factor, and by gold label.
 
-    Args:
-        results: The study.
-        moved: What moves the labels.
-        label: The label's code.
-        width: Of the whole, in pixels.
-
     Returns:
         An ``altair`` chart, or None where nothing varies.
     """

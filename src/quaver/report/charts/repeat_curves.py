@@ -11,8 +11,6 @@ from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, cut
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 
-__all__ = ["intra_pss_repeats"]
-
 _KINDS = {"intra_pss_cumulative": "the first k repeats", "intra_pss_adjacent": "repeat k and the next"}
 
 
