@@ -217,5 +217,5 @@ class Database:
     def _error(self, error: Exception) -> StoreError:
         fix = "free some space and run again" if is_full(error, self._path.parent) else what_to_do(error)
         return StoreError(
-            "the stored responses cannot be read or written", where=str(self._path), found=str(error), fix=fix
+            "responses.db cannot be read or written", where=str(self._path), found=str(error), fix=fix
         )

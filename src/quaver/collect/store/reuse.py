@@ -184,5 +184,5 @@ class Elsewhere:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: sqlite3.Error) -> StoreError:
-        problem = "another study's answers cannot be read"
+        problem = "another study's responses.db cannot be read"
         return StoreError(problem, where=str(self._path), found=str(error))

@@ -91,7 +91,7 @@ class AnswerFile:
             frame = _READERS[self._path.suffix.lower()](self._path)
         except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
             raise Unavailable(
-                "the file of answers cannot be read",
+                "this file cannot be read as a table",
                 where=str(self._path),
                 found=str(error).partition("\n")[0][:300],
             ) from error

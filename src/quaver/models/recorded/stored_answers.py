@@ -153,7 +153,7 @@ class StoredAnswers:
             yield
         except sqlite3.Error as error:
             raise Unavailable(
-                "the answers of another study cannot be read",
+                "another study's responses.db cannot be read",
                 where=str(self._path),
                 found=str(error),
                 fix="if an older Quaver wrote them, run `quaver status` on that study to update them",
