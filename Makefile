@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 HEAVY := .venv-heavy
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Where a network has certificates of its own, they are the system's: pip is told of them, uv looks here.
+# Where a network has certificates of its own, they are the system's: pip takes them from there, uv looks here.
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif

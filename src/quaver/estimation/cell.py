@@ -181,12 +181,12 @@ class Arrangement:
         order = np.argsort(place, kind="stable")
         again = order[1:][place[order][1:] == place[order][:-1]][0]
         apart = [name for codes in (self.strata, self.raters) for name in codes.values[0]]
-        told = "".join(f", {name} {value}" for name, value in where.items())
+        position = "".join(f", {name} {value}" for name, value in where.items())
         raise MeasureError(
             "several annotations in one place",
             where="annotations",
             expected=f"one for each item{''.join(f' and {name}' for name in apart)}",
-            found=f"{more} too many, the first of item {self.names[item[again]]}" + told,
+            found=f"{more} too many, the first of item {self.names[item[again]]}" + position,
             fix="name the column that tells them apart in by or in columns",
         )
 

@@ -114,7 +114,7 @@ class ColumnReader:
         return names, label, _recode(true[0], names) if true else None
 
     def status(self, label: NDArray[np.int32]) -> Encoded:
-        """Why a row has no label: its status, or what can be told without one; -1 where it has one."""
+        """Why a row has no label: its status, or what is known without one; -1 where it has one."""
         empty = self.empty
         kinds = np.where(empty, 0, 1).astype(np.int64)
         values = [NO_LABEL, "not in the label set", UNDECIDED]

@@ -69,7 +69,7 @@ def bca(
         point: The estimate.
         values: Bootstrap values; NaN ones are left out.
         jackknife: Leave-one-out values, of all units or of a sample of them.
-        tail: What lies outside on each side: 0.025 for 95 %.
+        tail: What lies outside on each side: 0.025 for 95%.
         units: How many units there are, where ``jackknife`` holds a sample.
 
     Returns:

@@ -44,7 +44,7 @@ def over_strata(statistic: Weighted) -> Weighted:
 
 
 def differing(values: Floats, units: Units) -> int:
-    """How many units hold an item whose value is not the commonest one; NaN items do not count.
+    """How many units hold an item whose value is not the most frequent one; NaN items do not count.
 
     >>> differing(np.array([1.0, 1.0, 0.5, np.nan]), Units(4))
     1

@@ -22,8 +22,8 @@ def bootstrap_p(value: float, draws: Floats, units: int) -> float:
     have the other sign (Davison & Hinkley, section 4.3; n units that all agree give z = √n and no more).
     Where no draw is beyond zero, counting says only how many draws there are, and the tail stands alone.
 
-    Simulated with no difference (8, 12, 30 and 200 items, of which 10, 30 and 80 % differ by one either way),
-    it was under 0.05 in at most 5.3 %, and under 0.01 in at most 0.9 %; counting alone in 6.9 % and 3.2 %
+    Simulated with no difference (8, 12, 30 and 200 items, of which 10, 30 and 80% differ by one either way),
+    it was under 0.05 in at most 5.3%, and under 0.01 in at most 0.9%; counting alone in 6.9% and 3.2%
     (``benchmarks/p_values.py``).
 
     Args:

@@ -36,8 +36,8 @@ def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     [[2.0]]
     """
     known, design, scale = _scaled(matrix, outcome)
-    told, products = outcome[known], _products(design)
-    moments = design * told[:, None]
+    observed, products = outcome[known], _products(design)
+    moments = design * observed[:, None]
 
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
@@ -66,14 +66,14 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     3.0
     """
     known, design, scale = _scaled(matrix, outcome)
-    told, products = outcome[known], _products(design)
-    start = _newton(design, products, told, np.ones((1, told.size)), np.zeros((1, design.shape[1])))
+    observed, products = outcome[known], _products(design)
+    start = _newton(design, products, observed, np.ones((1, observed.size)), np.zeros((1, design.shape[1])))
     start = np.where(np.isfinite(start), start, 0.0)
 
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
         begin = np.repeat(start, some.shape[0], 0)
-        return _newton(design, products, told, some, begin) @ (contrast / scale)[:, None]
+        return _newton(design, products, observed, some, begin) @ (contrast / scale)[:, None]
 
     return statistic
 
@@ -104,10 +104,10 @@ def contrast_bound(
     >>> contrast_bound(np.ones((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]), np.ones(1), 0.25, (0.0, 1.0))
     Interval(low=-0.25, high=0.25)
     """
-    told, lever = outcome[np.isfinite(outcome)], _levers(matrix, outcome, contrast, kind)
-    down = np.where(lever > 0, told - ends[0], ends[1] - told) * np.abs(lever)
-    up = np.where(lever > 0, ends[1] - told, told - ends[0]) * np.abs(lever)
-    moved = share * told.size
+    observed, lever = outcome[np.isfinite(outcome)], _levers(matrix, outcome, contrast, kind)
+    down = np.where(lever > 0, observed - ends[0], ends[1] - observed) * np.abs(lever)
+    up = np.where(lever > 0, ends[1] - observed, observed - ends[0]) * np.abs(lever)
+    moved = share * observed.size
     return Interval(-_largest(down, moved), _largest(up, moved))
 
 
@@ -150,15 +150,15 @@ def two_sided_bound(
     """
     known = np.isfinite(outcome)
     lever = _levers(matrix, outcome, contrast, kind)
-    told = (outcome[known] - ends[0]) / max(ends[1] - ends[0], 1e-300)
-    units = np.arange(told.size) if clusters is None else clusters[known]
+    observed = (outcome[known] - ends[0]) / max(ends[1] - ends[0], 1e-300)
+    units = np.arange(observed.size) if clusters is None else clusters[known]
     sizes, squares = [], np.zeros(2)
     for sign in (1.0, -1.0):
         weights = np.maximum(sign * lever, 0.0)
         if (total := float(weights.sum())) <= 1e-12 * float(np.abs(lever).sum()):
             continue
         size = total**2 / float((np.bincount(units, weights) ** 2).sum())
-        mean = float(np.clip(weights @ told / total, 0.0, 1.0))
+        mean = float(np.clip(weights @ observed / total, 0.0, 1.0))
         tail = (1 - confidence) / 2
         low = float(special.betaincinv(mean * size, (1 - mean) * size + 1, tail)) if mean > 0 else 0.0
         high = float(special.betaincinv(mean * size + 1, (1 - mean) * size, 1 - tail)) if mean < 1 else 1.0
@@ -175,10 +175,10 @@ def two_sided_bound(
 def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
     """How far the contrast moves with each item's outcome, of the items that have one."""
     known, design, scale = _scaled(matrix, outcome)
-    told, weighted = outcome[known], design
+    observed, weighted = outcome[known], design
     if kind == "logistic":
         start = np.zeros((1, design.shape[1]))
-        found = _newton(design, _products(design), told, np.ones((1, told.size)), start)
+        found = _newton(design, _products(design), observed, np.ones((1, observed.size)), start)
         chance = special.expit(np.nan_to_num(found) @ design.T)[0]
         weighted = design * (chance * (1 - chance))[:, None]
     return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
@@ -214,13 +214,13 @@ def _solved(grams: Floats, moments: Floats) -> Floats:
     return np.where(regular[:, None], found, np.nan)
 
 
-def _newton(design: Floats, products: Floats, told: Floats, weights: Floats, begin: Floats) -> Floats:
+def _newton(design: Floats, products: Floats, observed: Floats, weights: Floats, begin: Floats) -> Floats:
     """Logistic coefficients, a sample a row; NaN where they do not settle."""
     found, moving = begin.copy(), np.arange(begin.shape[0])
     for _ in range(_STEPS):
         some = weights[moving]
         chance = special.expit(found[moving] @ design.T)
-        step = _solved((some * chance * (1 - chance)) @ products, (some * (told - chance)) @ design)
+        step = _solved((some * chance * (1 - chance)) @ products, (some * (observed - chance)) @ design)
         reach = np.abs(step @ design.T).max(1, initial=0.0)
         step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
         found[moving] += step

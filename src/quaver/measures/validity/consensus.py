@@ -53,7 +53,7 @@ def votes(codes: NDArray[np.int32], labels: int) -> Floats:
 
 
 def majority(counts: Floats) -> Floats:
-    """The commonest label of each item; a tie is shared evenly.
+    """The most frequent label of each item; a tie is shared evenly.
 
     Args:
         counts: Shape (items, raters, labels).
@@ -169,10 +169,10 @@ def consensus(
         found = majority(counts) if method == "majority" else dawid_skene(counts).posterior
         best = [(int(np.argmax(row)), float(row.max())) if np.isfinite(row).all() else None for row in found]
         gold = [-1] * len(cell.items) if cell.gold is None else cell.gold.tolist()
-        told: dict[str, list[object]] = {name: [value] * len(gold) for name, value in cell.where.items()}
-        told["item"] = list(cell.items)
-        told["gold"] = [cell.labels[code] if code >= 0 else None for code in gold]
-        told["label"] = [None if one is None else cell.labels[one[0]] for one in best]
-        told["probability"] = [None if one is None else one[1] for one in best]
-        parts.append(pl.DataFrame(told, schema=schema))
+        listed: dict[str, list[object]] = {name: [value] * len(gold) for name, value in cell.where.items()}
+        listed["item"] = list(cell.items)
+        listed["gold"] = [cell.labels[code] if code >= 0 else None for code in gold]
+        listed["label"] = [None if one is None else cell.labels[one[0]] for one in best]
+        listed["probability"] = [None if one is None else one[1] for one in best]
+        parts.append(pl.DataFrame(listed, schema=schema))
     return pl.concat(parts)

@@ -21,7 +21,7 @@ def audited(frame: pl.DataFrame, factors: Sequence[str], stated: Collection[str]
 
     Returns:
         Compliance by variant and by each factor that varies; of several evaluators, what they read
-        otherwise and the shares of gaps recovered; the calibration of stated confidence, for its parse
+        differently and the shares of gaps recovered; the calibration of stated confidence, for its parse
         rates; and where the first evaluator left answers without a label, the bounds that these leave.
     """
     if frame.is_empty():

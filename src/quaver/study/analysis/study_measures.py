@@ -144,7 +144,7 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
             for name, default in defaults.items()
             if len({other.options.get(name, default) for other in alike}) > 1
         }
-        apart.append(one._replace(named={name: told for name, told in named.items() if told != "None"}))
+        apart.append(one._replace(named={name: value for name, value in named.items() if value != "None"}))
     return apart
 
 
@@ -228,7 +228,7 @@ def sizes(study: StudySource, width: float, measure: str | None, frame: pl.DataF
         study: The study.
         width: Of a 95% interval, from end to end.
         measure: A registered measure; by default the study's first that has an interval by a rule.
-        frame: The annotations; None where there are none, and it is reckoned from stated assumptions.
+        frame: The annotations; None where there are none, and it is estimated from stated assumptions.
 
     Raises:
         MeasureError: It is no width.

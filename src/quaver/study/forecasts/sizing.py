@@ -17,9 +17,9 @@ _Z = 1.96
 _ALPHA = 0.8
 _SPREAD = 0.05
 _FEWEST_ITEMS = 10
-"""Items from which the width is reckoned: of fewer the spread is known to a factor of about two."""
+"""Items from which the width is estimated: of fewer the spread is known to a factor of about two."""
 _LEAST = 4
-"""Paraphrases or repeats from which their own spread is reckoned."""
+"""Paraphrases or repeats from which their own spread is estimated."""
 _LEFT_OUT = 20
 """Parts that are left out in turn, at most."""
 _RANGES = (
@@ -165,7 +165,7 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
         )
         needs = [Need("items", None, why)]
     else:
-        needs = [_reckoned("items", widest.n * (now / width) ** 2, widest.n, why, least=2)]
+        needs = [_estimated("items", widest.n * (now / width) ** 2, widest.n, why, least=2)]
     needs += [_left_out(measurement, frame, widest, column, width) for column in _FACETS]
     return Sizing(measurement.measure, width, on, tuple(needs))
 
@@ -196,16 +196,16 @@ def _left_out(
     g = len(values)
     error = sqrt((g - 1) / g * float(((np.array(values) - np.mean(values)) ** 2).sum()))
     if error < 1e-9:
-        told = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
-        return Need(what, None, f"{told}, which says nothing of how {what} in general differ.")
+        unchanged = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
+        return Need(what, None, f"{unchanged}, which says nothing of how {what} in general differ.")
     why = (
         f"{len(levels)} are stored; leaving them out in turn gives ± {_Z * error:.3f} over {what} in "
         f"general, which goes with 1/√{what}."
     )
-    return _reckoned(what, len(levels) * (2 * _Z * error / width) ** 2, g, why, least=1)
+    return _estimated(what, len(levels) * (2 * _Z * error / width) ** 2, g, why, least=1)
 
 
-def _reckoned(what: str, number: float, seen: int, why: str, *, least: int) -> Need:
+def _estimated(what: str, number: float, seen: int, why: str, *, least: int) -> Need:
     """A number that goes with a variance, of which ``seen`` things are known, with its range."""
     from scipy import special
 

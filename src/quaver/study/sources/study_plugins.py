@@ -52,8 +52,8 @@ class Measurement(NamedTuple):
         try:
             return self.of(frame)
         except QuaverError as error:
-            told = [error.problem, error.found and f"({error.found})", error.fix and f"- {error.fix}"]
-            why = " ".join(part for part in told if part)
+            parts = [error.problem, error.found and f"({error.found})", error.fix and f"- {error.fix}"]
+            why = " ".join(part for part in parts if part)
         except Exception as error:  # of a measure that somebody else wrote
             why = f"{type(error).__name__}: {error}"
         return [Estimate(self.measure, None, reason=f"not measured: {' '.join(why.split())[:300]}")]
