@@ -111,8 +111,9 @@ def test_a_third_partys_chart_is_drawn_and_a_broken_one_loses_itself_alone(
     for name, error in (("broken", "not today"), ("undrawable", "ZeroDivisionError"), ("absent", "nowhere")):
         assert f"<code>{name}</code>" in lost
         assert error in lost
-    with pytest.warns(UserWarning, match="not today"):
+    with pytest.warns(UserWarning, match="is not drawn") as said:
         assert "first-labels" in study.charts()
+    assert len(said) == 3
 
 
 def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _NAMES = {
     "accuracy": "accuracy",
     "compliance": "valid answers",
     "spread": "spread of accuracy over prompts",
-    "flips": "read differently by another evaluator",
+    "flips": "different label by another rule",
     "ece": "calibration error, tokens",
     "parse_rate": "stated confidence found",
     "stated_ece": "calibration error, stated",
