@@ -2,7 +2,7 @@
 
 Items have a label distribution each, raters draw from it: most items have one label for certain, the
 others (``hard``) a mixture of all. Alpha's true value follows from the distributions, so that each
-replication either holds it or not. With 2000 replications the standard error at 95 % is 0.5 points.
+replication either holds it or not. With 2000 replications the standard error at 95% is 0.5 points.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quaver.estimation.intervals import FEW, bca, clopper_pearson, percentile
 
 
 @dataclass(frozen=True)
-class Setting:
+class Population:
     """One population.
 
     Attributes:
@@ -56,25 +56,25 @@ class Setting:
         return np.where(mixed, rng.integers(0, len(self.shares), (items, raters)), own[:, None])
 
 
-SETTINGS = (
-    Setting("balanced", (0.25,) * 4, 0.6),
-    Setting("mild", (0.5, 0.3, 0.2), 0.3),
-    Setting("near 1", (0.5, 0.5), 0.05),
-    Setting("dominant", (0.95, 0.05), 0.1),
-    Setting("rare", (0.98, 0.02), 0.03),
+POPULATIONS = (
+    Population("balanced", (0.25,) * 4, 0.6),
+    Population("mild", (0.5, 0.3, 0.2), 0.3),
+    Population("near 1", (0.5, 0.5), 0.05),
+    Population("dominant", (0.95, 0.05), 0.1),
+    Population("rare", (0.98, 0.02), 0.03),
 )
 
 
 def replicate(
-    setting: Setting, items: int, raters: int, replications: int, resamples: int
+    population: Population, items: int, raters: int, replications: int, resamples: int
 ) -> dict[str, float]:
     """Coverage and widths over replications."""
     units = Units(items)
-    rng = np.random.default_rng([items, raters, len(setting.name)])
+    rng = np.random.default_rng([items, raters, len(population.name)])
     rows = []
     for seed in range(replications):
-        codes = setting.draw(rng, items, raters)
-        model = Disagreement(label_counts(codes, len(setting.shares))[:, None])
+        codes = population.draw(rng, items, raters)
+        model = Disagreement(label_counts(codes, len(population.shares))[:, None])
         few = int((model.per_item > 1e-12).sum())
         resampling = Resampling(resamples=resamples, seed=seed)
         draws = bootstrap(model.alphas, units, resampling)
@@ -90,7 +90,7 @@ def replicate(
             bca(point, draws.values[:, 0], draws.jackknife[:, 0], 0.025),
         ):
             ends = bound if interval is None or interval.high - interval.low <= 1e-12 else interval
-            found += [ends.low <= setting.truth <= ends.high, ends.high - ends.low]
+            found += [ends.low <= population.truth <= ends.high, ends.high - ends.low]
         rows.append((few, *found))
     table = np.array(rows, float)
     defined = table[np.isfinite(table[:, 1])]
@@ -117,10 +117,10 @@ def main() -> None:
         "| width | undefined |"
     )
     print("| --- " * 10 + "|")
-    for setting, items, raters in itertools.product(SETTINGS, asked.items, asked.raters):
-        found = replicate(setting, items, raters, asked.replications, asked.resamples)
+    for population, items, raters in itertools.product(POPULATIONS, asked.items, asked.raters):
+        found = replicate(population, items, raters, asked.replications, asked.resamples)
         print(
-            f"| {setting.name} | {setting.truth:.3f} | {items} | {raters} | {found['differing']:.1f} "
+            f"| {population.name} | {population.truth:.3f} | {items} | {raters} | {found['differing']:.1f} "
             f"| {found['flagged']:.0%} | {found['percentile']:.1%} | {found['bca']:.1%} "
             f"| {found['bca_width']:.3f} | {found['undefined']:.1%} |",
             flush=True,

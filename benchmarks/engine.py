@@ -85,9 +85,9 @@ def requests_of(made: Experiment, model: LlamaCpp) -> list[Request]:
     return list(Plan(made, {"m": model.identity()}).requests("m"))
 
 
-def repeats(setting: str) -> None:
+def repeats(mode: str) -> None:
     """Thirty one-token samples of each prompt, against the plain loop."""
-    model = LlamaCpp(model=MODEL, context=512, setting=setting)  # type: ignore[arg-type]
+    model = LlamaCpp(model=MODEL, context=512, mode=mode)  # type: ignore[arg-type]
     made = experiment(3, TEXT_FIRST, {"temperature": 1, "max_tokens": 1, "repeats": REPEATS}, PARAPHRASES[:1])
     requests = requests_of(made, model)
     model.prepare(REPEATS)
@@ -98,7 +98,7 @@ def repeats(setting: str) -> None:
     ours = calls / (time.perf_counter() - started)
     model.close()
     plain, each = plain_loop(requests[1:])
-    print(f"  {setting:10}  {ours:7.1f} calls/s  plain loop {plain:5.2f} calls/s  ratio {ours / plain:5.1f}")
+    print(f"  {mode:10}  {ours:7.1f} calls/s  plain loop {plain:5.2f} calls/s  ratio {ours / plain:5.1f}")
     print(f"  {'':10}  ({calls} calls of {len(requests) - 1} prompts; {each:.0f} tokens a prompt)")
 
 

@@ -109,13 +109,11 @@ def answers(model: Model, asked: Iterable[Request]) -> list[Response]:
     return [found[id(request)] for request in asked]
 
 
-def served(
-    model: LlamaCpp, asked: Iterable[Request], setting: Literal["repeatable", "fast"]
-) -> list[Response]:
+def served(model: LlamaCpp, asked: Iterable[Request], mode: Literal["repeatable", "fast"]) -> list[Response]:
     """The same through the HTTP server that llama.cpp has: several at once, or so that it repeats itself."""
     model._load()
     url = f"{model._server.listening_address}/v1"
-    outside = OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url, setting=setting)
+    outside = OpenAICompatible(model=MODEL, preset="llamacpp_server", base_url=url, mode=mode)
     return answers(outside, asked)
 
 

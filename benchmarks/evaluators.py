@@ -100,7 +100,7 @@ def table(columns: list[str], rows: list[list[str]]) -> None:
     print()
 
 
-def told(one: Estimate) -> str:
+def shown(one: Estimate) -> str:
     """A value with its interval, in words where there is none."""
     if one.value is None:
         return one.reason or ""
@@ -110,7 +110,7 @@ def told(one: Estimate) -> str:
 
 def report(opened: Study) -> None:
     """Accuracy by prompt and evaluator, flips, shares recovered, and a reasoning answer in full."""
-    accuracy = {(e.cell["variant"], e.cell["evaluator"]): told(e) for e in opened.measure("accuracy")}
+    accuracy = {(e.cell["variant"], e.cell["evaluator"]): shown(e) for e in opened.measure("accuracy")}
     variants = [variant.id for variant in opened.experiment.variants]
     table(["accuracy", *EVALUATORS], [[v, *(accuracy[v, e] for e in EVALUATORS)] for v in variants])
     flips = [e for e in opened.measure("evaluator_flips") if e.measure == "evaluator_flips"]
@@ -120,7 +120,7 @@ def report(opened: Study) -> None:
         [
             *(e.cell["variant"], e.cell["second"]),
             *(str(e.details[kind]) for kind in kinds),
-            told(wrong[tuple(e.cell.values())]),
+            shown(wrong[tuple(e.cell.values())]),
         ]
         for e in flips
     ]
@@ -128,7 +128,7 @@ def report(opened: Study) -> None:
     shares = opened.measure("recovered_share")
     table(
         ["recovered share", "read by", "of the gap"],
-        [[e.cell["variant"], e.cell["second"], told(e)] for e in shares],
+        [[e.cell["variant"], e.cell["second"], shown(e)] for e in shares],
     )
 
 

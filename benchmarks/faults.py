@@ -2,7 +2,7 @@
 
     python benchmarks/faults.py [CALLS] [CALLS A SECOND]
 
-The server faults at random in 30 % of calls, in every way that it knows, stalls, answers out of order, and
+The server faults at random in 30% of calls, in every way that it knows, stalls, answers out of order, and
 takes no more than so many calls a second. Every call must end in exactly one stored response, none that
 was stored may be asked again, and the calls a second must settle within a fifth of the limit.
 """
@@ -62,7 +62,7 @@ def main() -> None:
         return
     calls = int(sys.argv[1]) if sys.argv[1:] else 20_000
     rate = float(sys.argv[2]) if sys.argv[2:] else 200.0
-    print(f"{calls:,} calls, 30 % faults, at most {rate:g} calls/s, on {machine()}")
+    print(f"{calls:,} calls, 30% faults, at most {rate:g} calls/s, on {machine()}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         server = Process(folder / "log", faults=0.3, rate=rate, latency=0.05, stall=4.0)
@@ -75,7 +75,7 @@ def main() -> None:
             first.wait()
             kept, killed = stored_at(folder), time.time()
             last = started(folder, server.url, calls // 2)
-            told = json.loads(last.communicate()[0])
+            outcome = json.loads(last.communicate()[0])
         finally:
             server.kill()
         check(folder, calls)
@@ -84,7 +84,9 @@ def main() -> None:
         twice = sum(count > 1 for count in Counter((prompt, seed) for _, prompt, seed in good).values())
         first_run = a_second([at for at, *_ in good if at <= killed])
         last_run = a_second([at for at, *_ in good if at > killed])
-    print(f"  killed when {len(kept):,} were stored; then {told['done']:,} more, {told['errors']} errors")
+    print(
+        f"  killed when {len(kept):,} were stored; then {outcome['done']:,} more, {outcome['errors']} errors"
+    )
     print(f"  stored before the kill and asked again: {len(again)} (at most 0)")
     print(f"  answered twice (under way at the kill, or given up as too late): {twice}")
     print(f"  the limit, less the faults, is {0.7 * rate:.0f} good answers/s; in each ten seconds came")

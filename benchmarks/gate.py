@@ -41,11 +41,11 @@ def fails(rng: np.random.Generator, items: int, losses: float, gains: float) -> 
         pl.DataFrame({"item": np.arange(items), "label": np.where(side, "a", "b"), "gold": ["a"] * items})
         for side in (before, after)
     ]
-    setting = Resampling(resamples=2000, seed=int(rng.integers(2**31)))
-    options = {"resamples": setting.resamples, "seed": setting.seed}
+    resampling = Resampling(resamples=2000, seed=int(rng.integers(2**31)))
+    options = {"resamples": resampling.resamples, "seed": resampling.seed}
     sides = [accuracy(frame, keep=["draws"], **options) for frame in frames]
     changed = int((before != after).sum())
-    (one,) = paired_differences(*sides, setting, lambda _: changed)
+    (one,) = paired_differences(*sides, resampling, lambda _: changed)
     return one.high is not None and one.high < 0
 
 

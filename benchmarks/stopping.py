@@ -16,7 +16,7 @@ from typing import Any, cast
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from coverage import SETTINGS, Setting
+from coverage import POPULATIONS, Population
 
 from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import alpha_losses, spread_of
@@ -136,16 +136,16 @@ def main() -> None:
 
             studies = [stopped(draw_share, share_at, width, n) for n in range(asked.replications)]
             print(row(f"share of {share}", share, width, studies), flush=True)
-        for setting in SETTINGS[:3]:
+        for population in POPULATIONS[:3]:
 
-            def draw(rng: np.random.Generator, setting: Setting = setting) -> np.ndarray:
-                return setting.draw(rng, WHOLE.items, WHOLE.repeats)
+            def draw(rng: np.random.Generator, population: Population = population) -> np.ndarray:
+                return population.draw(rng, WHOLE.items, WHOLE.repeats)
 
-            def interval(codes: np.ndarray, setting: Setting = setting) -> Found | None:
-                return alpha_interval(codes, len(setting.shares), asked.resamples)
+            def interval(codes: np.ndarray, population: Population = population) -> Found | None:
+                return alpha_interval(codes, len(population.shares), asked.resamples)
 
             studies = [stopped(draw, interval, width, n) for n in range(asked.replications)]
-            print(row(f"alpha, {setting.name}", setting.truth, width, studies), flush=True)
+            print(row(f"alpha, {population.name}", population.truth, width, studies), flush=True)
 
 
 if __name__ == "__main__":

@@ -69,8 +69,9 @@ def _home() -> str:
 
 def commands() -> str:
     """Every command, its arguments and options, as the program itself explains them."""
-    context = typer.main.get_command(app).make_context("quaver", [], resilient_parsing=True)
-    text = typer.cli.get_docs_for_click(obj=typer.main.get_command(app), ctx=context, name="quaver")
+    program = typer.main.get_command(app())
+    context = program.make_context("quaver", [], resilient_parsing=True)
+    text = typer.cli.get_docs_for_click(obj=program, ctx=context, name="quaver")
     return text.replace("# `quaver`", "# Commands", 1)
 
 

@@ -155,8 +155,8 @@ def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) ->
         file.read_text()
         for file in (path.with_name("estimates.csv"), *(path.parent / "tables").glob("*.csv"))
     ]
-    for told in (text, whole, *written_out):
-        assert re.findall(r"\b(?:NaN|nan|inf|None)\b", told) == []
+    for form in (text, whole, *written_out):
+        assert re.findall(r"\b(?:NaN|nan|inf|None)\b", form) == []
 
 
 def test_the_composers_say_why_or_answer(case: tuple[str, Study]) -> None:

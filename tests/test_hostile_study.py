@@ -59,7 +59,7 @@ def with_functions(models: list[str], function: str) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_a_terminal_is_never_told_anything(
+def test_a_terminal_never_gets_control_characters(
     arguments: tuple[str, ...],
     made: tuple[Path, list[str]],
     monkeypatch: pytest.MonkeyPatch,

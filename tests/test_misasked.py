@@ -53,7 +53,7 @@ def test_they_are_found_and_reported(tmp_path: Path) -> None:
     study = opened(tmp_path)
     assert unreadable(study) == BAD
     assert study.status().misasked == 5
-    shown = CliRunner().invoke(app, ["status", str(tmp_path)]).output
+    shown = CliRunner().invoke(app(), ["status", str(tmp_path)]).output
     assert "5 answers were collected" in " ".join(shown.split())
     assert any("--retry-unconstrained" in one for one in study.status().warnings)
     assert study.run().done == 0, "they are not asked again unasked"

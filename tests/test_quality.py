@@ -63,6 +63,6 @@ def test_run_status_and_measure_print_the_gate_of_the_report(
     page = study.report().read_text(encoding="utf-8")
     for printed in (ran, typed("status", *function), typed("measure", "study.yaml", *function), page):
         assert all(line in printed for line in lines)
-    told = json.loads(typed("status", "--json", *function))
-    assert [one["kind"] for one in told["quality"]] == ["failed_calls", "unlabelled_answers"]
-    assert sum(told["by_kind"].values()) == 60
+    status = json.loads(typed("status", "--json", *function))
+    assert [one["kind"] for one in status["quality"]] == ["failed_calls", "unlabelled_answers"]
+    assert sum(status["by_kind"].values()) == 60

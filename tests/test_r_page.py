@@ -14,7 +14,7 @@ from quaver.study.session import Study
 
 PAGE = Path(__file__).parents[1] / "docs" / "r.md"
 LABELS = ["NA", "01", "T"]
-"""Labels that R takes for something else where it is not told otherwise."""
+"""Labels that R takes for something else unless you name their type."""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_each_answer_is_counted_once(tables: Path) -> None:
     assert frame["annotations"].sum() == 3 * sum(COUNTED.values())
 
 
-def test_the_scores_that_are_shown_are_told_apart(tables: Path) -> None:
+def test_the_scores_that_are_shown_are_distinguished(tables: Path) -> None:
     shown = re.search(r"scores\[, c\((.*?)\)\]", code())
     assert shown is not None
     columns = re.findall(r'"(\w+)"', shown[1])

@@ -87,7 +87,7 @@ def test_a_recipe_that_is_not_known_says_what_it_would_cost(
     assert stored(opened(tmp_path / "s", "tokens")) == before
 
 
-def test_studies_of_unlike_recipes_do_not_look_for_each_others_answers(
+def test_studies_of_other_recipes_do_not_look_for_each_others_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened(tmp_path / "first", "tokens").run()

@@ -88,9 +88,9 @@ def test_an_error_says_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", VALUE)
     error = QuaverError(f"no {VALUE}", expected=VALUE, found="x" * 995 + VALUE, fix=quote(VALUE))
     error.where = f"http://me:hunter2@host/{VALUE}"
-    told = str(error) + repr(error) + f"{error.problem} {error.expected} {error.found} {error.fix}"
-    assert "zq7" not in told
-    assert "hunter2" not in told
+    shown = str(error) + repr(error) + f"{error.problem} {error.expected} {error.found} {error.fix}"
+    assert "zq7" not in shown
+    assert "hunter2" not in shown
 
 
 def test_a_document_that_holds_itself_is_read_once() -> None:

@@ -41,10 +41,10 @@ def test_every_measure_has_a_page_with_its_worked_number_and_source(site: Path) 
 
 def test_every_command_is_in_the_reference(site: Path) -> None:
     page = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "quaver", "--help"], capture_output=True, text=True, check=True, timeout=120
     ).stdout
-    commands = re.findall(r"^  ([a-z]+) ", told.partition("Commands:")[2], re.MULTILINE)
+    commands = re.findall(r"^  ([a-z]+) ", printed.partition("Commands:")[2], re.MULTILINE)
     assert len(commands) > 10
     for command in commands:
         assert f"quaver {command}" in page

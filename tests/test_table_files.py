@@ -16,7 +16,7 @@ COUNT = int(os.environ.get("QUAVER_TABLE_FILES", "150"))
 """How many files; more of them: ``QUAVER_TABLE_FILES=5000 pytest tests/test_table_files.py``."""
 
 
-def test_a_file_is_imported_and_measured_or_told(tmp_path: Path) -> None:
+def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
     studied = 0
     for file in table_files(tmp_path, 0, COUNT):
         random = Random(file.path.parent.name)
@@ -32,7 +32,7 @@ def test_a_file_is_imported_and_measured_or_told(tmp_path: Path) -> None:
     assert studied > COUNT // 10
 
 
-def test_a_file_agrees_or_is_told(tmp_path: Path) -> None:
+def test_a_file_agrees_or_is_an_error(tmp_path: Path) -> None:
     agreed = 0
     for file in table_files(tmp_path, 0, COUNT):
         try:

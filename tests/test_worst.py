@@ -132,8 +132,8 @@ def test_written_for_spreadsheets_and_programs(before: Study, tmp_path: Path) ->
     assert len(rows) == 9
     assert rows[0]["output"] == "'=HYPERLINK(1) [red]hm[/red]"
     found.write(tmp_path / "worst.json")
-    told = json.loads((tmp_path / "worst.json").read_text(encoding="utf-8"))
-    assert [len(one["answers"]) for one in told["items"]] == [3, 3, 3]
+    printed = json.loads((tmp_path / "worst.json").read_text(encoding="utf-8"))
+    assert [len(one["answers"]) for one in printed["items"]] == [3, 3, 3]
     with pytest.raises(QuaverError) as caught:
         found.write(tmp_path / "worst.txt")
     assert "worst.txt" in str(caught.value.where)
@@ -168,7 +168,7 @@ def test_on_the_terminal(
     (line,) = [line for line in shown.stdout.splitlines() if line.startswith("i3: ")]
     assert {"unparsed", "positive"} <= set(re.split(r"\W+", line))
     assert "=HYPERLINK(1) [red]hm[/red]" in shown.stdout
-    told = here(tmp_path, *given, "--json", monkeypatch=monkeypatch, capsys=capsys)
-    assert [one["item"] for one in json.loads(told.stdout)["items"]] == ["i3", "i5", "i7"]
+    printed = here(tmp_path, *given, "--json", monkeypatch=monkeypatch, capsys=capsys)
+    assert [one["item"] for one in json.loads(printed.stdout)["items"]] == ["i3", "i5", "i7"]
     said = here(tmp_path, *given, "--out", "w.csv", monkeypatch=monkeypatch, capsys=capsys)
     assert said.stdout.strip() == "Wrote w.csv"

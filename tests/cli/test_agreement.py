@@ -21,7 +21,7 @@ def written(path: Path) -> Path:
 
 
 def run(*words: str) -> str:
-    result = CliRunner().invoke(app, ["agreement", *words], catch_exceptions=False)
+    result = CliRunner().invoke(app(), ["agreement", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -46,6 +46,6 @@ def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path:
 
 def test_a_misspelt_column_is_one_error(tmp_path: Path) -> None:
     words = [str(written(tmp_path / "x.csv")), "--item", "idd", "--rater", "coder", "--label", "code"]
-    result = CliRunner().invoke(app, ["agreement", *words])
+    result = CliRunner().invoke(app(), ["agreement", *words])
     assert isinstance(result.exception, UnknownName)
     assert "'id'" in str(result.exception.fix)

@@ -83,8 +83,8 @@ def test_odd_replies_are_played_to_whoever_asks() -> None:
                 connection = HTTPConnection(host, timeout=30)
                 connection.request("POST", "/v1/chat/completions", json.dumps({"model": model}))
                 assert connection.getresponse().read()
-                told = player.stdout.readline()
-                assert told.split()[0] == number or model in told
+                line = player.stdout.readline()
+                assert line.split()[0] == number or model in line
             player.send_signal(signal.SIGINT)
             assert player.wait(30) == 0
         finally:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.comma_lists import parts
 from quaver.cli.console import JsonLinesOption, print_estimates, show, table
 from quaver.cli.label_file_options import (
     EncodingOption,
@@ -16,6 +15,7 @@ from quaver.cli.label_file_options import (
     LevelOption,
     SeparatorOption,
     UnlabelledOption,
+    parts,
     separator_of,
 )
 from quaver.cli.terminal_tables import estimates_tables

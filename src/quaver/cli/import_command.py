@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quaver.cli.comma_lists import parts
 from quaver.cli.console import say, screen, table
 from quaver.cli.label_file_options import (
     EncodingOption,
@@ -15,6 +14,7 @@ from quaver.cli.label_file_options import (
     LevelOption,
     SeparatorOption,
     UnlabelledOption,
+    parts,
     separator_of,
 )
 

@@ -1,11 +1,14 @@
-"""Options of the commands that read a file of labels."""
+"""Options of the commands that read a file of labels, and lists such as ``a,b,c`` in them."""
 
 from __future__ import annotations
 
+import csv
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+from quaver.errors import QuaverError
 
 
 class Level(StrEnum):
@@ -30,3 +33,33 @@ SeparatorOption = Annotated[
 def separator_of(option: str | None) -> str | None:
     """The separator that an option names; a shell passes a tab as two characters."""
     return "\t" if option == r"\t" else option
+
+
+def parts(text: str | None, option: str) -> tuple[str, ...]:
+    """The parts of an option's value; one that holds a comma stands in double quotes.
+
+    Args:
+        text: The value; None where the option was not given.
+        option: Its name, for the error.
+
+    Raises:
+        QuaverError: A quotation mark is not closed, or a part is empty.
+
+    >>> parts('left, "right, far"', "--labels")
+    ('left', 'right, far')
+    """
+    if text is None:
+        return ()
+    try:
+        found = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        found = [""]
+    found = [part.strip() for part in found]
+    if not found or not all(found):
+        raise QuaverError(
+            "this is no list",
+            where=option,
+            expected='names with commas between them; one that holds a comma in double quotes: a,"b, c"',
+            found=text,
+        )
+    return tuple(found)

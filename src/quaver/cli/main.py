@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated
 
@@ -37,19 +38,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(
-    name="quaver",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for name in COMMANDS:
-    app.command(name=name)(import_module(f"quaver.cli.{name}_command").command)
+def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands; the modules of others are not loaded."""
+    made = typer.Typer(
+        name="quaver",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    made.callback()(_options)
+    for name in commands:
+        made.command(name=name)(import_module(f"quaver.cli.{name}_command").command)
+    return made
 
 
-@app.callback()
-def options(
+def _options(
     show_version: Annotated[
         bool,
         typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version."),
@@ -61,7 +65,7 @@ def options(
 def main() -> None:
     """Run a command; a user's error is one message and exit status 2."""
     try:
-        app()
+        app([name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS)()
     except QuaverError as error:
         say(f"Error: {error}", on=errors, style="red")
         sys.exit(2)

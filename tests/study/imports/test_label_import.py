@@ -236,15 +236,17 @@ def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
     text = 'item,label\n1,"right, far"\n2,left\n3,left\n4,"right, far"\n'
     (tmp_path / "labels.csv").write_text(text)
     words = ["import", str(tmp_path / "labels.csv"), str(tmp_path / "study"), "--labels", 'left,"right, far"']
-    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    result = CliRunner().invoke(app(), words, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert quaver.Study.open(tmp_path / "study").experiment.labels.codes == ("left", "right, far")
     assert (
-        CliRunner().invoke(app, ["measure", str(tmp_path / "study")], catch_exceptions=False).exit_code == 0
+        CliRunner().invoke(app(), ["measure", str(tmp_path / "study")], catch_exceptions=False).exit_code == 0
     )
-    split = CliRunner().invoke(app, [*words[:2], str(tmp_path / "other"), "--labels", "left,right, far"])
+    split = CliRunner().invoke(app(), [*words[:2], str(tmp_path / "other"), "--labels", "left,right, far"])
     assert isinstance(split.exception, ItemError)
-    assert isinstance(CliRunner().invoke(app, [*words[:3], "--labels", 'left,"right']).exception, QuaverError)
+    assert isinstance(
+        CliRunner().invoke(app(), [*words[:3], "--labels", 'left,"right']).exception, QuaverError
+    )
     assert not (tmp_path / "other").exists()
 
 
