@@ -103,7 +103,7 @@ def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_p
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
     path, counted = written(tmp_path, STUDY, items), Counted()
     counted.failing = True
-    with pytest.raises(ModelError, match="failed 20 times in a row"):
+    with pytest.raises(ModelError, match="20 times"):
         opened(path, counted).run()
     assert opened(path, counted).status().errors == 20
 
@@ -134,7 +134,7 @@ def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
     study = STUDY.replace("{name: fake, use: function}", "{name: m, use: llamacpp, model: none.gguf}")
     with pytest.raises(Unavailable) as caught:
         Study.open(written(tmp_path, study)).plan()
-    assert str(caught.value).startswith("study.yaml:11: models[0]: there is no such model file")
+    assert str(caught.value).startswith("study.yaml:11: models[0]: ")
     assert caught.value.found == "none.gguf"
 
 
@@ -184,7 +184,7 @@ def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path: Path) -> None
 def test_a_function_for_no_model(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="unknown model 'fakee'") as caught:
         Study.open(written(tmp_path), functions={"fakee": same})
-    assert caught.value.fix == "did you mean 'fake'?"
+    assert "'fake'" in str(caught.value.fix)
 
 
 def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path / "inner")
     for name in (".", "../inner", path.parent, path, "study.yaml"):
         assert opened(Path(name)).folder.resolve() == path.parent
-    with pytest.raises(SpecError, match="there is no such study file"):
+    with pytest.raises(SpecError, match="no such study"):
         Study.open("/")
 
 
@@ -205,7 +205,7 @@ def test_a_file_of_another_name_has_a_folder_beside_it(tmp_path: Path) -> None:
 
 def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY + "decoding: {greedy: {logprobs: 5}}\n")
-    with pytest.raises(SpecError, match="cannot give 5 log-probabilities") as caught:
+    with pytest.raises(SpecError, match="5 log-probabilities") as caught:
         opened(path).plan()
     line = path.read_text().splitlines().index("decoding: {greedy: {logprobs: 5}}") + 1
     assert str(caught.value).startswith(f"study.yaml:{line}: decoding.greedy: ")
@@ -244,7 +244,7 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path: Path) -> 
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    with pytest.raises(StoreError, match="another process is collecting") as caught:
+    with pytest.raises(StoreError, match="another process") as caught:
         opened(path).run()
     assert caught.value.found == f"process {holder.pid}"
     assert caught.value.where == str(tmp_path)
@@ -316,7 +316,7 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
     path = written(tmp_path)
     opened(path).run()
     (tmp_path / name).write_bytes(damage.encode("utf-8", "surrogatepass"))
-    with pytest.raises(StoreError, match=f"{name}: this file of the study's folder is damaged"):
+    with pytest.raises(StoreError, match=f"{name}: .* damaged"):
         Study.open(path).report()
 
 
@@ -354,11 +354,11 @@ def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> No
     study.run()
     with pytest.raises(SpecError, match=r"measure\.by"):
         study.measure("accuracy", by="model")
-    with pytest.raises(QuaverError, match="nothing to read the answers with"):
+    with pytest.raises(QuaverError, match=r"^evaluators: "):
         study.rescore([])
-    with pytest.raises(QuaverError, match="not a number of prompts"):
+    with pytest.raises(QuaverError, match=r"^prompts: "):
         study.noise(0)
-    with pytest.raises(QuaverError, match="not a width of a chart"):
+    with pytest.raises(QuaverError, match="width"):
         study.charts(width=0)
 
 

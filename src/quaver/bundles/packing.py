@@ -104,18 +104,23 @@ def _whole(study: Study, folder: Path) -> int:
     for file in _own_files(study):
         if not (folder / file.name).exists() and file.name != MANIFEST:
             shutil.copyfile(file, folder / file.name)
+    kept = folder / study.source.files.paraphrases.name
+    if not kept.exists() and (former := study.source.files.read("paraphrases.json")):
+        _write(kept, former)
     return 0
 
 
 def _without_texts(study: Study, folder: Path) -> int:
     kept = _covariates(study.spec)
     texts = _texts(study, kept)
-    lock = texts.out_of(_bare(study.source.lock()))
+    lock = study.source.lock()
+    bare = [{**one, "example": [], "examples": []} for one in lock["variants"]]
+    lock = texts.out_of({**lock, "original": [], "variants": bare})  # without the prompts that it shows
     frame = study.annotations()
-    frame = frame.with_columns(_redacted(frame["reason"], texts))
+    reasons = [texts.out_of(reason) for reason in frame["reason"].to_list()]
+    frame = frame.with_columns(pl.Series("reason", reasons, dtype=pl.String))
     _derived(study, folder, lock, measurable(study.source), frame)
-    items = [_item(item, kept) for item in study.experiment.items]
-    _write(folder / "items.json", items)
+    _write(folder / "items.json", [_item(item, kept) for item in study.experiment.items])
     withheld: list[dict[str, Any]] = []
     if study.source.has_answers:
         withheld = copy_store_without(study.folder / "responses.db", folder / "responses.db", texts)
@@ -155,16 +160,6 @@ def _texts(study: Study, kept: set[str]) -> Texts:
     own = [spec.prompt.instruction, spec.prompt.system, spec.prompt.layout, spec.prompt.postfix]
     own += [f"{label.name} {label.definition}" for label in experiment.labels.labels]
     return Texts(items, rendered, kept, own)
-
-
-def _bare(lock: dict[str, Any]) -> dict[str, Any]:
-    """The lock without the prompts that it shows."""
-    variants = [{**one, "example": [], "examples": []} for one in lock["variants"]]
-    return {**lock, "original": [], "variants": variants}
-
-
-def _redacted(column: pl.Series, texts: Texts) -> pl.Series:
-    return pl.Series(column.name, [texts.out_of(value) for value in column.to_list()], dtype=pl.String)
 
 
 def _derived(

@@ -30,7 +30,7 @@ class Verification:
     Attributes:
         digest: SHA-256 of the archive, to be compared with the one that was published.
         changed: Files that are not as they were packed.
-        differing: Annotations and estimates that come out otherwise, in words.
+        differing: Annotations and estimates that come out differently, in words.
         annotations: How many annotations were read anew from the stored answers.
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
@@ -118,12 +118,9 @@ def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> lis
         return [f"{len(packed)} estimates stand there, {len(now)} come out"]
     differing = []
     for one, again in zip(packed, now, strict=True):
-        same = one.measure == again.measure and dict(one.cell) == dict(again.cell)
-        same = same and one.n == again.n and (one.reason is None) == (again.reason is None)
-        same = same and all(
-            _alike(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")
-        )
-        if not same:
+        facts = [(each.measure, dict(each.cell), each.n, each.reason is None) for each in (one, again)]
+        ends = [(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")]
+        if facts[0] != facts[1] or not all(_alike(*pair) for pair in ends):
             differing.append(f"{one} stands there, {again} comes out")
     return differing
 

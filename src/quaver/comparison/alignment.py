@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -16,6 +17,12 @@ CELLS = ("model", "decoding", "variant", "evaluator")
 
 ANSWERED = ("label", "status", "reason", "gold")
 """Columns that hold what was found, not under which condition."""
+
+ITEMS_ALIKE = {
+    "expected": "items of the same id and the same fields",
+    "fix": "give the items ids of their own with items.id",
+}
+"""What two sides need to have items in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ def made_alike(
 ) -> Sides:
     """Give both sides the same levels: those that both have, or each side's only one.
 
+    What only one side has goes to ``left_out``, in words. Within one study, ``by`` is the compared column.
+
     Raises:
         MeasureError: The two have no level of a column in common.
     """
@@ -73,45 +82,48 @@ def made_alike(
             continue
         both = [level for level in levels[0] if level in levels[1]]
         if not both:
-            raise MeasureError(
-                f"the two have no {name} in common",
-                where="compare",
-                expected="the same names on both sides, or a single one on each",
-                found=f"{', '.join(levels[0][:5])}; and {', '.join(levels[1][:5])}",
-                fix=f"rename one side's {name}, or compare within one study: --by {name}",
-            )
-        for side, some in zip(("before", "after"), levels, strict=True):
-            only = [level for level in some if level not in both]
-            if only:
-                left_out.append(f"{name} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+            expected = "the same names on both sides, or a single one on each"
+            fix = f"rename one side's {name}, or compare within one study: --by {name}"
+            raise nothing_in_common(name, *levels, expected=expected, fix=fix)
+        left_out += _on_one_side(name, *levels)
         before, after = (frame.filter(pl.col(name).is_in(both)) for frame in (before, after))
     keys = tuple(name for name in CELLS if name in names)
     return Sides(before, after, tuple(compared), keys)
 
 
 def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
-    """See to it that two studies label with the same codes, and tell those that one of them lacks.
-
-    Args:
-        before: One side.
-        after: The other.
-        left_out: Gets the labels that only one side has, in words.
+    """Check that two studies share labels, and add those that only one has to what is left out.
 
     Raises:
         MeasureError: They have no label in common.
     """
     codes = [study.experiment.labels.codes for study in (before, after)]
     if not set(codes[0]) & set(codes[1]):
-        raise MeasureError(
-            "the two have no label in common",
-            where="compare",
-            expected="the same label set on both sides",
-            found=f"{', '.join(codes[0][:5])}; and {', '.join(codes[1][:5])}",
-            fix="give one study the codes of the other; a label's name may be another one",
-        )
-    for side, some, others in (("before", *codes), ("after", *reversed(codes))):
-        if only := [code for code in some if code not in others]:
-            left_out.append(f"label {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+        fix = "give one study the codes of the other; a label's name may be another one"
+        raise nothing_in_common("label", *codes, expected="the same label set on both sides", fix=fix)
+    left_out += _on_one_side("label", *codes)
+
+
+def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What only one side has, in words."""
+    found = []
+    for side, some, others in (("before", before, after), ("after", after, before)):
+        if only := [one for one in some if one not in others]:
+            found.append(f"{what} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
+    return found
+
+
+def nothing_in_common(
+    what: str, before: Sequence[str], after: Sequence[str], *, expected: str, fix: str
+) -> MeasureError:
+    """The error where two sides share no names of a kind."""
+    return MeasureError(
+        f"the two have no {what} in common",
+        where="compare",
+        expected=expected,
+        found=f"{', '.join(before[:5])}; and {', '.join(after[:5])}",
+        fix=fix,
+    )
 
 
 def changed_items(before: Study, after: Study) -> frozenset[str]:
@@ -132,6 +144,12 @@ def changed_items(before: Study, after: Study) -> frozenset[str]:
 def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which: str) -> tuple[Sides, int]:
     """The items that both sides have, cell by cell, and how many they are.
 
+    Args:
+        sides: The two.
+        changed: Items of the same id that are different ones.
+        left_out: Takes what only one side has, in words that begin with ``which``.
+        which: The pair that is compared.
+
     Raises:
         MeasureError: They have none.
     """
@@ -140,15 +158,9 @@ def in_common(sides: Sides, changed: frozenset[str], left_out: list[str], which:
     here = [set(frame["item"].unique().to_list()) for frame in (sides.before, sides.after)]
     both = here[0] & here[1]
     if not both - changed:
-        raise MeasureError(
-            "the two have no items in common",
-            where="compare",
-            expected="items of the same id and the same fields",
-            found=f"{len(both)} items of the same id and other fields"
-            if both
-            else f"{', '.join(sorted(here[0])[:3])}, …; and {', '.join(sorted(here[1])[:3])}, …",
-            fix="give the items ids of their own with items.id",
-        )
+        error = nothing_in_common("items", *map(sorted, here), **ITEMS_ALIKE)
+        error.found = f"{len(both)} items of the same id and other fields" if both else error.found
+        raise error
     for side, items in zip(("before", "after"), here, strict=True):
         if items - both:
             left_out.append(f"{which}{len(items - both):,} items: only {side}")

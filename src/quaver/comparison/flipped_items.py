@@ -43,11 +43,7 @@ def flips_of(sides: Sides) -> pl.DataFrame:
         _modal(sides.after, keys, "after"), on=keys, maintain_order="left"
     )
     flipped = both.filter(pl.col("before").ne_missing(pl.col("after")))
-    gold = (
-        sides.before.group_by("item").agg(pl.col("gold").first())
-        if "gold" in sides.before.columns
-        else pl.DataFrame({"item": [], "gold": []}, schema={"item": pl.String, "gold": pl.String})
-    )
+    gold = pl.col("gold") if "gold" in sides.before.columns else pl.lit(None, pl.String).alias("gold")
     change = (
         pl.when(pl.col("gold").is_null())
         .then(None)
@@ -57,7 +53,9 @@ def flips_of(sides: Sides) -> pl.DataFrame:
         .then(pl.lit("loss"))
     )
     return (
-        flipped.join(gold, on="item", how="left", maintain_order="left")
+        flipped.join(
+            sides.before.group_by("item").agg(gold.first()), on="item", how="left", maintain_order="left"
+        )
         .with_columns(change.alias("change"))
         .select("item", *sides.keys, *shown, "before", "after", "gold", "change")
     )

@@ -125,16 +125,8 @@ def _between(
     asked = _asked(before, after, measures, bounds)
     if cells is not None:
         asked = [one._replace(options={**one.options, "by": (*cells, "evaluator")}) for one in asked]
-    differences = _differences(sides, asked, resampling)
-    return Comparison(
-        before=_called(before, after),
-        after=_called(after, before),
-        differences=differences,
-        flips=flips_of(sides),
-        items=common,
-        left_out=tuple(left_out),
-        judgements=_judged(bounds, differences, lambda how: _differences(sides, asked, how), resampling),
-    )
+    names = (_called(before, after), _called(after, before))
+    return _compared(names, [sides], asked, common, left_out, bounds, resampling)
 
 
 def _within(
@@ -163,17 +155,30 @@ def _within(
         sides, _ = in_common(sides, frozenset(), left_out, f"{other}: ")
         items.update(sides.before["item"].unique().to_list())
         all_sides.append(sides)
+    names = (f"{by} {first}", f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others")
+    return _compared(names, all_sides, asked, len(items), left_out, bounds, resampling)
+
+
+def _compared(
+    names: tuple[str, str],
+    pairs: Sequence[Sides],
+    asked: Sequence[Measurement],
+    items: int,
+    left_out: Sequence[str],
+    bounds: Sequence[Bound],
+    resampling: Resampling,
+) -> Comparison:
+    """What differs between the two sides of each pair, and whether the bounds hold."""
 
     def differences(resampling: Resampling) -> list[Estimate]:
-        return [one for sides in all_sides for one in _differences(sides, asked, resampling)]
+        return [one for sides in pairs for one in _differences(sides, asked, resampling)]
 
     found = differences(resampling)
     return Comparison(
-        before=f"{by} {first}",
-        after=f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others",
+        *names,
         differences=found,
-        flips=pl.concat([flips_of(sides) for sides in all_sides], how="diagonal"),
-        items=len(items),
+        flips=pl.concat([flips_of(sides) for sides in pairs], how="diagonal"),
+        items=items,
         left_out=tuple(dict.fromkeys(left_out)),
         judgements=_judged(bounds, found, differences, resampling),
     )
@@ -274,9 +279,9 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
             "confidence": resampling.confidence,
             "keep": ["draws"],
         }
-        setting = replace(resampling, seed=one.options["seed"])
+        seeded = replace(resampling, seed=one.options["seed"])
         before, after = one.of(sides.before, **how), one.of(sides.after, **how)
-        found += adjusted(paired_differences(before, after, setting, changes_of(sides, by)))
+        found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))
     return found
 
 
@@ -295,7 +300,7 @@ def _judged(
     again: Callable[[Resampling], list[Estimate]],
     resampling: Resampling,
 ) -> list[Judgement]:
-    about = {bound: [one for one in found if bound.about(one) and one.low is not None] for bound in bounds}
+    about = {bound: _intervals(bound, found) for bound in bounds}
     for bound, some in about.items():
         if not some:
             about_it = [one for one in found if bound.about(one)]
@@ -319,11 +324,12 @@ def _judged(
         wider = again(replace(resampling, confidence=1 - 2 * tail, resamples=draws))
     judgements = []
     for bound in bounds:
-        some = [
-            one
-            for one in (wider if bound.kind == "if" else found)
-            if bound.about(one) and one.low is not None
-        ]
+        some = _intervals(bound, wider) if bound.kind == "if" else about[bound]
         failed = [one for one in some if bound.beyond(one) == (bound.kind == "if")]
         judgements.append(Judgement(bound, some, failed))
     return judgements
+
+
+def _intervals(bound: Bound, found: Sequence[Estimate]) -> list[Estimate]:
+    """The differences that a bound is about and that have an interval."""
+    return [one for one in found if bound.about(one) and one.low is not None]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from quaver.collect.store.sole_writer import writing
-from quaver.comparison.alignment import strings_of
+from quaver.collect.store.sole_writer import replacing
+from quaver.comparison.alignment import ITEMS_ALIKE, nothing_in_common, strings_of
 from quaver.comparison.paired_comparison import compare
 from quaver.core.arguments import guarded
 from quaver.core.notebook import html_table
@@ -19,6 +20,7 @@ from quaver.core.records import Estimate
 from quaver.core.spreadsheet import write_csv
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import MeasureError, QuaverError, UnknownName
+from quaver.estimation.bootstrap import Resampling
 from quaver.measures.variation.item_tables import item_stability
 from quaver.study.analysis.call_export import check_ending, raw_answers
 from quaver.study.session import Study
@@ -94,22 +96,16 @@ class Worst:
         """
         target = Path(path)
         check_ending(target, _FORMATS, "the worst items")
-        part = target.with_name(target.name + ".part")
-        with writing(target.parent):
-            try:
-                self._write(part, target.suffix)
-                check_outgoing([part])
-                part.replace(target)
-            finally:
-                part.unlink(missing_ok=True)
-
-    def _write(self, path: Path, ending: str) -> None:
-        if ending == ".json":
-            text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)
-            path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-            return
-        with path.open("wb") as file:
-            write_csv(self.items.join(self.answers, on="item", how="left", maintain_order="left"), file)
+        with replacing(target) as part:
+            if target.suffix == ".json":
+                text = json.dumps(self.document(), indent=1, ensure_ascii=False, default=str)
+                part.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+            else:
+                with part.open("wb") as file:
+                    write_csv(
+                        self.items.join(self.answers, on="item", how="left", maintain_order="left"), file
+                    )
+            check_outgoing([part])
 
 
 @guarded
@@ -122,7 +118,7 @@ def worst(
     confidence: float = 0.95,
     resamples: int = 2000,
 ) -> Worst:
-    """The items that prompts move most, that are unlike others of their class, or that could not be read.
+    """The items that prompts move most, that differ from others of their class, or that have no label.
 
     Args:
         study: The study as it is now.
@@ -148,17 +144,20 @@ def worst(
         items = _ranked(now, study, n)
         return Worst(_with_texts(items, study), _answers(study, now, items))
     earlier = _readings(against, evaluator)
-    both = _in_both(now, earlier)
+    both = [*set(now["item"]) & set(earlier["item"])]
+    if not both:
+        raise nothing_in_common("items", *(sorted(set(one["item"])) for one in (earlier, now)), **ITEMS_ALIKE)
     items = _ranked(earlier.filter(pl.col("item").is_in(both)), against, n)
     after = _ranked(now.filter(pl.col("item").is_in(both)), study, None)
     after = after.select("item", *(pl.col(name).name.suffix("_after") for name in (*_NUMBERS, "mode")))
     items = items.join(after, on="item", how="left", maintain_order="left")
     chosen = items["item"].to_list()
     parts = {"worst": chosen, "rest": [one for one in both if one not in chosen], "all": both}
+    wanted = evaluator or study.spec.evaluators[0].title
     differences = []
     for name, some in parts.items():
         if some:
-            differences += _differences(against, study, name, some, evaluator, confidence, resamples)
+            differences += _differences(against, study, name, some, wanted, Resampling(confidence, resamples))
     return Worst(
         _with_texts(items, study),
         _answers(study, now, items),
@@ -168,34 +167,11 @@ def worst(
     )
 
 
-def _in_both(now: pl.DataFrame, earlier: pl.DataFrame) -> list[str]:
-    """The items of both studies.
-
-    Raises:
-        MeasureError: There are none.
-    """
-    both = [*set(now["item"]) & set(earlier["item"])]
-    if not both:
-        raise MeasureError(
-            "the two have no items in common",
-            where="against",
-            expected="items of the same id",
-            found=f"{', '.join(sorted(set(now['item']))[:3])}, …; and "
-            f"{', '.join(sorted(set(earlier['item']))[:3])}, …",
-        )
-    return both
-
-
 def _readings(study: Study, evaluator: str | None) -> pl.DataFrame:
     """The annotations of one evaluator."""
     frame = strings_of(study)
     known = frame["evaluator"].unique(maintain_order=True).to_list()
-    own = next((one.title for one in study.spec.evaluators if one.title in known), known[0] if known else "")
-    wanted = evaluator or own
-    if not known:
-        raise MeasureError(
-            "there are no annotations", where=str(study.folder), fix="quaver run asks what was not asked yet"
-        )
+    wanted = evaluator or next((one.title for one in study.spec.evaluators if one.title in known), known[0])
     if wanted not in known:
         raise UnknownName("evaluator", wanted, known, where="evaluator")
     return frame.filter(pl.col("evaluator") == wanted)
@@ -240,13 +216,11 @@ def _with_texts(items: pl.DataFrame, study: Study) -> pl.DataFrame:
     experiment = study.experiment
     writer = PromptWriter(experiment.variants[0], experiment.labels)
     wanted = set(items["item"])
-    texts: dict[str, str | None] = {}
+    texts: dict[str, str] = {}
     for item in experiment.items:
         if item.id in wanted:
-            try:
+            with suppress(QuaverError):  # a bundle without texts
                 texts[item.id] = writer.text(item)
-            except QuaverError:  # a bundle without texts
-                texts[item.id] = None
     found = [texts.get(item) for item in items["item"]]
     return items.with_columns(pl.Series("text", found, dtype=pl.String))
 
@@ -270,27 +244,21 @@ def _answers(study: Study, readings: pl.DataFrame, items: pl.DataFrame) -> pl.Da
 
 
 def _differences(
-    before: Study,
-    after: Study,
-    which: str,
-    items: Sequence[str],
-    evaluator: str | None,
-    confidence: float,
-    resamples: int,
+    before: Study, after: Study, which: str, items: Sequence[str], evaluator: str, resampling: Resampling
 ) -> list[Estimate]:
+    """What changed in some items, by one evaluator's labels."""
     found = compare(
         before,
         after,
         measures=_COMPARED,
-        confidence=confidence,
-        resamples=resamples,
+        confidence=resampling.confidence,
+        resamples=resampling.resamples,
         items=items,
         cells=("model", "decoding"),
     )
-    wanted = evaluator or after.spec.evaluators[0].title
-    kept = []
-    for one in found.differences:
-        cell = {"items": which, **one.cell}
-        if one.cell.get("evaluator", wanted) == wanted and one.value is not None:
-            kept.append(replace(one, cell=cell))
+    kept = [
+        replace(one, cell={"items": which, **one.cell})
+        for one in found.differences
+        if one.cell.get("evaluator", evaluator) == evaluator and one.value is not None
+    ]
     return sorted(kept, key=lambda one: _COMPARED.index(one.measure))

@@ -31,8 +31,7 @@ from quaver.study.analysis.study_estimates import (
 )
 from quaver.study.analysis.study_measures import sizes
 from quaver.study.collection.store_repair import Repaired, repair
-from quaver.study.collection.study_forecast import study_forecast
-from quaver.study.collection.study_run import check, measured_noise, run
+from quaver.study.collection.study_run import check, measured_noise, run, study_forecast
 from quaver.study.collection.study_status import StudyStatus, answered_calls, status
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast

@@ -25,14 +25,7 @@ from quaver.study.sources.study_source import StudySource
 
 
 def report(study: StudySource, folder: Path) -> Path:
-    """Write a study's report.
-
-    Returns:
-        The report's path.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
+    """Write a study's report to a folder; its path."""
     frame = measurable(study)
     with ExitStack() as opened:
         stored = study.files.responses.exists()
@@ -52,12 +45,7 @@ def report(study: StudySource, folder: Path) -> Path:
 
 
 def charts(study: StudySource, width: int) -> dict[str, Any]:
-    """The report's charts by name.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-        QuaverError: It is not a width.
-    """
+    """The report's charts by name, so many pixels wide."""
     frame = measurable(study)
     return figures.charts(
         lock=study.lock(),
@@ -72,7 +60,7 @@ def _collection(study: StudySource) -> dict[str, Any]:
     """How the answers came together, for the report's method."""
     if not study.files.responses.exists():
         return {}
-    now, rounds = status(study), study.files.read_rounds()
+    now, rounds = status(study), study.files.read("rounds.json")
     return {
         "reused": dict(now.reused),
         "warnings": now.warnings,

@@ -38,7 +38,7 @@ def reported(tmp_path: Path, study: str) -> str:
 
 def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     page = reported(tmp_path, TWO_PROMPTS)
-    assert "exact and label_match read 66.7%" in page
+    assert "label_match read 66.7%" in page
     table = rows(page)
     flips = next(row for row in table if row[:2] == ["exact", "label_match"] and "plain" in row)
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
@@ -47,8 +47,8 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert flips[9].startswith("100")
     assert ["exact", "label_match", "plain", "one model", "100%", "1.00", ""] in table
     failures = [row[-1] for row in table if "label_match" in row and "plain" in row]
-    assert "refused: the answer declines (1)" in failures
-    assert "no label: the answer is not a label alone (2); refused: the answer declines (1)" in page
+    assert any(one.startswith("refused:") and one.endswith("(1)") for one in failures)
+    assert re.search(r"no label: [^;]*\(2\); refused: [^;]*\(1\)", page)
 
 
 def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:
@@ -63,5 +63,5 @@ def test_the_bounds_of_what_is_missing(tmp_path: Path) -> None:
 def test_one_evaluator_is_compared_with_none(tmp_path: Path) -> None:
     page = reported(tmp_path, "evaluators: [label_match]\n")
     assert "The evaluators compared" not in page
-    assert "fewer than two evaluators" not in page
+    assert "two evaluators" not in page
     assert "Compliance" in page

@@ -98,7 +98,7 @@ def test_a_budget_of_tokens_holds_over_all_runs(tmp_path: Path) -> None:
 
 
 def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="the price of the model 'fake' is not known"):
+    with pytest.raises(SpecError, match="price of the model 'fake'"):
         study(tmp_path, "budget: {money: 1}\n").run()
     priced = ", price: {input: 1000, output: 10000}"  # 0.02 dollars a call
     outcome = study(tmp_path, "budget: {money: 0.5}\n", priced).run()
@@ -111,7 +111,7 @@ def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
 def test_a_cap_below_what_is_spent_is_an_error(tmp_path: Path, cap: str) -> None:
     priced = ", price: {input: 1000, output: 1000}"
     study(tmp_path, "budget: {calls: 20}\n", priced).run()
-    with pytest.raises(SpecError, match="more is spent already than the budget allows") as caught:
+    with pytest.raises(SpecError, match="spent already") as caught:
         study(tmp_path, f"budget: {{{cap}}}\n", priced).run()
     assert str(caught.value).startswith("study.yaml:12: budget.")
 
@@ -126,13 +126,13 @@ def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
     assert now.reused == {"../first": 25}
     assert now.tokens == 55 * 11
     assert second.run().before == 80
-    assert "25 answers were reused" in second.report().read_text()
+    assert "25 answers" in second.report().read_text()
 
 
 def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:
     one = study(tmp_path / "own", "reuse: [../nowhere]\n")
     for work in (one.plan, one.run):
-        with pytest.raises(StoreError, match="there is no study to take answers from") as caught:
+        with pytest.raises(StoreError, match="no study") as caught:
             work()
         assert str(caught.value).startswith("study.yaml:12: reuse[0]: ")
 
@@ -154,7 +154,7 @@ def test_collecting_in_rounds_ends_when_the_interval_is_narrow(tmp_path: Path) -
     assert (again.ended, again.done) == ("narrow", 0)
     assert (tmp_path / "rounds.json").read_text() == told, "what the first run asked is not forgotten"
     report = one.report().read_text()
-    assert "Answers were collected in rounds until the widest 95% interval of accuracy" in report
+    assert "95% interval of accuracy" in report
     document = json.loads((tmp_path / "rounds.json").read_text())
     assert document["ended"] == "narrow"
     assert [one["items"] for one in document["rounds"]] == sorted(one["items"] for one in document["rounds"])
@@ -232,14 +232,14 @@ def test_the_log_and_the_events_tell_what_happened_and_no_key(tmp_path: Path) ->
     ended = lines[-1]
     assert (ended["how"], ended["done"], ended["errors"]) == ("finished", 40, 1)
     log = (tmp_path / "run.log").read_text()
-    assert "error (model fake, repeat 0, variant " in log
+    assert "error (model fake" in log
     assert "ended: finished; 40 calls" in log
     everything = log + events.getvalue() + one.report().read_text()
     everything += "".join(str(row) for row in one.source.files.responses.read_bytes().split(b"\x00"))
     assert "sk-abcdefghijklmnop" not in everything
     (told,) = one.status().configurations_changed
-    assert told.startswith("fake answered from 2 configurations")
-    assert "answered from 2 configurations" in one.report().read_text()
+    assert told.startswith("fake ")
+    assert "from 2 configurations" in one.report().read_text()
 
 
 def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path: Path) -> None:
@@ -306,7 +306,8 @@ def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_
 def test_an_export_of_another_kind_is_one_error(tmp_path: Path) -> None:
     one = study(tmp_path)
     one.run()
-    with pytest.raises(QuaverError, match="cannot be written in this format"):
+    with pytest.raises(QuaverError, match=r"calls\.xlsx") as caught:
         one.export(tmp_path / "calls.xlsx")
+    assert caught.value.found == ".xlsx"
     with pytest.raises(StoreError):
         one.export(tmp_path / "no" / "folder" / "calls.csv")

@@ -55,7 +55,7 @@ def test_answers_are_read_like_those_of_a_run(tmp_path: Path) -> None:
     assert study.status().answered == 7
     with pytest.raises(StoreError) as caught:
         study.run()
-    assert caught.value.found == "answers that existed already"
+    assert caught.value.found == study.source.kind
 
 
 def test_another_evaluator_reads_what_is_stored(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where
     with pytest.raises(SpecError, match=f"'f' {problem}") as caught:
         check_abilities({"f": function()}, {}, [VARIANT, variant])
     assert caught.value.where == where
-    assert "leave it out, or use an engine that can: " in str(caught.value.fix)
+    assert "use an engine" in str(caught.value.fix)
     assert "llamacpp" in str(caught.value.fix)
     assert "function" not in str(caught.value.fix)
     with pytest.raises(SpecError) as caught:
         check_abilities({"f": function(), "s": smollm2()}, {}, [variant])
-    assert caught.value.fix == "of this study's models, s can"
+    assert str(caught.value.fix).endswith("models, s can")
     check_abilities({"s": smollm2()}, {}, [variant])
 
 
@@ -53,11 +53,11 @@ def test_a_model_is_held_to_what_it_is_asked() -> None:
     models = {"f": function(), "s": smollm2()}
     apart = [Condition("f", "original", "d", 1), Condition("s", "frame=plain", "d", 1)]
     check_abilities(models, {}, [VARIANT, plain], conditions=apart)
-    with pytest.raises(SpecError, match="'f' cannot go on from a plain text"):
+    with pytest.raises(SpecError, match=r"'f' .* plain text"):
         check_abilities(models, {}, [VARIANT, plain], conditions=[*apart, Condition("f", plain.id, "d", 1)])
 
 
 def test_decodings_are_checked_too() -> None:
-    with pytest.raises(SpecError, match="'f' cannot be held to a choice among labels") as caught:
+    with pytest.raises(SpecError, match=r"'f' .* among labels") as caught:
         check_abilities({"f": function()}, {"decoding.d": Decoding("d", constraint="labels")}, [VARIANT])
     assert caught.value.where == "decoding.d"

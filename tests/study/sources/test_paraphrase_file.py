@@ -75,13 +75,13 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
     assert left.cost.low < (left.prompt_tokens + 5 * left.answer_tokens) / 1e6 <= left.cost.high
     assert model.reworded == 0
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".csv"] == ["study.yaml"]
-    assert any("have not been made yet" in note for note in before.notes)
+    assert any("not been made" in note for note in before.notes)
     assert "before a pilot" in str(opened(tmp_path, model).sizes(0.1))
     assert model.reworded == 0
     opened(tmp_path, model).variants.make()
     after = opened(tmp_path, model).plan()
     assert (before.calls, before.variants, before.items) == (after.calls, after.variants, after.items)
-    assert not any("have not been made yet" in note for note in after.notes)
+    assert not any("not been made" in note for note in after.notes)
     assert [(part.factor, part.level) for part in before.parts] == [
         (part.factor, part.level) for part in after.parts
     ]
@@ -90,10 +90,9 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
 def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model)
-    assert study.variants.make() == [
-        "2 paraphrases at temperature 0.5 from mine",
-        "2 paraphrases at temperature 1 from mine",
-    ]
+    made = [set(one.split()) for one in study.variants.make()]
+    assert len(made) == 2
+    assert all({"2", "mine", temperature} <= one for one, temperature in zip(made, ("0.5", "1"), strict=True))
     assert model.reworded == 4
     assert study.variants.make() == []
     later = opened(tmp_path, model)
@@ -118,9 +117,9 @@ def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Pat
 def test_looking_makes_nothing_and_says_what_does(tmp_path: Path) -> None:
     model = Model()
     study = opened(tmp_path, model)
-    with pytest.raises(SpecError, match="have not been made yet") as raised:
+    with pytest.raises(SpecError, match="not been made") as raised:
         study.status()
-    assert "`quaver variants STUDY` makes them" in str(raised.value)
+    assert "`quaver variants STUDY`" in str(raised.value)
     assert model.reworded == 0
 
 
@@ -188,7 +187,7 @@ def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None
     assert study.status().paraphrases == 4
     study = opened(tmp_path, model, budget={"calls": 7})
     assert study.run().done == 1
-    with pytest.raises(SpecError, match="more is spent already than the budget allows"):
+    with pytest.raises(SpecError, match="spent already"):
         opened(tmp_path, model, budget={"calls": 6}).run()
     assert opened(tmp_path, model).run().ended == "finished"
 
@@ -209,7 +208,7 @@ def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
 
     monkeypatch.setattr(Function, "answer", counted)
     model, own = Model(), [{"name": "mine", "use": "function", "price": {"input": 0, "output": 2000}}]
-    with pytest.raises(SpecError, match="no room for the paraphrases") as raised:
+    with pytest.raises(SpecError, match="no room") as raised:
         opened(tmp_path, model, budget=budget, models=own).run()
     (cap,) = budget
     assert f"budget.{cap}" in str(raised.value)
@@ -225,7 +224,8 @@ def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
     assert str(raised.value).startswith("study.yaml:1: variants[0]")
     with pytest.raises(UnknownName) as foreseen:
         opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).plan()
-    assert str(foreseen.value).startswith("study.yaml:1: variants[0].model: unknown model 'mien'")
+    assert str(foreseen.value).startswith("study.yaml:1: variants[0].model: ")
+    assert "'mien'" in str(foreseen.value)
 
 
 # --------------------------------------------------------------------------- edits
@@ -282,7 +282,7 @@ def test_an_edit_is_kept_with_what_stood_before(exported: tuple[Study, Path], tm
     assert "&lt;b&gt;" in page
     assert "<b>good" not in page
     shown = {one.id: one for one in study.variants}["paraphrase=t1-1"]
-    assert any("edited 1 time by hand" in line for line in shown.origin)
+    assert any("1 time by hand" in line for line in shown.origin)
 
 
 def test_an_edit_of_an_edit_is_a_trail(exported: tuple[Study, Path], tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_table_without_its_columns_or_not_there_is_one_error(exported: tuple[S
     path.write_text("id,text\nx,y\n", encoding="utf-8")
     with pytest.raises(UnknownName, match="unknown column 'part'"):
         study.variants.edit(path)
-    with pytest.raises(SpecError, match="there is no such table"):
+    with pytest.raises(SpecError, match="no such table"):
         study.variants.edit(path.with_name("none.csv"))
 
 

@@ -78,3 +78,19 @@ def writing(folder: Path) -> Iterator[None]:
             found=error.strerror or str(error),
             fix="free some space, or check the folder's owner and permissions",
         ) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to write, which then takes the place of ``path`` in one step.
+
+    Raises:
+        StoreError: It cannot be written; what stood there stays.
+    """
+    part = path.with_name(path.name + ".part")
+    with writing(path.parent):
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import polars as pl
 from quaver.collect.store.response_store import Store
 from quaver.errors import QuaverError, StoreError
 from quaver.score.annotation import Annotator, annotate
+from quaver.score.parsing.evaluator import Evaluator
 from quaver.score.rule_fingerprint import mark_of_rules
 from quaver.study.sources.study_source import StudySource
 
@@ -29,16 +30,11 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 
 
 def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read the stored answers with evaluators, and keep the annotation frame.
-
-    Args:
-        study: The study.
-        evaluators: Registered names; the study's own evaluators by default.
+    """Read the stored answers with evaluators, the study's own by default, and keep the annotation frame.
 
     Raises:
         StoreError: Nothing is stored yet.
-        UnknownName: No evaluator of that name is registered.
-        QuaverError: No evaluator is named at all.
+        QuaverError: No evaluator is named, or one that does not exist.
     """
     if evaluators is not None and not evaluators:
         raise QuaverError(
@@ -47,21 +43,29 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
             expected="one name or more, or None for the study's own",
             found="none",
         )
-    experiment = study.experiment
-    annotator = Annotator(
-        conditions=experiment.conditions,
-        items=experiment.items,
-        variants={variant.id: variant for variant in experiment.variants},
-        labels=experiment.labels,
-        evaluators=study.plugins.evaluators(evaluators),
-        decodings=experiment.decodings,
-        of=_readable(study, study.plugins.follow_ups(evaluators)),
-    )
+    of = _readable(study, study.plugins.follow_ups(evaluators))
+    annotator = annotator_of(study, study.plugins.evaluators(evaluators), of)
     with study.answers() as store:
         path = None if store.read_only else study.files.annotations
         frame = annotate(store.read(), annotator, path).collect()
         store.note("annotations", _mark(study, store))
     return frame
+
+
+def annotator_of(
+    study: StudySource, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
+) -> Annotator:
+    """What reads the answers of a study's design; ``of`` names the follow-ups that evaluators read."""
+    experiment = study.experiment
+    return Annotator(
+        conditions=experiment.conditions,
+        items=experiment.items,
+        variants={variant.id: variant for variant in experiment.variants},
+        labels=experiment.labels,
+        evaluators=evaluators,
+        decodings=experiment.decodings,
+        of=of or {},
+    )
 
 
 def _kept(study: StudySource) -> pl.DataFrame | None:

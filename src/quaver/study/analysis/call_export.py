@@ -11,7 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import writing
+from quaver.collect.store.sole_writer import replacing
 from quaver.core.spreadsheet import write_csv
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
@@ -77,16 +77,17 @@ def export(path: Path, store: Store, experiment: Experiment, annotations: pl.Dat
         StoreError: It cannot be written.
     """
     check_ending(path, FORMATS, "calls")
-    rows = _Rows(experiment, annotations)
-    frames = (rows.frame(chunk) for chunk in _chunks(store))
-    part = path.with_name(path.name + ".part")
-    with writing(path.parent):
-        try:
-            written = _WRITERS[path.suffix](part, frames, rows.frame([]))
-            check_outgoing([part])
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+    rows, written = _Rows(experiment, annotations), 0
+
+    def frames() -> Iterator[pl.DataFrame]:
+        nonlocal written
+        for chunk in _chunks(store):
+            written += len(chunk)
+            yield rows.frame(chunk)
+
+    with replacing(path) as part:
+        _WRITERS[path.suffix](part, frames(), rows.frame([]))
+        check_outgoing([part])
     return written
 
 
@@ -199,42 +200,25 @@ def check_ending(path: Path, formats: Sequence[str], what: str) -> None:
         )
 
 
-def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
-    written = 0
+def _jsonl(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        for frame in frames:
-            for row in frame.iter_rows(named=True):
-                row["prompt"] = [{"role": r, "content": c} for r, c in json.loads(row["prompt"] or "[]")]
-                file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
-            written += frame.height
-    return written
+        for row in (row for frame in frames for row in frame.iter_rows(named=True)):
+            row["prompt"] = [{"role": r, "content": c} for r, c in json.loads(row["prompt"] or "[]")]
+            file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
 
 
-def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
-    written = 0
+def _csv(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
     with path.open("wb") as file:
         write_csv(empty, file, header=True)
         for frame in frames:
             write_csv(frame, file, header=False)
-            written += frame.height
-    return written
 
 
-def _parquet(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> int:
-    written = [0]
-
-    def frames_of(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        for frame in frames:
-            written[0] += frame.height
-            yield frame
-
-    register_io_source(frames_of, schema=empty.schema).sink_parquet(path)
-    return written[0]
+def _parquet(path: Path, frames: Iterator[pl.DataFrame], empty: pl.DataFrame) -> None:
+    register_io_source(lambda *_: frames, schema=empty.schema).sink_parquet(path)
 
 
-_WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], int]] = {
+_WRITERS: dict[str, Callable[[Path, Iterator[pl.DataFrame], pl.DataFrame], None]] = {
     ".jsonl": _jsonl,
     ".csv": _csv,
     ".parquet": _parquet,

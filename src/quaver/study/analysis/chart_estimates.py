@@ -37,12 +37,7 @@ def moved(
 
     With it, how often answers deviate from their item's modal label, by variant, model and class; and what
     the verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip.
-
-    Args:
-        experiment: The study's design.
-        evaluators: Its evaluators; the first one's labels are taken.
-        frame: The annotations.
-        seed: Of the bootstrap.
+    All of it is for the labels of the first of the study's evaluators.
     """
     if frame.is_empty():
         return []

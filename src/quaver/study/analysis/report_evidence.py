@@ -119,16 +119,11 @@ class StoredBehind:
 
 
 def _cost(model: str, entries: Sequence[Entry], price: Price | None) -> Cost:
-    sums: Counter[str] = Counter()
-    read, cached, written = 0.0, 0.0, 0.0
-    for one in entries:
-        if one.reused is not None:
-            sums["reused"] += one.calls
-            continue
-        sums["calls"] += one.calls
-        sums["errors"] += one.errors
-        read += one.prompt_tokens
-        cached += one.cached_tokens
-        written += one.completion_tokens
+    asked = [one for one in entries if one.reused is None]
+    reused = sum(one.calls for one in entries if one.reused is not None)
+    read = float(sum(one.prompt_tokens for one in asked))
+    cached = float(sum(one.cached_tokens for one in asked))
+    written = float(sum(one.completion_tokens for one in asked))
+    calls, errors = sum(one.calls for one in asked), sum(one.errors for one in asked)
     money = price.of(read, cached, written) if price else None
-    return Cost(model, sums["calls"], sums["reused"], sums["errors"], read, cached, written, money)
+    return Cost(model, calls, reused, errors, read, cached, written, money)

@@ -49,16 +49,7 @@ def evaluators_of(study: StudySource) -> list[str]:
 
 
 def measured(study: StudySource, name: str, options: Mapping[str, Any]) -> list[Estimate]:
-    """One measure, with some options in place of the study file's.
-
-    Args:
-        study: The study.
-        name: A registered measure.
-        options: ``by``, ``evaluator`` and the measure's own.
-
-    Raises:
-        QuaverError: It cannot be taken.
-    """
+    """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
     frame = measurable(study)
     asked = [measurement(study, one, frame) for one in measures_of(study.spec, name, options)]
     return [found for one in told_apart(asked) for found in one.of(seen_by(study, one, frame))]

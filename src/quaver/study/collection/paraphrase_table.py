@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from quaver.collect.store.sole_writer import writing
+from quaver.collect.store.sole_writer import replacing
 from quaver.core.spreadsheet import safe_cell
 from quaver.design.factors.prompt_edits import Edit, Editable
 from quaver.design.items.table_files import Row, read_rows
@@ -26,15 +26,15 @@ def write_texts(path: Path, texts: Sequence[Editable]) -> int:
     Raises:
         StoreError: The file cannot be written.
     """
-    part = path.with_name(path.name + ".part")
-    with writing(path.parent):
-        with part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            for one in texts:
-                cells = (one.id, one.part, one.text, one.original, one.remarks)
-                writer.writerow(safe_cell(cell) for cell in cells)
-        part.replace(path)
+    with (
+        replacing(path) as part,
+        part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for one in texts:
+            cells = (one.id, one.part, one.text, one.original, one.remarks)
+            writer.writerow(safe_cell(cell) for cell in cells)
     return len(texts)
 
 

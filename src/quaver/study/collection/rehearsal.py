@@ -15,8 +15,8 @@ from quaver.core.records import Item, LabelSet, Response, Variant
 from quaver.design.spec import MeasureSpec
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.errors import QuaverError, UnknownName
-from quaver.score.annotation import Annotator
-from quaver.score.parsing.evaluator import Answer, Evaluator, Reader
+from quaver.score.parsing.evaluator import Answer, Reader
+from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.analysis.study_measures import measurement
 from quaver.study.sources.study_file_source import StudyFile
 
@@ -27,7 +27,7 @@ _Row = tuple[int, int, int, Response, Response | None]
 
 
 def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], MeasureSpec]]) -> None:
-    """Find what measures name and the study does not have.
+    """Find what measures, each with its place in the study file, name and the study does not have.
 
     Raises:
         QuaverError: An option names what there is not, or has a value that the measure cannot take.
@@ -35,7 +35,10 @@ def rehearse(study: StudyFile, asked: Iterable[tuple[tuple[str | int, ...], Meas
     frame = _stand_ins(study)
     for loc, one in asked:
         for column, values in one.only.items():
-            _check_values(study, frame, column, values, study.positions.where(*loc, "only"))
+            known = _values(study, frame, column)
+            for value in values:
+                if known and value not in known:
+                    raise UnknownName(column, value, known, where=study.positions.where(*loc, "only"))
         ready = measurement(study, one, frame, loc)
         _check_options(study, frame, one, loc)
         try:
@@ -69,20 +72,6 @@ def _check_options(
         raise UnknownName("variant", str(original), variants, where=study.positions.where(*loc, "original"))
 
 
-def _check_values(
-    study: StudyFile, frame: pl.DataFrame, column: str, values: Sequence[str], where: str
-) -> None:
-    """See that annotations can have these values in a column.
-
-    Raises:
-        UnknownName: None ever has one of them.
-    """
-    known = _values(study, frame, column)
-    for value in values:
-        if known and value not in known:
-            raise UnknownName(column, value, known, where=where)
-
-
 def _values(study: StudyFile, frame: pl.DataFrame, column: str) -> Collection[str]:
     """All values that a column can have; none where nobody knows them."""
     experiment = study.experiment
@@ -93,11 +82,8 @@ def _values(study: StudyFile, frame: pl.DataFrame, column: str) -> Collection[st
     if any(column in item.groups for item in experiment.items):
         return {item.groups[column] for item in experiment.items if column in item.groups}
     if column in ("model", "variant", "decoding", "evaluator") or column in study.factors:
-        return (
-            set(frame[column].cast(pl.String).drop_nulls().unique().to_list())
-            if column in frame.columns
-            else ()
-        )
+        found = frame[column] if column in frame.columns else pl.Series(dtype=pl.String)
+        return set(found.cast(pl.String).drop_nulls())
     return ()
 
 
@@ -117,18 +103,9 @@ class _Said:
 
 def _stand_ins(study: StudyFile) -> pl.DataFrame:
     """Annotations of a few items in every condition by every evaluator."""
-    experiment = study.experiment
-    codes = experiment.labels.codes
-    evaluators: dict[str, Evaluator] = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
-    annotator = Annotator(
-        conditions=experiment.conditions,
-        items=experiment.items,
-        variants={variant.id: variant for variant in experiment.variants},
-        labels=experiment.labels,
-        evaluators=evaluators,
-        decodings=experiment.decodings,
-    )
-    return annotator.frame(list(_rows(study, codes)))
+    codes = study.experiment.labels.codes
+    evaluators = dict.fromkeys(study.plugins.evaluators(), _Said(codes))
+    return annotator_of(study, evaluators).frame(list(_rows(study, codes)))
 
 
 def _rows(study: StudyFile, codes: Sequence[str]) -> Iterator[_Row]:

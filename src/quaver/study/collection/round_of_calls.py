@@ -9,20 +9,20 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from quaver.collect.run.budget import Budget, Price, Spent
-from quaver.collect.run.feed import Following
+from quaver.collect.run.budget import Budget, Spent
 from quaver.collect.run.journal import Journal
-from quaver.collect.run.ledger import Entry, ledger, spent
+from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.run.runner import collect
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
-from quaver.core.model import Model, Probed
+from quaver.core.model import Probed
 from quaver.core.records import Request, Response
-from quaver.design.calls.call_plan import Plan
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError, Unavailable
+from quaver.study.sources.model_fit import needs_of
+from quaver.study.sources.study_file_source import StudyFile
 
 
 def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
@@ -45,51 +45,40 @@ class Collecting:
     """Asks what a study has not been asked yet.
 
     Args:
-        plan: The study's calls.
-        models: Its models by name.
+        study: The study.
         store: Where answers go.
-        spec: The study, for its budget and the studies whose answers it takes over.
-        source: Where its parts stand, for errors.
-        prices: Of the models; None where one is not known.
-        journal: Told what happens.
+        journal: Keeps what happens.
         watch: Called with the progress as responses are stored.
         retry_errors: Whether what ended in an error is asked again.
-        following: What follows from answers; None where nothing does.
-        made: What was spent on paraphrases; it counts in the budget.
-        probe: Tries a model on what it is going to be asked; called once for each that is a server, when
-            something is left to ask it.
     """
 
     def __init__(
         self,
-        plan: Plan,
-        models: Mapping[str, Model],
+        study: StudyFile,
         store: Store,
-        spec: StudySpec,
-        source: Positions,
-        prices: Mapping[str, Price | None],
         *,
         journal: Journal,
         watch: Callable[[Progress], None],
         retry_errors: bool,
-        following: Following | None = None,
-        made: Sequence[Entry] = (),
-        probe: Callable[[str, Probed], None] = lambda *_: None,
     ) -> None:
-        self._probe, self._tried = probe, set[str]()
-        self._given_up: dict[str, Exception] = {}
-        self._plan, self._models, self._store = plan, models, store
-        self._caps, self._source, self._prices = spec.budget, source, prices
+        self._study, self._store = study, store
+        self._plan, self._models, self._caps = study.plan, study.models, study.spec.budget
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
-        self._following, self._made = following, made
-        self._folders = reused_folders(spec, source)
+        self._prices, self._made = study.prices, study.spent_on_paraphrases()
+        quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
+        self._following = study.plan.following if quotes else None
+        self._tried, self._given_up = set[str](), dict[str, Exception]()
+        self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
-        repeats: Counter[str] = Counter()
-        for condition in plan.experiment.conditions:
-            repeats[condition.model] = max(repeats[condition.model], condition.repeats)
-        for name, model in models.items():
-            model.prepare(repeats[name])
-        journal.started(self._progress(), {name: model.provenance() for name, model in models.items()})
+        for name, model in self._models.items():
+            model.prepare(self._repeats(name))
+        facts = {name: model.provenance() for name, model in self._models.items()}
+        journal.started(self._progress(), facts)
+
+    def _repeats(self, model: str) -> int:
+        """The most repeats of a condition of a model."""
+        conditions = self._study.experiment.conditions
+        return max((one.repeats for one in conditions if one.model == model), default=0)
 
     def ask(
         self,
@@ -123,7 +112,7 @@ class Collecting:
             journal=self._journal,
             following=self._following,
         )
-        total = self._plan.experiment.calls - self._store.unfollowed()
+        total = self._study.calls - self._store.unfollowed()
         outcome = replace(outcome, total=total, before=before, reused=taken)
         if most is not None and outcome.ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
@@ -133,7 +122,7 @@ class Collecting:
         counts = self._store.counts()
         before = counts.answered - (counts.errors if self._retry_errors else 0)
         unfollowed = self._store.unfollowed(errors=not self._retry_errors)
-        return Progress(self._plan.experiment.calls - unfollowed, before)
+        return Progress(self._study.calls - unfollowed, before)
 
     def _try_servers(self) -> None:
         """Try the servers that something is left to ask; those out of reach do not keep the others waiting.
@@ -155,6 +144,17 @@ class Collecting:
                 self._journal.tried(name, model.provenance())
         if left and left <= set(self._given_up):
             raise next(iter(self._given_up.values()))
+
+    def _probe(self, name: str, model: Probed) -> None:
+        """Try on a server what it is going to be asked; the lock keeps what was found."""
+        study, experiment = self._study, self._study.experiment
+        follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
+        most = study.models[name].abilities.logprobs
+        decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
+        decodings += experiment.decodings.values()
+        model.probe(needs_of(decodings, experiment.variants, self._repeats(name), study.own_seed))
+        study.served[name] |= study.models[name].provenance()
+        study.files.write("study.lock.json", study.lock())
 
     def _take_over(self, keep: Callable[[Request], Request | None] | None) -> int:
         if not self._folders:
@@ -182,7 +182,7 @@ class Collecting:
             requests = (kept for request in requests if (kept := keep(request)) is not None)
         if most is None:
             return requests
-        experiment = self._plan.experiment
+        experiment = self._study.experiment
         all_of_them = len(experiment.items) * sum(c.model == model for c in experiment.conditions)
         step = max(1, all_of_them // most)
         return islice(requests, 0, step * most, step)
@@ -204,7 +204,7 @@ class Collecting:
             if cap is not None and has > cap and progress.before < progress.total:
                 raise SpecError(
                     "more is spent already than the budget allows",
-                    where=self._source.where("budget", name),
+                    where=self._study.positions.where("budget", name),
                     expected=f"more than {has:,.2f}" if name == "money" else f"more than {has:,.0f}",
                     found=f"{cap:,}",
                     fix="raise it to go on; what is stored can be measured as it is",

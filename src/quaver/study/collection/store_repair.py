@@ -25,8 +25,8 @@ class Repaired:
     """What came of a repair.
 
     Attributes:
-        saved: Responses that could be read.
-        lost: Responses that could not; the next run asks for them again.
+        saved: Responses that are intact.
+        lost: Responses that are not; the next run asks for them again.
         prompts: Prompts that could not be read and were written anew by the study's plan.
         without_prompt: Responses whose prompt could not be read, and that the plan does not have either.
         kept: Where the damaged file is kept; None where nothing was damaged and nothing was changed.
@@ -71,7 +71,7 @@ def _replaced(path: Path) -> tuple[Salvage, Path]:
         if not found.responses:
             part.unlink()
             raise StoreError(
-                "no stored response can be read",
+                "no stored response is intact",
                 where=str(path),
                 found=f"{path.stat().st_size:,} bytes, and no row of responses among them",
                 fix="put back a copy of the file, or move it away and run the study again",

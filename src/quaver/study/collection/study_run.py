@@ -1,8 +1,8 @@
-"""Running a study: everything checked and tried first, then asked, at once or in rounds."""
+"""Running a study: everything checked and forecast first, then asked, at once or in rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TextIO
@@ -10,10 +10,8 @@ from typing import TextIO
 from quaver.collect.run.engine_noise import Noise, engine_noise
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Outcome, Progress
-from quaver.collect.store.response_store import Store
 from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.model import Model, Probed
 from quaver.core.records import Request
 from quaver.design.spec import MeasureSpec, UntilSpec
 from quaver.errors import QuaverError
@@ -30,9 +28,14 @@ from quaver.study.collection.rounds import (
     together,
     widest,
 )
-from quaver.study.sources.model_fit import needs_of
-from quaver.study.sources.prices import check_money
+from quaver.study.forecasts.forecast import Forecast, forecast, forecast_of_paraphrases
+from quaver.study.sources.prices import check_money, prices_of
 from quaver.study.sources.study_file_source import StudyFile
+
+_STAND_INS = (
+    "Paraphrases that a model is to make have not been made yet, and count as long as the original: "
+    "`quaver variants` makes them and shows them, and so does `quaver run`."
+)
 
 
 def check(study: StudyFile) -> None:
@@ -57,6 +60,34 @@ def check(study: StudyFile) -> None:
     rehearse(study, asked)
 
 
+def study_forecast(study: StudyFile, compare: Sequence[str]) -> Forecast:
+    """Forecast a study's calls, tokens, time and cost.
+
+    Its paraphrases may have yet to be made, and some of its calls may be answered.
+
+    Args:
+        study: The study.
+        compare: Other models, as genai-prices names them, to say what the study would cost on them.
+
+    Raises:
+        UnknownName: The price of one of these is unknown.
+    """
+    compared = prices_of(compare)
+    if study.lacks_paraphrases:
+        expected = study.with_stand_ins()
+        check(expected)
+        left, made = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
+        found = forecast(expected.plan, expected.models, {}, expected.prices, compared, made)
+        paraphrases = (*found.paraphrases, *forecast_of_paraphrases(left, expected.prices))
+        return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
+    check(study)
+    used: Mapping[str, Mapping[str, float]] = {}
+    if study.files.responses.exists():
+        with study.answers() as store:
+            used = store.usage()
+    return forecast(study.plan, study.models, used, study.prices, compared, study.spent_on_paraphrases())
+
+
 def run(
     study: StudyFile,
     *,
@@ -68,27 +99,17 @@ def run(
 ) -> Outcome:
     """Ask whatever has not been asked yet, and store the answers.
 
-    Args:
-        study: The study.
-        watch: Called with the progress as responses are stored.
-        retry_errors: Ask again for what ended in an error; an error gives way to an answer only.
-        retry_unconstrained: Ask again for answers that were asked without the JSON schema of their variant.
-        requests: Send at most this many requests of each model, spread over the study.
-        events: Where a line of JSON is written for everything that happens (`journal`).
-
-    Raises:
-        StoreError: Another process collects for this study, or the disk is full.
-        ModelError: A model is of no use.
-        SpecError: More is spent already than the budget allows.
+    The arguments are those of `Study.run`.
     """
-    experiment, models = study.experiment, study.models
+    experiment = study.experiment
+    _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
     study.files.make()
     with sole_writer(study.folder), study.files.store() as store:
         store.take_in()
         study.place(store)
         if retry_unconstrained:
             study.placed.set_misasked_aside(store)
-        study.files.write_lock(study.lock())
+        study.files.write("study.lock.json", study.lock())
         counts = store.counts()
         before = counts.answered - (counts.errors if retry_errors else 0)
         total = experiment.calls - store.unfollowed(errors=not retry_errors)
@@ -97,57 +118,18 @@ def run(
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, events, conditions=experiment.conditions, items=ids)
-        collecting = _collecting(study, models, store, journal, watch, retry_errors)
+        collecting = Collecting(study, store, journal=journal, watch=watch, retry_errors=retry_errors)
         try:
             if study.spec.until is None or requests is not None:
                 outcome = collecting.ask(most=requests)
             else:
-                document = RoundsDocument(study.spec.until, study.files.read_rounds() if before else {})
+                document = RoundsDocument(study.spec.until, study.files.read("rounds.json") if before else {})
                 outcome = _run_in_rounds(study, study.spec.until, collecting, journal, document)
         except QuaverError as error:
             journal.broken_off(error)
             raise
         journal.ended(outcome)
     return outcome
-
-
-def _collecting(
-    study: StudyFile,
-    models: Mapping[str, Model],
-    store: Store,
-    journal: Journal,
-    watch: Callable[[Progress], None],
-    retry_errors: bool,
-) -> Collecting:
-    """What asks the study's calls."""
-    quotes = any(one.quotes_answer for one in study.experiment.follow_ups.values())
-    return Collecting(
-        study.plan,
-        models,
-        store,
-        study.spec,
-        study.positions,
-        study.prices,
-        journal=journal,
-        watch=watch,
-        following=study.plan.following if quotes else None,
-        made=study.spent_on_paraphrases(),
-        probe=lambda name, model: _probe(study, name, model),
-        retry_errors=retry_errors,
-    )
-
-
-def _probe(study: StudyFile, name: str, model: Probed) -> None:
-    """Try on a server what it is going to be asked; the lock says what was found."""
-    experiment = study.experiment
-    follow_ups = [one.decoding(experiment.variants[0]) for one in experiment.follow_ups.values()]
-    most = study.models[name].abilities.logprobs
-    decodings = [replace(one, logprobs=min(one.logprobs, most)) for one in follow_ups]
-    decodings += experiment.decodings.values()
-    repeats = max(c.repeats for c in experiment.conditions if c.model == name)
-    model.probe(needs_of(decodings, experiment.variants, repeats, study.own_seed))
-    study.served[name] |= study.models[name].provenance()
-    study.files.write_lock(study.lock())
 
 
 def _run_in_rounds(
@@ -171,10 +153,10 @@ def _run_in_rounds(
 
     def tell(number: int, one: Round) -> None:
         journal.round(number, str(one), **one.document())
-        study.files.write_rounds(document.add(one))
+        study.files.write("rounds.json", document.add(one))
 
     _, last = collect_in_rounds(until, design, ask, width, tell)
-    study.files.write_rounds(document.end(last))
+    study.files.write("rounds.json", document.end(last))
     return together([*outcomes[:-1], last])
 
 

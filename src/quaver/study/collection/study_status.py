@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quaver.collect.run.ledger import (
-    Entry,
     changed,
     configurations,
     cut_in_thought,
@@ -73,16 +72,16 @@ class StudyStatus:
 
     total: int
     answered: int
-    errors: int
-    by_kind: Counter[str]
-    unplaced: int
-    reused: Mapping[str, int]
-    tokens: float
-    money: float | None
-    conditions: Sequence[ConditionStatus]
-    configurations_changed: Sequence[str]
-    process: int | None
-    rate: float
+    errors: int = 0
+    by_kind: Counter[str] = field(default_factory=Counter)
+    unplaced: int = 0
+    reused: Mapping[str, int] = field(default_factory=dict)
+    tokens: float = 0.0
+    money: float | None = 0.0
+    conditions: Sequence[ConditionStatus] = ()
+    configurations_changed: Sequence[str] = ()
+    process: int | None = None
+    rate: float = 0.0
     ended: str | None = None
     paraphrases: int = 0
     done_without: Sequence[str] = ()
@@ -134,29 +133,12 @@ def status(study: StudySource) -> StudyStatus:
     Of labels or answers that existed already, all are there, and nothing was spent.
     """
     if study.spec.annotations is not None:
-        return _imported(study.calls)
+        return StudyStatus(total=study.calls, answered=study.calls)
     process = who_collects(study.folder)
     if not study.files.responses.exists():
         return _asked(study, None, process)
     with study.answers() as store, store.at_once():
         return _asked(study, store, process)
-
-
-def _imported(calls: int) -> StudyStatus:
-    return StudyStatus(
-        total=calls,
-        answered=calls,
-        errors=0,
-        by_kind=Counter(),
-        unplaced=0,
-        reused={},
-        tokens=0.0,
-        money=0.0,
-        conditions=(),
-        configurations_changed=(),
-        process=None,
-        rate=0.0,
-    )
 
 
 def _asked(study: StudySource, store: Store | None, process: int | None) -> StudyStatus:
@@ -168,20 +150,24 @@ def _asked(study: StudySource, store: Store | None, process: int | None) -> Stud
     known = all(prices.get(one.model) is not None for one in entries if one.reused is None)
     conditions = _conditions(study, store)
     kinds = errors_by_kind(store) if store else Counter[str]()
+    reused = Counter[str]()
+    for one in entries:
+        if one.reused is not None and one.placed:
+            reused[one.reused] += one.calls
     return StudyStatus(
         total=sum(part.wanted for part in conditions) - (store.unfollowed() if store else 0),
         answered=sum(part.answered for part in conditions),
         errors=kinds.total(),
         by_kind=kinds,
         unplaced=store.counts().unplaced if store else 0,
-        reused=_reused(entries),
+        reused=dict(reused),
         tokens=used.tokens,
         money=used.money if known else None,
         conditions=conditions,
         configurations_changed=changed(configurations(entries)),
         process=process,
         rate=pace(store) if store and process else 0.0,
-        ended=study.files.read_rounds().get("ended") if store else None,
+        ended=study.files.read("rounds.json").get("ended") if store else None,
         paraphrases=sum(one.calls for one in made),
         done_without=done_without(store) if store else (),
         cut_in_thought=cut_in_thought(entries),
@@ -205,12 +191,3 @@ def _conditions(study: StudySource, store: Store | None) -> list[ConditionStatus
         ConditionStatus(condition, answered.get(at, 0), items * condition.repeats)
         for at, condition in enumerate(study.experiment.conditions)
     ]
-
-
-def _reused(entries: Sequence[Entry]) -> dict[str, int]:
-    """Answers that were taken from other studies, by the study."""
-    reused: Counter[str] = Counter()
-    for one in entries:
-        if one.reused is not None and one.placed:
-            reused[one.reused] += one.calls
-    return dict(reused)

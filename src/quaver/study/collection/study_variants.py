@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from quaver.collect.run.budget import Budget
+from quaver.collect.run.ledger import Entry, ledger, spent
+from quaver.collect.store.sole_writer import sole_writer
 from quaver.core.arguments import guarded
-from quaver.core.variant_display import ShownVariant
+from quaver.core.records import Request
+from quaver.core.variant_display import ShownVariant, marked_messages, origin_in_words
+from quaver.design.calls.experiment import resolve
+from quaver.design.calls.lock_file import original_messages
 from quaver.design.factors.prompt_edits import Edit
-from quaver.study.collection.paraphrase_making import (
-    edit_paraphrases,
-    export_paraphrases,
-    make_paraphrases,
-    shown_variants,
-)
-from quaver.study.sources.study_file_source import asking
+from quaver.design.prompts.rendering import messages_of
+from quaver.errors import SpecError
+from quaver.study.collection.paraphrase_table import read_edits, write_texts
+from quaver.study.sources.prices import check_money
+from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_source import StudySource
 
 
@@ -35,7 +39,12 @@ class StudyVariants:
 
     def __iter__(self) -> Iterator[ShownVariant]:
         self._source.require("has_texts")
-        return shown_variants(self._source)
+        experiment = self._source.experiment
+        original = original_messages(experiment)
+        for variant in experiment.variants:
+            messages = messages_of(variant, experiment.labels, experiment.items[0])
+            origin = origin_in_words(variant.origin, variant.covariates)
+            yield ShownVariant(variant.id, origin, marked_messages(original, messages))
 
     def __repr__(self) -> str:
         return f"<{len(self):,} variants of {self._source.spec.name!r}>"
@@ -54,8 +63,21 @@ class StudyVariants:
         Raises:
             StoreError: This source asks no model.
             ModelError: A model gave fewer than are wanted, or is of no use; what came is kept.
+            SpecError: The budget has no room for them; what came is kept.
         """
-        return make_paraphrases(asking(self._source), again=again, watch=watch)
+        study = asking(self._source)
+        if not (again or study.lacks_paraphrases):
+            return []
+        study.plugins.check_named()  # before anything is paid
+        study.files.make()
+        with sole_writer(study.folder):
+            study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
+            try:
+                made = resolve(study.spec, study.positions, study.paraphrases)
+            finally:
+                study.paraphrases.rest()
+        study.forget(made)
+        return study.paraphrases.made
 
     @guarded
     def export(self, path: str | Path) -> int:
@@ -70,7 +92,7 @@ class StudyVariants:
         Raises:
             StoreError: This source asks no model, or the file cannot be written.
         """
-        return export_paraphrases(asking(self._source), Path(path))
+        return write_texts(Path(path), asking(self._source).experiment.editable)
 
     @guarded
     def edit(self, path: str | Path) -> list[Edit]:
@@ -83,4 +105,37 @@ class StudyVariants:
             StoreError: This source asks no model.
             SpecError: A row is missing, unknown or empty, or an edited text is no template for this study.
         """
-        return edit_paraphrases(asking(self._source), Path(path))
+        study = asking(self._source)
+        edits = read_edits(Path(path), study.experiment.editable)
+        if edits:
+            resolve(study.spec, study.positions, study.paraphrases.with_edits(edits))
+            study.files.make()
+            with sole_writer(study.folder):
+                study.paraphrases.add_edits(edits)
+            study.forget()
+        return edits
+
+
+def _affording(study: StudyFile) -> Callable[[Request], None]:
+    """Refuses a request for paraphrases that the study's budget has no room for, beside all that is spent."""
+    caps, stored = study.spec.budget, list[Entry]()
+    if study.files.responses.exists():
+        with study.files.store() as store:
+            stored = ledger(store)
+
+    def afford(request: Request) -> None:
+        check_money(study.prices, study.spec, study.positions)
+        known = {name: price for name, price in study.prices.items() if price is not None}
+        used = spent([*stored, *study.spent_on_paraphrases()], known)
+        budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
+        if not budget.lets(request):
+            raise SpecError(
+                "the budget has no room for the paraphrases that a model is to make",
+                where=study.positions.where("budget", str(budget.stopped)),
+                expected=f"room for {len(request.calls):,} answers of {request.model}, "
+                f"each at most {request.decoding.max_tokens:,} tokens long",
+                found=f"{used.calls:,} calls, {used.tokens:,.0f} tokens and ${used.money:,.2f} spent already",
+                fix="raise it, or have fewer paraphrases made; what came is kept",
+            )
+
+    return afford

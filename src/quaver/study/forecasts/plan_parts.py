@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quaver.core.records import Condition
@@ -38,8 +38,11 @@ def parts_of(plan: Plan, tokens_a_character: Mapping[str, float]) -> tuple[PlanP
     factors_of = {variant.id: variant.factors for variant in experiment.variants}
     names = list(dict.fromkeys(name for factors in factors_of.values() for name in factors))
     sums: dict[tuple[str, str], list[float]] = {}
-    for condition, characters in _characters(plan):
-        tokens = characters * tokens_a_character[condition.model]
+    of_variants = zip(experiment.variants, plan.order.survey.of_variants, strict=True)
+    characters = {one.id: total for one, total in of_variants}
+    for condition in experiment.conditions:
+        read = characters[condition.variant] * condition.repeats
+        tokens = read * tokens_a_character[condition.model]
         levels = [(name, factors_of[condition.variant].get(name, "")) for name in names]
         for key in (*levels, ("decoding", condition.decoding), ("model", condition.model)):
             total = sums.setdefault(key, [0, 0, 0])
@@ -57,14 +60,4 @@ def parts_of(plan: Plan, tokens_a_character: Mapping[str, float]) -> tuple[PlanP
 
 def answer_tokens(plan: Plan, condition: Condition) -> int:
     """Tokens of a condition's answers, if each is as long as it may be."""
-    experiment = plan.experiment
-    most = plan.max_tokens(condition)
-    return len(experiment.items) * condition.repeats * most
-
-
-def _characters(plan: Plan) -> Iterator[tuple[Condition, int]]:
-    """Each condition with the characters of all its prompts, every repeat counted."""
-    variants = plan.experiment.variants
-    of_variant = {one.id: total for one, total in zip(variants, plan.order.survey.of_variants, strict=True)}
-    for condition in plan.experiment.conditions:
-        yield condition, of_variant[condition.variant] * condition.repeats
+    return len(plan.experiment.items) * condition.repeats * plan.max_tokens(condition)

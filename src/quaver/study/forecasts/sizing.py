@@ -17,9 +17,9 @@ _Z = 1.96
 _ALPHA = 0.8
 _SPREAD = 0.05
 _FEWEST_ITEMS = 10
-"""Items from which the width is estimated: of fewer the spread is known to a factor of about two."""
+"""Fewest items from which the width is estimated: of fewer the spread is known to a factor of about two."""
 _LEAST = 4
-"""Paraphrases or repeats from which their own spread is estimated."""
+"""Fewest paraphrases or repeats from which their own spread is estimated."""
 _LEFT_OUT = 20
 """Parts that are left out in turn, at most."""
 _RANGES = (
@@ -77,12 +77,8 @@ class Sizing:
         return "\n".join(lines)
 
 
-def checked_width(width: float) -> float:
-    """A width that an interval may have.
-
-    Raises:
-        MeasureError: It is not above 0 and below 2.
-    """
+def _checked_width(width: float) -> float:
+    """A width that an interval may have; else a `MeasureError`."""
     if not 0 < width < 2:
         raise MeasureError(
             "not a width of an interval", where="width", expected="above 0, below 2", found=repr(width)
@@ -103,7 +99,7 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
     >>> assumed_sizes("inter_pss", 0.1, 2).needs[0].number  # 0.1 × 0.9 / 0.25 × (2 × 1.96 / 0.1)²
     554
     """
-    steps = (2 * _Z / checked_width(width)) ** 2
+    steps = (2 * _Z / _checked_width(width)) ** 2
     paraphrases = Need(
         "paraphrases",
         max(2, _up(_SPREAD**2 * steps)),
@@ -114,10 +110,11 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
     unit = shown.unit if shown else "share" if measure in _SHARES else ""
     if unit == "share":
         why = "The widest case: half of the items right, all answers about an item alike. No more is needed."
-        alone = Need("repeats", 1, "In that case repeats add nothing; they are needed to measure stability.")
-        return Sizing(
-            measure, width, "before a pilot, from assumptions", (_n(0.25 * steps, why), paraphrases, alone)
+        items = Need("items", _up(0.25 * steps), why)
+        repeats = Need(
+            "repeats", 1, "In that case repeats add nothing; they are needed to measure stability."
         )
+        return Sizing(measure, width, "before a pilot, from assumptions", (items, paraphrases, repeats))
     if unit == "coefficient" or measure.endswith("_agreement"):
         chance = 1 - 1 / max(2, labels)
         apart = (1 - _ALPHA) * chance
@@ -125,7 +122,7 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
             f"At a true alpha of {_ALPHA}, {labels} labels equally frequent, and an item’s answers all "
             "alike or all different."
         )
-        items = _n(apart * (1 - apart) / chance**2 * steps, why)
+        items = Need("items", _up(apart * (1 - apart) / chance**2 * steps), why)
         repeats = Need(
             "repeats", 2, "Two are the fewest that can agree; more narrow the interval, a pilot says how."
         )
@@ -146,7 +143,7 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 paraphrases or repeats, and where the
     answers do not vary, so that the interval is a bound that says nothing of the spread.
     """
-    checked_width(width)
+    _checked_width(width)
     found = [one for one in measurement.of(frame) if one.value is not None and one.low is not None]
     on = f"by {frame.height:,} stored annotations"
     if not found:
@@ -158,15 +155,13 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√items."
     if widest.n < _FEWEST_ITEMS:
         why = f"{widest.n:,} are answered ({cell}); {_FEWEST_ITEMS} or more show how they differ."
-        needs = [Need("items", None, why)]
+        items = Need("items", None, why)
     elif widest.details.get("differing") == 0:
-        why = (
-            f"All {widest.n:,} are alike ({cell}), and say nothing of how items differ: ask about more first."
-        )
-        needs = [Need("items", None, why)]
+        why = f"All {widest.n:,} are alike ({cell}), and say nothing of how items differ: ask about more."
+        items = Need("items", None, why)
     else:
-        needs = [_estimated("items", widest.n * (now / width) ** 2, widest.n, why, least=2)]
-    needs += [_left_out(measurement, frame, widest, column, width) for column in _FACETS]
+        items = _estimated("items", widest.n * (now / width) ** 2, widest.n, why, least=2)
+    needs = [items, *(_left_out(measurement, frame, widest, column, width) for column in _FACETS)]
     return Sizing(measurement.measure, width, on, tuple(needs))
 
 
@@ -196,8 +191,8 @@ def _left_out(
     g = len(values)
     error = sqrt((g - 1) / g * float(((np.array(values) - np.mean(values)) ** 2).sum()))
     if error < 1e-9:
-        unchanged = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
-        return Need(what, None, f"{unchanged}, which says nothing of how {what} in general differ.")
+        why = f"Leaving out the {len(levels)} that are stored in turn changes nothing"
+        return Need(what, None, f"{why}, which says nothing of how {what} in general differ.")
     why = (
         f"{len(levels)} are stored; leaving them out in turn gives ± {_Z * error:.3f} over {what} in "
         f"general, which goes with 1/√{what}."
@@ -212,10 +207,6 @@ def _estimated(what: str, number: float, seen: int, why: str, *, least: int) -> 
     low, high = ((seen - 1) / special.chdtri(seen - 1, above) for above in (0.025, 0.975))
     ends = (max(least, _up(number * float(low))), max(least, _up(number * float(high))))
     return Need(what, max(least, _up(number)), why, ends)
-
-
-def _n(number: float, why: str) -> Need:
-    return Need("items", _up(number), why)
 
 
 def _up(number: float) -> int:

@@ -130,7 +130,8 @@ class Table:
             known = [name for name in _NAMES[role] if name in {one.casefold() for one in found}]
             found.sort(key=lambda name: known.index(name.casefold()))
             if role != "item":
-                raise _ambiguous(self.path, role, found)
+                fix = f"name the right one with --{role}, and the others with --ignore"
+                raise _unclear(self, f"several columns could be the {role}", fix, columns=found)
         return self.take(role, found[0], "recognised by its name") if found else None
 
 
@@ -161,7 +162,8 @@ def roles_of(table: Table, given: Roles) -> dict[str, Any]:
             played["variant"] = found
         _prompts(table, played)
         if "item" not in played:
-            raise _without_items(table)
+            expected = "a column that says which item a label belongs to"
+            raise _unclear(table, "no column of items was recognised", "name it with --item", expected)
         if given.repeats_in_order or ("repeat" not in played and _repeats(table, played)):
             played["repeats_in_order"] = True
             why = "named" if given.repeats_in_order else "nothing else tells the rows apart"
@@ -178,16 +180,6 @@ def _recognise(table: Table, played: dict[str, Any], roles: Sequence[str]) -> No
     for role in roles:
         if role not in played and (column := table.find(role)):
             played[role] = column
-
-
-def _without_items(table: Table) -> QuaverError:
-    return QuaverError(
-        "no column of items was recognised",
-        where=table.path.name,
-        expected="a column that says which item a label belongs to",
-        found=", ".join(table.columns),
-        fix="name it with --item",
-    )
 
 
 def _prompts(table: Table, played: dict[str, Any]) -> None:
@@ -239,21 +231,16 @@ def _coders(table: Table) -> list[str]:
         if any(set(table.values(name)) & set(table.values(other)) for other in found if other != name)
     ]
     if len(found) < 2 or len(together) > MOST_LABELS or len(shared) < len(found):
-        raise QuaverError(
-            "no column of labels was recognised",
-            where=table.path.name,
-            expected="a column of labels, or a column of labels for each coder",
-            found=", ".join(table.columns),
-            fix="name it with --label, or the coders' columns with --coders a,b,c",
-        )
+        expected = "a column of labels, or a column of labels for each coder"
+        fix = "name it with --label, or the coders' columns with --coders a,b,c"
+        raise _unclear(table, "no column of labels was recognised", fix, expected)
     why = "recognised: what is left shares its values"
     return [table.take("coders", name, why) for name in found]
 
 
-def _ambiguous(path: Path, role: str, found: Sequence[str]) -> QuaverError:
-    return QuaverError(
-        f"several columns could be the {role}",
-        where=path.name,
-        found=", ".join(found),
-        fix=f"name the right one with --{role}, and the others with --ignore",
-    )
+def _unclear(
+    table: Table, problem: str, fix: str, expected: str | None = None, columns: Sequence[str] | None = None
+) -> QuaverError:
+    """The error where the columns' names do not say which role they play."""
+    found = ", ".join(columns or table.columns)
+    return QuaverError(problem, where=table.path.name, expected=expected, found=found, fix=fix)

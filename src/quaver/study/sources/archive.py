@@ -16,6 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import IO, Any
 
@@ -128,15 +129,10 @@ def _member(name: str, how: int) -> zipfile.ZipInfo:
     return info
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _sealed(path: Path) -> str:
     """Make the digest of all bytes so far the archive's comment."""
     size = path.stat().st_size
-    digest = _digest_until(path, size - 2)
+    digest = _digest(path, size - 2)
     comment = _MARK + digest.encode()
     with path.open("r+b") as file:
         file.seek(size - 2)
@@ -144,10 +140,11 @@ def _sealed(path: Path) -> str:
     return digest
 
 
-def _digest_until(path: Path, end: int) -> str:
+def _digest(path: Path, end: float = inf) -> str:
+    """SHA-256 of a file, or of its bytes up to an end."""
     state = hashlib.sha256()
     with path.open("rb") as file:
-        while end > 0 and (chunk := file.read(min(_CHUNK, end))):
+        while end > 0 and (chunk := file.read(int(min(_CHUNK, end)))):
             state.update(chunk)
             end -= len(chunk)
     return state.hexdigest()
@@ -180,7 +177,7 @@ def extract(path: Path, folder: Path, form: str) -> Opened:
     except OSError as error:
         raise StoreError("the bundle cannot be read", where=str(path), found=str(error)) from error
     size = path.stat().st_size - len(comment) - 2
-    digest = _digest_until(path, size)
+    digest = _digest(path, size)
     seal = _MARK + digest.encode()
     # The comment's length stands outside what the digest is of, and a wrong one is forgiven by zipfile.
     if not changed and _after(path, size) != struct.pack("<H", len(seal)) + seal:

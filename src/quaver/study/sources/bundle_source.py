@@ -21,7 +21,7 @@ from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import ModelError, StoreError
 from quaver.study.sources.archive import Opened, extract
-from quaver.study.sources.bundle_schema import Lock, fitting_together, frame_in, items_in, lock_in, places_in
+from quaver.study.sources.bundle_schema import fitting_together, frame_in, items_in, lock_in, places_in
 from quaver.study.sources.call_places import PlacedCalls
 from quaver.study.sources.paraphrase_file import entries_of
 from quaver.study.sources.prices import prices, prices_beside
@@ -33,11 +33,6 @@ FORM = "quaver bundle 1"
 
 class Bundle(StudySource):
     """What a study resolved to when it was packed, with its answers, labels and annotations.
-
-    Args:
-        packed: The archive.
-        opened: Its manifest.
-        folder: Where its files are unpacked.
 
     Attributes:
         packed: The archive.
@@ -52,8 +47,8 @@ class Bundle(StudySource):
     def __init__(self, packed: Path, opened: Opened, folder: Path) -> None:
         self.packed, self.opened = packed, opened
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._lock = lock_in(folder)
-        super().__init__(*_study_in(self._lock), folder)
+        self._document, self._lock = lock_in(folder)
+        super().__init__(*_study_in(self._document), folder)
         self.withheld = len(places_in(folder))
         self.has_answers = not self.spec.has_labels_only
         self.has_texts = bool(opened.get("texts", True))
@@ -86,14 +81,14 @@ class Bundle(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
-        lock, items = self._lock, items_in(self.folder)
+        lock = self._lock
         return Experiment(
-            labels=lock.labels,
-            items=items,
-            variants=lock.variants,
-            decodings=lock.decodings,
-            conditions=lock.conditions,
-            notes=lock.document.get("notes", ()),
+            labels=lock["labels"],
+            items=items_in(self.folder),
+            variants=lock["variants"],
+            decodings=lock["decodings"],
+            conditions=lock["conditions"],
+            notes=self._document.get("notes", ()),
             follow_ups=follow_ups_of(self.spec, self.positions),
         )
 
@@ -102,12 +97,12 @@ class Bundle(StudySource):
         """How many calls, or labels that existed already, were packed."""
         if self.spec.annotations is None:
             return self.experiment.calls
-        return int(self._lock.document.get("calls", self.annotations.height))
+        return int(self._document.get("calls", self.annotations.height))
 
     @cached_property
     def served(self) -> dict[str, dict[str, Any]]:
         """Identity and provenance of each model when it was packed."""
-        return dict(self._lock.document["models"])
+        return dict(self._document["models"])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -164,16 +159,16 @@ class Bundle(StudySource):
 
     @property
     def _spent(self) -> list[dict[str, Any]]:
-        return list(self._lock.document.get("paraphrases", {}).get("spent", ()))
+        return list(self._document.get("paraphrases", {}).get("spent", ()))
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to when it was packed."""
-        return dict(self._lock.document)
+        return dict(self._document)
 
 
-def _study_in(lock: Lock) -> tuple[StudySpec, Positions]:
+def _study_in(lock: Mapping[str, Any]) -> tuple[StudySpec, Positions]:
     """The study that a bundle's lock describes; of labels, without what only an asked study has."""
-    given = lock.document["study"]
+    given = lock["study"]
     if given.get("annotations"):
         left = {"evaluators"} if given["annotations"].get("raw") else set()
         given = {name: value for name, value in given.items() if name not in {*NOT_ASKED} - left}
@@ -181,11 +176,7 @@ def _study_in(lock: Lock) -> tuple[StudySpec, Positions]:
 
 
 def open_bundle(path: Path, folder: Path | None = None) -> Bundle:
-    """Unpack a bundle.
-
-    Args:
-        path: The archive.
-        folder: Where its files go; a temporary folder, if left out.
+    """Unpack a bundle to a folder, which is a temporary one if left out.
 
     Raises:
         StoreError: It is no bundle, or not as it was packed.

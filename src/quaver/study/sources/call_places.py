@@ -19,12 +19,6 @@ from quaver.errors import StoreError
 class PlacedCalls:
     """The calls of one design, and the answers to them in a store.
 
-    Args:
-        experiment: The design.
-        served: Identity and provenance of each model, by name.
-        fingerprint: Changes with the calls.
-        where: Where errors point to.
-
     Attributes:
         plan: Every call.
     """
@@ -91,28 +85,21 @@ class PlacedCalls:
 
         The number is kept: whatever comes in from now on is stored with its terms.
         """
-        known = _known_misasked(store).get(self._fingerprint)
-        return len(self._misasked(store)) if known is None else known
+        known = self.known_misasked(store)
+        return len(misasked(store, self.plan.terms)) if known is None else known
 
-    def knows_misasked(self, store: Store) -> bool:
-        """Whether the number is kept in the store."""
-        return self._fingerprint in _known_misasked(store)
+    def known_misasked(self, store: Store) -> int | None:
+        """The number that is kept in the store; None where none is, or that of another design."""
+        known: dict[str, int] = json.loads(store.noted("misasked") or "{}")
+        return known.get(self._fingerprint)
 
     def note_misasked(self, store: Store) -> None:
         """Keep the number in the store."""
-        store.note("misasked", json.dumps({self._fingerprint: len(self._misasked(store))}))
+        store.note("misasked", json.dumps({self._fingerprint: len(misasked(store, self.plan.terms))}))
 
     def set_misasked_aside(self, store: Store) -> int:
         """Have the calls of such answers asked again; how many there are. The answers stay."""
-        rows = self._misasked(store)
+        rows = misasked(store, self.plan.terms)
         store.set_aside(rows)
         self.note_misasked(store)
         return len(rows)
-
-    def _misasked(self, store: Store) -> list[int]:
-        return misasked(store, self.plan.terms)
-
-
-def _known_misasked(store: Store) -> dict[str, int]:
-    """How many there are, by the fingerprint of the design."""
-    return dict(json.loads(store.noted("misasked") or "{}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from quaver.core import registry
@@ -58,24 +59,40 @@ def check_abilities(
 
 
 def _demands_of_prompt(variant: Variant) -> list[tuple[str, str, _Test]]:
-    def place(part: str) -> str:
-        return f"variants: {variant.id}" if variant.factors else f"prompt.{part}"
-
-    demands: list[tuple[str, str, _Test]] = []
-    if variant.system and variant.frame == "chat":
-        demands.append(("heed a system message", place("system"), lambda abilities: abilities.system))
-    if variant.frame == "plain":
-        what = "go on from a plain text, without a chat template"
-        demands.append((what, place("frame"), lambda abilities: abilities.plain))
-    if variant.schema:
-        demands.append(("be held to a JSON schema", place("schema"), lambda abilities: abilities.schema))
-    return demands
+    """What a variant asks of a model, and which part of it does."""
+    demands: list[tuple[bool, str, str, _Test]] = [
+        (
+            bool(variant.system) and variant.frame == "chat",
+            "heed a system message",
+            "system",
+            lambda one: one.system,
+        ),
+        (
+            variant.frame == "plain",
+            "go on from a plain text, without a chat template",
+            "frame",
+            lambda one: one.plain,
+        ),
+        (bool(variant.schema), "be held to a JSON schema", "schema", lambda one: one.schema),
+    ]
+    return [
+        (what, f"variants: {variant.id}" if variant.factors else f"prompt.{part}", able)
+        for asked, what, part, able in demands
+        if asked
+    ]
 
 
 def needs_of(
     decodings: Iterable[Decoding], variants: Iterable[Variant], repeats: int, seed: int | None = None
 ) -> Needs:
-    """What a study will ask of a model, to try it on a server."""
+    """What a study will ask of a model, to try it on a server.
+
+    Args:
+        decodings: The study's.
+        variants: The study's.
+        repeats: Most calls that a request will hold.
+        seed: As for `check_abilities`.
+    """
     given = list(decodings)
     return Needs(
         repeats=repeats,
@@ -93,20 +110,19 @@ def _asks_for_seed(decoding: Decoding, seed: int | None) -> bool:
 def _demands(decoding: Decoding, seed: int | None) -> list[tuple[str, _Test]]:
     demands: list[tuple[str, _Test]] = []
     if _asks_for_seed(decoding, seed):
-        demands.append(("draw the same with the same seed", lambda abilities: abilities.seed))
+        demands.append(("draw the same with the same seed", lambda one: one.seed))
     if decoding.logprobs:
         wanted = decoding.logprobs
-        demands.append((f"give {wanted} log-probabilities", lambda abilities: abilities.logprobs >= wanted))
+        demands.append((f"give {wanted} log-probabilities", lambda one: one.logprobs >= wanted))
     if decoding.constraint != "none":
-        demands.append(("be held to a choice among labels", lambda abilities: abilities.constraint))
-    for setting in ("top_p", "top_k", "min_p", "repeat_penalty", "stop"):
-        if getattr(decoding, setting) != getattr(_PLAIN, setting):
-            demands.append((f"heed {setting}", _heeds(setting)))
-    return demands
+        demands.append(("be held to a choice among labels", lambda one: one.constraint))
+    options = ("top_p", "top_k", "min_p", "repeat_penalty", "stop")
+    asked = [name for name in options if getattr(decoding, name) != getattr(_PLAIN, name)]
+    return demands + [(f"heed {name}", partial(_heeds, name)) for name in asked]
 
 
-def _heeds(setting: str) -> _Test:
-    return lambda abilities: setting in abilities.decoding
+def _heeds(option: str, one: Abilities) -> bool:
+    return option in one.decoding
 
 
 def _refuse(what: str, where: str, name: str, models: Mapping[str, Model], able: _Test) -> None:

@@ -20,18 +20,7 @@ def open_source(
     folder: str | Path | None = None,
     functions: Mapping[str, Annotate] | None = None,
 ) -> StudySource:
-    """The source that a user names.
-
-    Args:
-        study: A study file, a study's folder, a bundle, or what would stand in the file.
-        folder: Where answers and results go. By default the folder of ``study.yaml``; for a file of another
-            name, a folder of that name beside it.
-        functions: For models that ``use: function``, by the model's name.
-
-    Raises:
-        SpecError: The study cannot be read.
-        StoreError: The bundle cannot, or is not as it was packed.
-    """
+    """The source that a user names; arguments and errors are those of `Study.open`."""
     if isinstance(study, Mapping):
         spec, positions = read_study(study)
         return _source(spec, positions, Path(folder or spec.name), functions)

@@ -7,7 +7,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -25,6 +25,8 @@ _OVERLAP = 2**12
 _OWN = (".yaml", ".yml")
 """Files that the user wrote, where a key can stand whose variable is not set here."""
 
+_SENT = "no key among the texts that models are sent"
+_PASSED_ON = "no key in anything that is passed on"
 _TAKE_OUT = (
     "take it out of the study file, the items or the stored answers, wherever it came from; change the key if"
     " others may have seen it"
@@ -45,22 +47,16 @@ def check_design(experiment: Experiment) -> None:
         text = "\n".join([item.id, *(value for value in item.fields.values() if isinstance(value, str))])
         if name := keys.plainly_within(text):
             where = next((n for n, v in item.fields.items() if keys.plainly_within(str(v))), "id")
-            raise ItemError(
-                f"an item holds the value of the environment variable {name}",
-                where=f"item {item.id}: {where}",
-                expected="no key among the texts that models are sent",
-                fix=_TAKE_OUT,
-            )
+            raise _key_in(ItemError, "an item holds", name, f"item {item.id}: {where}", _SENT)
     for variant in experiment.variants:
-        if name := next(
-            (found for _, text in texts_in(asdict(variant)) if (found := keys.within(text))), None
-        ):
-            raise SpecError(
-                f"a variant holds the value of the environment variable {name}",
-                where=f"variant {variant.id}",
-                expected="no key among the texts that models are sent",
-                fix=_TAKE_OUT,
-            )
+        texts = (text for _, text in texts_in(asdict(variant)))
+        if name := next((found for text in texts if (found := keys.within(text))), None):
+            raise _key_in(SpecError, "a variant holds", name, f"variant {variant.id}", _SENT)
+
+
+def _key_in(kind: type[QuaverError], what: str, name: str, where: str, expected: str) -> QuaverError:
+    problem = f"{what} the value of the environment variable {name}"
+    return kind(problem, where=where, expected=expected, fix=_TAKE_OUT)
 
 
 def check_outgoing(files: Iterable[Path], *, own: bool = False) -> None:
@@ -77,17 +73,13 @@ def check_outgoing(files: Iterable[Path], *, own: bool = False) -> None:
     for path in sorted(files):
         if keys and (name := next((n for part in _parts(path) if (n := keys.within(part))), None)):
             path.unlink()
-            raise QuaverError(
-                f"this file would hold the value of the environment variable {name}",
-                where=path.name.removesuffix(".part"),
-                expected="no key in anything that is passed on",
-                fix=_TAKE_OUT,
-            )
+            file = path.name.removesuffix(".part")
+            raise _key_in(QuaverError, "this file would hold", name, file, _PASSED_ON)
         if own and path.suffix in _OWN and (line := _key_shaped(path)):
             raise QuaverError(
                 "this file holds what looks like a key, perhaps in a comment",
                 where=f"{path.name}:{line}",
-                expected="no key in anything that is passed on",
+                expected=_PASSED_ON,
                 fix=_TAKE_OUT,
             )
 
@@ -131,21 +123,16 @@ def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 
 
 def _unpacked(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    try:
+    with suppress(OSError, EOFError, zlib.error):  # else it only begins like one, and holds what stands there
         yield from _chunks(file)
-    except (OSError, EOFError, zlib.error):
-        return  # it only begins like one: what it holds is what stands there
 
 
 def _members(file: IO[bytes]) -> Iterator[bytes]:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for member in archive.infolist():
-                yield member.filename.encode()
-                with archive.open(member) as opened:
-                    yield from _unpacked(opened)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):
-        return
+    with suppress(zipfile.BadZipFile, NotImplementedError, RuntimeError), zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            yield member.filename.encode()
+            with archive.open(member) as opened:
+                yield from _unpacked(opened)
 
 
 def _cells(path: Path) -> Iterator[bytes]:

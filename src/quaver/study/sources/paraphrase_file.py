@@ -46,7 +46,7 @@ class KeptParaphrases:
         self, files: StudyFolder, model: Callable[[str | Mapping[str, Any]], tuple[str, Model]]
     ) -> None:
         self._files, self._model = files, model
-        self._document = files.read_paraphrases()
+        self._document = files.read("paraphrases.json")
         self._making = self._again = False
         self._writes = True
         self._remade: list[Mapping[str, Any]] = []
@@ -114,7 +114,7 @@ class KeptParaphrases:
                 self._write()
 
     def begin(self, what: str) -> None:
-        """Note and tell what is about to be made."""
+        """Note and report what is about to be made."""
         self.made.append(what)
         self._watch(what)
 
@@ -196,7 +196,7 @@ class KeptParaphrases:
 
     def _write(self) -> None:
         if self._writes:
-            self._files.write_paraphrases({"format": 1, **self._document})
+            self._files.write("paraphrases.json", {"format": 1, **self._document})
 
 
 class _Work:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from quaver.collect.run.budget import Price
 from quaver.core.model import Model
-from quaver.design.spec import ModelSpec, PriceSpec, StudySpec
+from quaver.design.spec import ModelSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ModelError, SpecError, UnknownName
 from quaver.study.sources.study_plugins import Plugins
@@ -33,7 +33,7 @@ COMPARED = (
 
 _FREE = Price(0.0, 0.0, 0.0)
 _PROVIDERS = {"gemini": "google", "grok": "x-ai", "xai": "x-ai", "moonshot": "moonshotai", "bedrock": "aws"}
-"""Names of providers that genai-prices calls otherwise."""
+"""Names of providers that genai-prices calls differently."""
 
 _AT_ONCE = 1000
 """Tokens of a usual call: some prices rise with the length of a prompt."""
@@ -80,8 +80,11 @@ def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Pri
     Raises:
         UnknownName: It is said to be ``like`` a model that genai-prices does not know.
     """
-    if asked.price is not None:
-        return _said(asked.price, where)
+    price = asked.price
+    if price is not None and price.input is not None and price.output is not None:
+        return Price(price.input, price.output, price.input if price.cached is None else price.cached)
+    if price is not None:
+        return _like(str(price.like), where)
     return _FREE if model is not None and _is_local(asked, model) else _looked_up(asked)
 
 
@@ -148,14 +151,6 @@ def known_price(name: str, provider: str | None = None, url: str | None = None) 
     return None
 
 
-def _said(price: PriceSpec, where: str) -> Price:
-    if price.like is not None:
-        return _like(price.like, where)
-    assert price.input is not None
-    assert price.output is not None
-    return Price(price.input, price.output, price.input if price.cached is None else price.cached)
-
-
 def _like(name: str, where: str) -> Price:
     found = known_price(name)
     if found is None:
@@ -171,11 +166,8 @@ def _like(name: str, where: str) -> Price:
 
 
 def _looked_up(asked: ModelSpec) -> Price | None:
-    options: Mapping[str, Any] = asked.options
-    name = options.get("model")
-    if asked.use == "function" or not isinstance(name, str):
-        return None
-    return known_price(name, _text(options.get("preset")), _text(options.get("base_url")))
+    name, preset, url = (_text(asked.options.get(key)) for key in ("model", "preset", "base_url"))
+    return None if asked.use == "function" or name is None else known_price(name, preset, url)
 
 
 def _is_local(asked: ModelSpec, model: Model) -> bool:

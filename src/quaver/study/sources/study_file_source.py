@@ -132,7 +132,7 @@ class StudyFile(StudySource):
         try:
             models = self.models
         except ModelError:
-            known = self.files.read_lock().get("models", {})
+            known = self.files.read("study.lock.json").get("models", {})
             if set(known) == {model.name for model in self.spec.models}:
                 return dict(known)
             raise
@@ -140,7 +140,7 @@ class StudyFile(StudySource):
         for name, model in models.items():
             facts = {"identity": model.identity(), "logprobs": model.abilities.logprobs, **model.provenance()}
             if isinstance(model, Probed):  # what was found out when it was last tried
-                known = self.files.read_lock().get("models", {}).get(name, {})
+                known = self.files.read("study.lock.json").get("models", {}).get(name, {})
                 facts = {**(known if known.get("identity") == facts["identity"] else {}), **facts}
             served[name] = facts
         return served
@@ -215,7 +215,7 @@ class StudyFile(StudySource):
                 else:
                     with sole_writer(self.folder):
                         self.placed.place(store)
-            if not self.placed.knows_misasked(store):
+            if self.placed.known_misasked(store) is None:
                 with suppress(StoreError):  # it is looked for again where it cannot be kept
                     self.placed.note_misasked(store)
             yield store

@@ -1,4 +1,4 @@
-"""A study's folder: what it holds, and how that is written without ever leaving half of a file."""
+"""A study's folder: what it holds, and how that is read and written without ever leaving half of a file."""
 
 from __future__ import annotations
 
@@ -6,25 +6,98 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from quaver._secrets import Keys
 from quaver.collect.run.engine_noise import Noise
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.sole_writer import writing
+from quaver.collect.store.sole_writer import replacing, writing
+from quaver.design.factors.prompt_edits import Edit
+from quaver.design.paraphrase.paraphrase_draft import Paraphrase
 from quaver.design.spec.former_names import renamed_lock, renamed_paraphrases
 from quaver.errors import StoreError
-from quaver.study.sources.folder_files import other_shape
 
-_INSTEAD = {
-    "noise.json": "move it away; quaver doctor measures the noise again",
-    "rounds.json": "put back a copy of it; without it the rounds are counted from the start",
-    "paraphrases.json": "put back a copy of it; without it the paraphrases are made, and paid, once more",
+
+class _Draft(TypedDict):
+    asked: dict[str, Any]
+    paraphrases: list[Paraphrase]
+    answers: dict[str, int]
+    dropped: dict[str, dict[str, int]]
+
+
+class _Spent(TypedDict):
+    model: str
+    asked: Any
+    first: float
+    last: float
+    calls: int
+    errors: int
+    prompt_tokens: float
+    cached_tokens: float
+    completion_tokens: float
+    thinking_tokens: float
+
+
+class _Paraphrases(TypedDict, total=False):
+    drafts: list[_Draft]
+    spent: list[_Spent]
+    edits: list[Edit]
+    similarities: dict[str, dict[str, dict[str, float]]]
+
+
+class _Round(TypedDict, total=False):
+    items: int
+    variants: int
+    repeats: int
+    calls: int
+    width: float | None
+
+
+class _Rounds(TypedDict, total=False):
+    until: dict[str, Any]
+    rounds: list[_Round]
+    ended: str | None
+
+
+class _Lock(TypedDict, total=False):
+    models: dict[str, dict[str, Any]]
+
+
+class _File(NamedTuple):
+    """A file that people can read, and so might edit.
+
+    Attributes:
+        shape: What its document must be.
+        fix: What to do where it is damaged.
+        renamed: Puts the names of an older Quaver into those of today.
+        former: What the file was once called.
+    """
+
+    shape: Any
+    fix: str
+    renamed: Callable[[Any], Any] = lambda document: document
+    former: str = ""
+
+
+FileName = Literal["noise.json", "rounds.json", "study.lock.json", "paraphrases.json"]
+
+_FILES: Mapping[FileName, _File] = {
+    "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
+    "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
+    "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
+    "paraphrases.json": _File(
+        _Paraphrases,
+        "put back a copy of it; without it the paraphrases are made, and paid, once more",
+        renamed_paraphrases,
+        former="wordings.json",
+    ),
 }
-"""What to do where a file is damaged that a run does not write anew."""
 
 
 class StudyFolder:
@@ -32,42 +105,21 @@ class StudyFolder:
 
     Args:
         path: The folder; made when something is written to it.
+
+    Attributes:
+        path: The folder.
+        responses: The store.
+        annotations: The annotation frame.
+        log: What happened in its runs, a line each, for people.
+        paraphrases: The paraphrases that models made and the edits by hand.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @property
-    def responses(self) -> Path:
-        """The store."""
-        return self.path / "responses.db"
-
-    @property
-    def annotations(self) -> Path:
-        """The annotation frame."""
-        return self.path / "annotations.parquet"
-
-    @property
-    def log(self) -> Path:
-        """What happened in its runs, a line each, for people."""
-        return self.path / "run.log"
-
-    @property
-    def _noise(self) -> Path:
-        return self.path / "noise.json"
-
-    @property
-    def paraphrases(self) -> Path:
-        """The paraphrases that models made and the edits by hand."""
-        return self.path / "paraphrases.json"
-
-    @property
-    def _rounds(self) -> Path:
-        return self.path / "rounds.json"
-
-    @property
-    def _lock(self) -> Path:
-        return self.path / "study.lock.json"
+        self.responses = path / "responses.db"
+        self.annotations = path / "annotations.parquet"
+        self.log = path / "run.log"
+        self.paraphrases = path / "paraphrases.json"
 
     def make(self) -> None:
         """Make the folder where it is missing.
@@ -87,91 +139,76 @@ class StudyFolder:
         finally:
             opened.close()
 
-    def read_lock(self) -> dict[str, Any]:
-        """What the study resolved to when it last ran; empty before it did."""
-        return _read(self._lock, renamed=renamed_lock)
+    def read(self, name: FileName) -> dict[str, Any]:
+        """The document of a file, in the names of today; empty where there is no such file.
 
-    def write_lock(self, document: Mapping[str, Any]) -> None:
-        """Keep what the study resolved to."""
-        self._write(self._lock, document)
+        Raises:
+            StoreError: It is not what Quaver wrote.
+        """
+        about = _FILES[name]
+        files = [self.path / one for one in (name, about.former) if one]
+        path = next((one for one in files if one.is_file()), None)
+        if path is None:
+            return {}
+        try:
+            document = about.renamed(json.loads(path.read_text(encoding="utf-8")))
+            shaped(about.shape, document)
+        except (OSError, ValueError, RecursionError) as error:
+            raise StoreError(
+                "this file of the study's folder is damaged",
+                where=str(path),
+                expected="JSON, as Quaver wrote it",
+                found=str(error),
+                fix=about.fix,
+            ) from None
+        return dict(document)
 
-    def read_rounds(self) -> dict[str, Any]:
-        """The rounds of adaptive collection; empty where there were none."""
-        return _read(self._rounds)
-
-    def write_rounds(self, document: Mapping[str, Any]) -> None:
-        """Keep the rounds of adaptive collection."""
-        self._write(self._rounds, document)
+    def write(self, name: FileName, document: Mapping[str, Any]) -> None:
+        """Keep the document of a file, without the value of any key."""
+        text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
+        self.make()
+        with replacing(self.path / name) as part:
+            part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def read_noise(self) -> dict[str, list[Noise]]:
         """The engines' own noise by model; empty where it was not measured."""
         names = [one.name for one in fields(Noise)]
         return {
             model: [Noise(**{name: row[name] for name in names if name in row}) for row in rows]
-            for model, rows in _read(self._noise).items()
+            for model, rows in self.read("noise.json").items()
         }
 
     def write_noise(self, noise: Mapping[str, Sequence[Noise]]) -> None:
         """Keep the engines' own noise."""
-        self._write(self._noise, {model: [asdict(row) for row in rows] for model, rows in noise.items()})
+        self.write("noise.json", {model: [asdict(row) for row in rows] for model, rows in noise.items()})
 
     def write_annotations(self, frame: pl.DataFrame) -> None:
         """Keep the annotation frame."""
-        part = self.annotations.with_name(self.annotations.name + ".part")
         self.make()
-        with writing(self.path):
-            try:
-                frame.write_parquet(part)
-                part.replace(self.annotations)
-            finally:
-                part.unlink(missing_ok=True)
-
-    def read_paraphrases(self) -> dict[str, Any]:
-        """The paraphrases that models made and the edits by hand; empty where there are none."""
-        if self.paraphrases.exists():
-            return _read(self.paraphrases)
-        return _read(self.path / "wordings.json", "paraphrases.json", renamed_paraphrases)
-
-    def write_paraphrases(self, document: Mapping[str, Any]) -> None:
-        """Keep the paraphrases that models made and the edits by hand."""
-        self._write(self.paraphrases, document)
-
-    def _write(self, path: Path, document: Mapping[str, Any]) -> None:
-        text = Keys().out_of(json.dumps(document, indent=1, ensure_ascii=False, default=str)) + "\n"
-        part = path.with_name(path.name + ".part")
-        self.make()
-        with writing(self.path):
-            try:
-                part.write_text(text, encoding="utf-8", errors="backslashreplace")
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+        with replacing(self.annotations) as part:
+            frame.write_parquet(part)
 
 
-def _read(
-    path: Path, shape: str | None = None, renamed: Callable[[Any], Any] = lambda document: document
-) -> dict[str, Any]:
-    """A file of the folder, in the names of today; empty where there is none.
+def shaped(kind: Any, document: Any) -> Any:
+    """A document as what it must be.
 
     Raises:
-        StoreError: It is not what Quaver wrote.
+        ValueError: It is not; says where, and what is wrong.
+
+    >>> shaped(_Paraphrases, {"edits": [{"factor": "paraphrase"}]})
+    Traceback (most recent call last):
+    ValueError: edits.0.level: Field required
+    >>> shaped(_Rounds, {"rounds": [], "ended": None})
+    {'rounds': [], 'ended': None}
     """
-    if not path.exists():
-        return {}
     try:
-        document = renamed(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path, str(error)) from None
-    if found := other_shape(shape or path.name, document):
-        raise _damaged(path, found)
-    return dict(document)
+        return _adapter(kind).validate_python(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(": ".join(part for part in (place, first["msg"]) if part)) from None
 
 
-def _damaged(path: Path, found: str) -> StoreError:
-    return StoreError(
-        "this file of the study's folder is damaged",
-        where=str(path),
-        expected="JSON, as Quaver wrote it",
-        found=found,
-        fix=_INSTEAD.get(path.name, "move it away; the next run writes it anew"),
-    )
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -20,6 +20,12 @@ from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.original_prompt import FLAGGED, in_every_group, left_out, without_flagged
 from quaver.score.parsing.evaluator import Evaluator
 
+Loc = Sequence[str | int]
+"""Where in the study file something stands."""
+
+_BESIDE = ("use", "name", "of")
+"""Keys of an evaluator that are not its options."""
+
 Annotate = Callable[[str, str], str]
 """``annotate(text, prompt)``: a model as a Python function."""
 
@@ -34,7 +40,7 @@ class Measurement(NamedTuple):
         options: What it is called with, ``by``, ``labels`` and ``seed`` among it.
         flagged: Whether paraphrases whose meaning is in doubt take part: with, without, or both in turn.
         only: The values that annotations need to take part, by column.
-        named: What tells it from the study's other estimates of this measure, for their cells.
+        named: What distinguishes it from the study's other estimates of this measure, for their cells.
         failed: What is wrong with how it is asked for; None where nothing is.
     """
 
@@ -154,17 +160,22 @@ class Plugins:
         return name, self._beside[key]
 
     def _model(self, asked: ModelSpec, index: int) -> Model:
-        loc = ("models", index)
-        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
-        options: dict[str, Any] = asked.options
+        loc, options = ("models", index), dict(asked.options)
         if asked.use == "function":
-            options = {**options, "annotate": self._function(asked.name, loc)}
-        checked = bind(plugin, options, self._source, loc, beside=("use", "name", "only"))
-        with self._source.locating(*loc):
-            model: Model = plugin(**checked)
+            options["annotate"] = self._function(asked.name, loc)
+        model: Model = self._made("models", asked.use, options, loc, beside=("use", "name", "only"))
         return model
 
-    def _function(self, name: str, loc: Sequence[str | int]) -> Annotate:
+    def _made(
+        self, group: registry.Kind, use: str, options: Mapping[str, Any], loc: Loc, beside: Sequence[str]
+    ) -> Any:
+        """A plug-in made with its options, which stand in the study file beside other keys."""
+        plugin = registry.load(group, use, where=self._source.where(*loc))
+        checked = bind(plugin, options, self._source, loc, beside)
+        with self._source.locating(*loc):
+            return plugin(**checked)
+
+    def _function(self, name: str, loc: Loc) -> Annotate:
         if name not in self.functions:
             raise Unavailable(
                 f"the model {name!r} is a Python function that was not given",
@@ -186,10 +197,11 @@ class Plugins:
         if self._spec.has_labels_only:
             return {}
         return {
-            asked.title: self._evaluator(asked, index) for index, asked in enumerate(self._spec.evaluators)
+            one.title: self._made("evaluators", one.use, one.options, ("evaluators", index), _BESIDE)
+            for index, one in enumerate(self._spec.evaluators)
         }
 
-    def follow_up(self, asked: EvaluatorSpec, index: int) -> str:
+    def _follow_up(self, asked: EvaluatorSpec, index: int) -> str:
         """The follow-up that an evaluator reads; empty where it reads the answers themselves."""
         plugin = registry.load("evaluators", asked.use, where=self._source.where("evaluators", index))
         return asked.of or str(getattr(plugin, "of", ""))
@@ -201,7 +213,7 @@ class Plugins:
             names: Registered names, as for `evaluators`.
         """
         asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
-        found = {one.title: self.follow_up(one, index) for index, one in enumerate(asked)}
+        found = {one.title: self._follow_up(one, index) for index, one in enumerate(asked)}
         return {name: of for name, of in found.items() if of}
 
     def with_follow_ups(self) -> StudySpec:
@@ -216,7 +228,7 @@ class Plugins:
         known = [one.title for one in spec.follow_ups]
         more: list[FollowUpSpec] = []
         for index, asked in enumerate(spec.evaluators):
-            name = self.follow_up(asked, index)
+            name = self._follow_up(asked, index)
             if name and name not in known:
                 registered = registry.names("follow_ups")
                 if name not in registered:
@@ -226,15 +238,7 @@ class Plugins:
                 known.append(name)
         return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
 
-    def _evaluator(self, asked: EvaluatorSpec, index: int) -> Evaluator:
-        loc = ("evaluators", index)
-        plugin = registry.load("evaluators", asked.use, where=self._source.where(*loc))
-        options = bind(plugin, asked.options, self._source, loc, ("use", "name", "of"))
-        with self._source.locating(*loc):
-            evaluator: Evaluator = plugin(**options)
-        return evaluator
-
-    def measure(self, asked: MeasureSpec, loc: Sequence[str | int]) -> tuple[Measure, dict[str, Any]]:
+    def measure(self, asked: MeasureSpec, loc: Loc) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
         plugin = registered(asked.use, where=self._source.where(*loc))
         return plugin, bind(
@@ -244,16 +248,17 @@ class Plugins:
     def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
         """Find what is wrong with evaluators and measures, before anything is asked.
 
-        Args:
-            factors: Of the study's variants.
-            labels: The label set.
-            variants: What is to be asked: each evaluator must be able to read each of them.
+        Each evaluator must be able to read each variant.
         """
         for index, evaluator in enumerate(self.evaluators().values()):
             with self._source.locating("evaluators", index):
                 for variant in variants:
                     evaluator.reader(labels, variant)
-        self.check_measures(factors, list(self.evaluators()))
+        grids = [option for one in self._spec.decoding.values() for option in one.grid]
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
+        for index, asked in enumerate(self._spec.measures):
+            self.measure(asked, ("measures", index))
+            self.check_names(asked, columns, list(self.evaluators()), ("measures", index))
 
     def check_named(self) -> None:
         """Find what is wrong with evaluators and measures, as far as it shows without the variants."""
@@ -261,20 +266,8 @@ class Plugins:
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
 
-    def check_measures(self, factors: Sequence[str], evaluators: Sequence[str]) -> None:
-        """Find what is wrong with the measures."""
-        grids = [setting for one in self._spec.decoding.values() for setting in one.grid]
-        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
-        for index, asked in enumerate(self._spec.measures):
-            self.measure(asked, ("measures", index))
-            self.check_names(asked, columns, evaluators, ("measures", index))
-
     def check_names(
-        self,
-        asked: MeasureSpec,
-        columns: Sequence[str],
-        evaluators: Sequence[str],
-        loc: Sequence[str | int],
+        self, asked: MeasureSpec, columns: Sequence[str], evaluators: Sequence[str], loc: Loc
     ) -> None:
         """Find a column or an evaluator that a measure asks for and that is not there.
 
@@ -282,11 +275,9 @@ class Plugins:
             UnknownName: There is one.
         """
         where = self._source.where(*loc)
-        for column in asked.by or ():
-            if column not in columns:
-                raise UnknownName("column", column, columns, where=f"{where}: by")
-        for column in asked.only:
-            if column not in columns:
-                raise UnknownName("column", column, columns, where=f"{where}: only")
+        for key, names in (("by", asked.by or ()), ("only", asked.only)):
+            for column in names:
+                if column not in columns:
+                    raise UnknownName("column", column, columns, where=f"{where}: {key}")
         if asked.evaluator is not None and asked.evaluator not in evaluators:
             raise UnknownName("evaluator", asked.evaluator, evaluators, where=where)

@@ -66,12 +66,6 @@ class StudySource(ABC):
     A `Study` works over any of them. A source says what it can do; `require` is the guard that stands before
     everything that only some of them can.
 
-    Args:
-        spec: The study.
-        positions: Where its parts stand in its file, for errors.
-        folder: Where its answers and results are.
-        functions: For models that ``use: function``, by the model's name.
-
     Attributes:
         kind: What kind of source this is, in words.
         can_ask: Whether it has models to ask. Without, nothing is planned, run or paraphrased.
@@ -108,7 +102,7 @@ class StudySource(ABC):
         """Refuse what this source cannot do.
 
         Raises:
-            StoreError: The source lacks it.
+            StoreError: It lacks this ability.
         """
         if not getattr(self, ability):
             raise self.cannot(ability)
