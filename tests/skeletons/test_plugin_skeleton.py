@@ -114,6 +114,15 @@ def test_a_measure_of_quavers_own_is_of_a_family(tmp_path: Path) -> None:
     assert wrote.entry == 'mine = "quaver.measures.stability.mine:mine"'
 
 
+def test_a_package_that_cannot_be_imported(tmp_path: Path) -> None:
+    home = tmp_path / "2026 plugins"
+    home.mkdir()
+    with pytest.raises(QuaverError) as caught:
+        write_skeleton("model", "mine", home)
+    assert caught.value.found == "2026_plugins"
+    assert list(home.iterdir()) == []
+
+
 def test_an_unknown_kind(tmp_path: Path) -> None:
     with pytest.raises(UnknownName):
         write_skeleton("evaluater", "mine", tmp_path)

@@ -87,6 +87,8 @@ def write_skeleton(kind: str, name: str, home: Path, *, to: str | None = None) -
     shape = KINDS[kind]
     _check_name(shape.group, name)
     project = opened(home)
+    if not project.package.name.isidentifier():
+        raise QuaverError("Python cannot import this package", where="name", found=project.package.name)
     folder = _folder(kind, to, project)
     module = project.package / folder / f"{name}.py"
     test = home / "tests" / folder / f"test_{name}.py"
