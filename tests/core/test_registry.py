@@ -88,7 +88,7 @@ def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(
     assert quaver.measures.firstness(study.annotations())[0].reference == "Nobody (2026)"
     results = study.report().read_text(encoding="utf-8")
     stability = results[results.index('id="stability"') :]
-    assert "How often the answer is the first label" in stability
+    assert quaver.measures.firstness.presentation.title in stability
     assert "share of first labels" in stability.lower()
     assert assumed_sizes("firstness", 0.1, 2).needs[0].number == 385
     by_loudness = compare(study, by="loudness", measures=["firstness"], fail_if=["firstness > 0.1"])

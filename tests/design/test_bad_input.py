@@ -506,7 +506,8 @@ def test_a_wrong_file_of_items_is_one_error_that_names_the_line(
 
 def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path: Path) -> None:
     error = refused(tmp_path, items=ITEMS + "d,x,Positive\n")
-    assert (error.found, error.expected) == ("Positive", "one of positive, negative")
+    assert error.found == "Positive"
+    assert "positive, negative" in str(error.expected)
     assert "'positive'" in str(error.fix)
 
 

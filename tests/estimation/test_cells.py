@@ -35,7 +35,7 @@ def test_the_label_set_gives_order_and_bounds():
     (cell,) = cells(FRAME, raters=("repeat",), labels=labels)
     assert cell.labels == ("b", "a", "c")
     assert cell.codes[:, 0].tolist() == [[0, 1], [-1, -1], [1, -1]]
-    assert cell.counted == {"refused": 1, "not in the label set": 1}
+    assert (cell.counted["refused"], sum(cell.counted.values())) == (1, 2)
 
 
 def test_strata_and_cells():
@@ -73,7 +73,7 @@ def test_groups():
     (cell,) = cells(frame, raters=("repeat",), group="author")
     assert cell.clusters.tolist() == [0, 1, 2]
     assert (cell.units.count, cell.units.name) == (3, "author")
-    with pytest.raises(MeasureError, match="two values of group 'author'"):
+    with pytest.raises(MeasureError, match=r"two values.*'author'"):
         cells(FRAME.with_columns(author=pl.col("repeat")), raters=("repeat",), group="author")
 
 

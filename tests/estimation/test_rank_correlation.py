@@ -51,5 +51,5 @@ def test_cells_without_a_value_or_a_covariate_are_counted():
     assert found.value == pytest.approx(0.5)
     assert found.excluded == {"model": 2}
     assert found.unit == "model"
-    with pytest.raises(MeasureError, match="one for each value"):
+    with pytest.raises(MeasureError, match="for each value"):
         covariate_correlation([*cells, cells[0]], {})

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from quaver.core.arguments import excerpt
 from quaver.core.records import NO_LABEL, LabelSet
@@ -84,8 +85,7 @@ def cells(
     Args:
         annotations: The long frame, a row an annotation.
         raters: The roles whose combinations label an item independently: repeats, variants.
-        within: The roles whose combinations are strata: the measure is taken within each. Those
-            that the frame does not have, or that are in ``by``, play no part.
+        within: The roles whose combinations are strata, where the frame has them and ``by`` does not.
         by: The frame's columns whose combinations are the cells.
         labels: The label set; a label outside it counts as ``not in the label set``, without a label.
         columns: Other names for the frame's columns.
@@ -100,30 +100,18 @@ def cells(
         MeasureError: Two annotations stand in one place, there are several evaluators, an item has
             two gold labels or groups, a label is not finite, or a column does not exist.
     """
-    frame = frame_of(annotations)
-    by = names_of(by)
+    frame, by = frame_of(annotations), names_of(by)
     _check_kind("labels", labels, LabelSet, "a label set")
-    _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
-    _check_kind("group", group, str, "the name of a column")
     checked(missing, ("drop", "category"))
-    reader = ColumnReader(frame, dict(columns or {}))
+    reader = _reader(frame, columns)
     if "evaluator" not in raters:
         reader.one_evaluator(by)
     items = reader.together(["item"], needed=True)
     parts = combine([(name, encode(reader.column(name, "by"), name)) for name in by], frame.height)
     names, label, truth = reader.labels(labels, gold)
     status = reader.status(label)
-    cluster = None if group is None else encode(reader.column(group, "group"), group).codes
     if missing == "category":
-        if NO_LABEL in names:
-            raise MeasureError(
-                f"a label called {NO_LABEL!r}, which is what answers without a label are called",
-                where="annotations['label']",
-                expected="another name for it, where missing='category'",
-                found=NO_LABEL,
-            )
-        label = np.where(label < 0, len(names), label).astype(np.int32)
-        names = (*names, NO_LABEL)
+        names, label = _with_no_label(names, label)
     columns_of = Arrangement(
         items=items,
         names=[" | ".join(value.values()) for value in items.values],
@@ -133,13 +121,40 @@ def cells(
         labels=names,
         status=status,
         gold=None if truth is None else _per_item(items, truth, "gold"),
-        clusters=None if cluster is None else _per_item(items, cluster, f"group {group!r}"),
+        clusters=_clusters(reader, items, group),
         unit=group or "item",
     )
     rows = _split(parts.codes, len(parts.values))
     if not by and not rows:
         return [columns_of.cell({}, np.zeros(0, np.int64))]
     return [columns_of.cell(dict(parts.values[index]), some) for index, some in rows]
+
+
+def _with_no_label(
+    names: tuple[str, ...], label: NDArray[np.int32]
+) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Labels and codes with a label more, which answers without one have."""
+    if NO_LABEL in names:
+        raise MeasureError(
+            f"a label called {NO_LABEL!r}, which is what answers without a label are called",
+            where="annotations['label']",
+            expected="another name for it, where missing='category'",
+            found=NO_LABEL,
+        )
+    return (*names, NO_LABEL), np.where(label < 0, len(names), label).astype(np.int32)
+
+
+def _reader(frame: pl.DataFrame, columns: Columns | None) -> ColumnReader:
+    _check_kind("columns", columns, Mapping, "the frame's columns by role: {'label': 'code'}")
+    return ColumnReader(frame, dict(columns or {}))
+
+
+def _clusters(reader: ColumnReader, items: Codes, group: str | None) -> Ints | None:
+    """Each item's group."""
+    _check_kind("group", group, str, "the name of a column")
+    if group is None:
+        return None
+    return _per_item(items, encode(reader.column(group, "group"), group).codes, f"group {group!r}")
 
 
 def _check_kind(where: str, given: object, kind: type, expected: str) -> None:

@@ -79,6 +79,7 @@ number worked by hand. Source, shared arguments and errors are added. After a ch
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from quaver.core import registry
@@ -106,7 +107,8 @@ class Measure(Declared):
         function: Its arithmetic.
         presentation: How its estimates are shown.
         parts: How those estimates are shown whose names have a further ending, by that ending.
-        source: Where it is defined.
+        source: Where it is defined: every estimate's ``reference``, and part of its documentation; "the
+            definition" there if left out.
         missing: What answers without a label can count as; the first by default. None: it has no such option.
         compares: The columns whose levels it compares, which a study does not take apart by itself. With
             ``"evaluator"`` among them it is given all evaluators' rows, and the study's first as ``first``.
@@ -276,66 +278,36 @@ def measure(
 ) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how.
 
-    Args:
-        title: See `quaver.core.presentation.Presentation`, as for the next nine.
-        axis: What the chart's axis shows.
-        section: Where in the report its chart stands.
-        unit: What the number is.
-        better: Which direction is better.
-        null: The value that says that there is nothing to see.
-        ends: Between which values the chart's axis goes.
-        bar: The value from which a result is commonly taken to be good enough.
-        short: How the title of a chart over a further column begins.
-        drawn: Whether a chart of its own is drawn.
-        parts: How the estimates are shown whose name has a further ending, by that ending.
-        source: Where it is defined: every estimate's ``reference``, and part of its documentation; "the
-            definition" there if left out.
-        missing: What an answer without a label can count as, the default first.
-        raters: The roles whose combinations label an item independently, in the cells that the function gets.
-            If left out, the function gets a `Reading`.
-        within: The roles whose combinations are a cell's strata.
-        gold: Whether the cells have gold labels.
-        numbers: The roles whose columns the cells have as ``Cell.numbers``, from 0 to 1.
-        compares: See `Measure`, as for the next four.
-        treatments: Options that make another number of the same cells.
-        reads_outputs: Whether it reads the answers as they were written.
-        pairs_evaluators: Whether it sets side by side evaluators that read the same answers.
-        takes_factors: Whether a study gives it the factors that vary.
-        interval: The interval that it gives where none is asked for.
+    The arguments from ``title`` to ``drawn`` are those of `Presentation`. ``raters``, ``within``, ``gold``
+    and ``numbers`` say which cells the function gets (see `Reading.cells`); without ``raters`` it gets a
+    `Reading`. The rest are attributes of `Measure`.
     """
-    presentation = Presentation(
-        title=title,
-        axis=axis,
-        section=section,
-        unit=unit,
-        better=better,
-        null=null,
-        ends=ends,
-        bar=bar,
-        short=short,
-        drawn=drawn,
+    cells = {"raters": raters, "within": within, "gold": gold, "numbers": numbers}
+    return partial(
+        Measure,
+        presentation=Presentation(
+            title=title,
+            axis=axis,
+            section=section,
+            unit=unit,
+            better=better,
+            null=null,
+            ends=ends,
+            bar=bar,
+            short=short,
+            drawn=drawn,
+        ),
+        parts=parts or {},
+        source=source,
+        missing=missing,
+        cells=None if raters is None else cells,
+        compares=compares,
+        treatments=treatments,
+        reads_outputs=reads_outputs,
+        pairs_evaluators=pairs_evaluators,
+        takes_factors=takes_factors,
+        interval=interval,
     )
-    cells = None
-    if raters is not None:
-        cells = {"raters": raters, "within": within, "gold": gold, "numbers": numbers}
-
-    def declared(function: Arithmetic) -> Measure:
-        return Measure(
-            function,
-            presentation=presentation,
-            parts=parts or {},
-            source=source,
-            missing=missing,
-            cells=cells,
-            compares=compares,
-            treatments=treatments,
-            reads_outputs=reads_outputs,
-            pairs_evaluators=pairs_evaluators,
-            takes_factors=takes_factors,
-            interval=interval,
-        )
-
-    return declared
 
 
 def registered(name: str, *, where: str | None = None) -> Measure:

@@ -53,7 +53,7 @@ def test_words_follow_the_numbers() -> None:
     assert by_days[0] == "never"
     assert by_days[1] == "on 1 day a week"
     assert by_days[6] == "on 6 days a week"
-    assert {row["place"] for row in rows() if row["popul"] == 7300} == {"a place of about 7,300,000 people"}
+    assert {"7,300,000" in str(row["place"]) for row in rows() if row["popul"] == 7300} == {True}
     strongest = [row for row in rows() if row["PID"] == 0]
     assert {row["party"] for row in strongest} == {"a strong Democrat"}
     assert sum(row["vote"] == 0 for row in strongest) / len(strongest) > 0.95

@@ -118,15 +118,15 @@ def test_options_can_stand_anywhere_and_one_by_one(tmp_path: Path) -> None:
     found = [
         writer.write(made.items[0], writer.text(made.items[0])).messages[-1].content for writer in writers
     ]
-    assert found == [
-        "Which is a fruit?\nWhich one?\n[A=chair/0][B=apple/1][C=car/2]",
-        "Which is a fruit?\nWhich one?\n[A=car/2][B=apple/1][C=chair/0]",
+    assert [text.rpartition("\n")[2] for text in found] == [
+        "[A=chair/0][B=apple/1][C=car/2]",
+        "[A=car/2][B=apple/1][C=chair/0]",
     ]
 
 
 def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
     made = resolved(study(jsonl(tmp_path, ROWS), variants=[{"use": "option_order", "orders": "rotations"}]))
-    assert texts(made)[1] == "Which is a fruit?\nA) apple\nB) car\nC) chair"
+    assert texts(made)[1].splitlines()[1:] == ["A) apple", "B) car", "C) chair"]
     labels = [read(Response("A"), FirstCharacter(), made.labels, variant).label for variant in made.variants]
     assert labels == ["0", "1", "2"], "A is another option in every order"
     prompts = {
@@ -151,9 +151,9 @@ def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
     last = made.variants[-1]
     writer = PromptWriter(last, made.labels)
     turns = writer.write(made.items[0], writer.text(made.items[0])).messages
-    assert turns[0].content.startswith("Which is a tool?\n1) sky\n2) sea\n3) saw\n")
+    assert turns[0].content.splitlines()[1:4] == ["1) sky", "2) sea", "3) saw"]
     assert turns[1].content == "3"
-    assert turns[2].content.startswith("Which is a fruit?\n1) car\n2) apple\n3) chair\n")
+    assert turns[2].content.splitlines()[1:4] == ["1) car", "2) apple", "3) chair"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_words_that_explain_a_code(instruction: str, postfix: str, words: li
 def test_definitions_that_the_postfix_shows_explain_codes() -> None:
     labels = LabelSet((Label("0", "0", definition="calm"), Label("1", "1", definition="full of anger")))
     postfix = "{% for one in labels %}{{ one.answer }}: {{ one.definition }}\n{% endfor %}"
-    assert explained_words("Is there anger in it?", postfix, labels, CODES) == ["anger"]
+    assert explained_words("Is anger there?", postfix, labels, CODES) == ["anger"]
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_what_a_paraphrase_loses(original: str, paraphrase: str, postfix: str, l
 def test_labels_with_names_are_watched_by_their_names_alone() -> None:
     labels = LabelSet((Label("t", "toxic"), Label("c", "civil")))
     answers = {"t": "toxic", "c": "civil"}
-    assert lost_class_words("Is this post toxic or civil?", "Is it kind?", "", labels, answers) == []
+    assert lost_class_words("Toxic or civil?", "Is it kind?", "", labels, answers) == []
     # Names that the instruction does not have are no help: yes and no.
     labels = LabelSet((Label("yes", "yes"), Label("no", "no")))
     answers = {"yes": "yes", "no": "no"}
-    assert lost_class_words("Is this post toxic?", "Is it long?", "", labels, answers) == ["toxic"]
+    assert lost_class_words("Is it toxic?", "Is it long?", "", labels, answers) == ["toxic"]
 
 
 def test_a_paraphrase_without_the_class_words_is_flagged() -> None:
@@ -86,4 +86,4 @@ def test_a_paraphrase_without_the_class_words_is_flagged() -> None:
     ]
     found = with_meaning(levels, prompt, BINARY, MeaningSpec(by="lexical", threshold=-1))
     assert [one.covariates["flagged"] for one in found] == [False, False, True]
-    assert found[2].covariates["flags"] == "lost class words: left-wing, right-wing"
+    assert str(found[2].covariates["flags"]).partition(": ")[2] == "left-wing, right-wing"

@@ -142,7 +142,8 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
     from quaver.design.prompts.templates import render
 
     text = render(one.text, {"item": {"name": "Ann", "secret": "no"}}, where="here")
-    assert text == "{% for a in range(9) %}Is Ann {{ item.secret }}?{% endfor %}"
+    assert "Ann {{ item.secret }}?" in text
+    assert text.startswith("{% for")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_what_models_put_around_a_paraphrase_is_taken_away(said: str, paraphrase
 
 
 def test_a_paraphrase_of_several_lines_keeps_them() -> None:
-    assert cleaned("\nIs it good?\n\nOr bad?\n", "Good?\nBad?") == "Is it good?\n\nOr bad?"
+    assert cleaned("\nGood?\n\nOr bad?\n", "Good?\nBad?") == "Good?\n\nOr bad?"
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ class TestOnRandomWeights:
         text = "Is {{ item.name }} good? Do not guess."
         engine = Pegasus(model="tiny", temperatures=[1.0], k=2, beams=1, tries=40)
         for one in engine.reword(context(text, home), Draft(text), NoCalls()):
-            assert one.text.startswith("Is {{ item.name }} good? ")
+            assert one.text.startswith(text.removesuffix("Do not guess."))
             assert one.text != text
 
     def test_an_instruction_of_placeholders_alone_is_one_error(self, home: Path) -> None:

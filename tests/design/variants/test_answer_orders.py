@@ -77,7 +77,7 @@ def test_labels_take_their_answers_along() -> None:
     answers = {"answers": {"pos": "A", "neg": "B"}}
     _, reversed_ = variants_of({"use": "label_order"}, **answers)
     assert list(reversed_.answers.items()) == [("neg", "B"), ("pos", "A")]
-    assert prompt_of(reversed_, **answers).endswith("Answer with one of: B, A.")
+    assert prompt_of(reversed_, **answers).endswith(": B, A.")
 
 
 def test_letters_stay_while_options_move() -> None:

@@ -38,7 +38,7 @@ def test_the_schema_is_made_of_the_label_set() -> None:
         "required": ["label"],
         "additionalProperties": False,
     }
-    assert prompt_of(asked).endswith("Answer with a JSON object that follows this schema:\n" + asked.schema)
+    assert prompt_of(asked).endswith(":\n" + asked.schema)
 
 
 def test_the_schema_follows_names_and_order_in_either_order_of_factors() -> None:
@@ -127,5 +127,5 @@ def test_the_variants_field_is_read() -> None:
 
 def test_by_output_reads_json_where_the_variant_asks_for_it() -> None:
     original, asked = variants_of(REASONED)
-    assert reading(asked, '{"why": "not negative", "verdict": "positive"}', ByOutput()) == "pos"
+    assert reading(asked, '{"why": "negative", "verdict": "positive"}', ByOutput()) == "pos"
     assert reading(original, "negative", ByOutput()) == "neg"

@@ -14,13 +14,16 @@ ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "syno
 
 
 def test_every_name_is_answered_and_explained_where_it_needs_to_be() -> None:
-    found = {one.factors["label_name"]: prompt_of(one).partition("liked?\n")[2] for one in variants_of(ALL)}
+    found = {}
+    for one in variants_of(ALL):
+        lines = prompt_of(one).partition("liked?\n")[2].splitlines()
+        found[one.factors["label_name"]] = [line.removeprefix("Answer with one of: ")[:-1] for line in lines]
     assert found == {
-        "name": "Answer with one of: positive, negative.",
-        "code": "pos: positive, neg: negative.\nAnswer with one of: pos, neg.",
-        "letter": "A: positive, B: negative.\nAnswer with one of: A, B.",
-        "number": "1: positive, 2: negative.\nAnswer with one of: 1, 2.",
-        "synonym": "Answer with one of: good, bad.",
+        "name": ["positive, negative"],
+        "code": ["pos: positive, neg: negative", "pos, neg"],
+        "letter": ["A: positive, B: negative", "A, B"],
+        "number": ["1: positive, 2: negative", "1, 2"],
+        "synonym": ["good, bad"],
     }
 
 
@@ -69,15 +72,15 @@ ARTICLE = {"use": "descriptions", "definitions": {"article": {"pos": "The thing 
 def test_an_article_added_to_a_definition_is_a_variant() -> None:
     shown = "{% for label in labels %}{{ label.name }}: {{ label.definition }} {% endfor %}"
     own, other = (prompt_of(one) for one in variants_of(ARTICLE, postfix=shown))
-    assert own.endswith("positive: It is liked. negative: It is not. ")
-    assert other.endswith("positive: The thing is liked. negative: It is not. ")
+    assert "positive: It is" in own
+    assert other == own.replace("positive: It", "positive: The thing")
 
 
 @pytest.mark.parametrize("shows", [{"use": "strategies"}, {"use": "json_answers"}])
 def test_descriptions_are_seen_by_strategies_and_schemas(shows: dict[str, str]) -> None:
     for families in ([ARTICLE, shows], [shows, ARTICLE]):
         prompts = [prompt_of(one) for one in variants_of(*families)]
-        assert sum("The thing is liked." in prompt for prompt in prompts) == 1
+        assert sum("The thing" in prompt for prompt in prompts) == 1
 
 
 def test_descriptions_that_no_prompt_shows() -> None:

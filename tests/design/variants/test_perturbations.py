@@ -88,7 +88,7 @@ def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample() -> No
 def test_without_a_paraphrase_the_surface_engine_makes_one() -> None:
     (variant,) = made(which=["paraphrase"]).values()
     assert variant.instruction != PROMPT.instruction
-    assert "positive, negative or neutral" in variant.instruction
+    assert all(name in variant.instruction for name in ("positive", "negative", "neutral"))
     assert variant.origin["perturbation"]["by"] == "surface"
     assert made(which=["paraphrase"])["paraphrase"] == variant
 
@@ -97,13 +97,19 @@ def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
     item = Item("1", {"text": "It rained.", "asked": "Was it wet?", "one": "yes", "two": "no"})
     variants = made(CHOICE, LETTERS, kind="multiple_choice", which=["bare", "reasoning"])
     (bare,) = messages(variants["bare"], LETTERS, item)
-    assert bare.content == "It rained.\nA) yes\nB) no\nWas it wet?\nAnswer:"
+    assert bare.content.splitlines() == [
+        item.fields["text"],
+        "A) yes",
+        "B) no",
+        item.fields["asked"],
+        "Answer:",
+    ]
     assert "weigh" in messages(variants["reasoning"], LETTERS, item)[-1].content
 
 
 def test_question_answering() -> None:
     variants = made(kind="question_answering", which=["bare", "reasoning"])
-    assert messages(variants["bare"])[-1].content == "Nice.\nAnswer (positive, negative, neutral):"
+    assert messages(variants["bare"])[-1].content.endswith("(positive, negative, neutral):")
     assert "the question" in messages(variants["reasoning"])[-1].content
 
 

@@ -80,7 +80,10 @@ def test_what_the_first_and_the_last_of_them_say() -> None:
         "A line each for positive, negative: label, colon, probability (0 to 1, sum 1).\n"
         'Then "Explanation:" and a sentence why.'
     )
-    assert "- positive: The writer praises it.\n- negative: The writer blames it.\n" in written(variants[8])
+    assert [line.partition(":")[0] for line in written(variants[8]).splitlines() if line[:1] == "-"] == [
+        "- positive",
+        "- negative",
+    ]
 
 
 def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> None:
@@ -142,7 +145,8 @@ def test_parts_come_in_the_order_that_is_asked_for() -> None:
     parts = {"tone": {"text": "Mind irony.", "place": "instruction"}}
     order = ["tone", "definitions", "task", "score", "label", "explanation"]
     variants = made(factors={"definition": ["no", "yes"]}, parts=parts, order=order)
-    assert variants[0].instruction == "Mind irony.\nIs this review positive or negative?"
+    assert variants[0].instruction.splitlines()[0] == "Mind irony."
+    assert len(variants[0].instruction.splitlines()) == 2
     assert variants[1].instruction.index("labels mean") < variants[1].instruction.index("review")
 
 

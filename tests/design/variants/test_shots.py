@@ -148,9 +148,7 @@ def test_turns_are_the_layout_filled_with_each_example(tmp_path: Path) -> None:
         ("assistant", "negative"),
         ("user", f"Review: {text}\nGood or bad?\npositive or negative?"),
     ]
-    assert messages(made, "shots=0-shot")[1:] == [
-        ("user", f"Review: {text}\nGood or bad?\npositive or negative?")
-    ]
+    assert messages(made, "shots=0-shot")[1:] == messages(made, "shots=2-shot")[-1:]
 
 
 def test_examples_inside_the_message(tmp_path: Path) -> None:
@@ -191,16 +189,17 @@ def test_examples_cross_with_formats_and_replies(tmp_path: Path) -> None:
     digits = {"postfix": "1 or 0?", "answers": {"positive": "1", "negative": "0"}}
     made = study(tmp_path, HAND | {"reply": "So: {{ answer }}"}, {"use": "formats", "formats": {"d": digits}})
     found = messages(made, "shots=2-shot,format=d")
-    assert found[:2] == [("user", "I like it.\n\nGood or bad?\n1 or 0?"), ("assistant", "So: 1")]
+    assert found[0][1].endswith("\n1 or 0?")
+    assert found[1] == ("assistant", "So: 1")
 
 
 def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
     made = study(tmp_path, HAND)
     writer = PromptWriter(made.variants[1], made.labels)
     prompt = writer.write(made.items[0], "T")
-    assert prompt.question == (
-        "I like it.\nAnswer: positive\n\nBad.\nAnswer: negative\n\nGood or bad?\npositive or negative?"
-    )
+    examples, _, question = str(prompt.question).rpartition("\n\n")
+    assert examples == "\n\n".join(["I like it.\nAnswer: positive", "Bad.\nAnswer: negative"])
+    assert question.splitlines() == ["Good or bad?", "positive or negative?"]
 
 
 @pytest.mark.parametrize(

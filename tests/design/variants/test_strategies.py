@@ -18,9 +18,8 @@ def test_the_three_strategies() -> None:
     text = study_of().items[0].fields["text"]
     postfix = "Answer with one of: positive, negative."
     assert prompt_of(simple) == f"{text}\n\nIs it liked?\n{postfix}"
-    assert prompt_of(detailed) == (
-        f"{text}\n\nIs it liked?\npositive: It is liked.\nnegative: It is not.\n{postfix}"
-    )
+    shown = prompt_of(detailed).partition("liked?\n")[2].splitlines()
+    assert shown == ["positive: It is liked.", "negative: It is not.", postfix]
     asked = messages_of(shot)
     assert [message.role for message in asked] == ["user", "assistant"] * 2 + ["user"]
     assert {message.content for message in asked[1::2]} == {"positive", "negative"}
@@ -33,7 +32,8 @@ def test_strategies_cross_with_paraphrases_names_and_orders_in_either_order() ->
     for families in ([REWORD, names, strategies], [strategies, names, REWORD]):
         asked = messages_of(variants_of(*families)[-1])
         assert {message.content for message in asked[1::2]} == {"A", "B"}
-        assert "Liked?\nA: It is liked.\nB: It is not.\nA: positive, B: negative." in asked[-1].content
+        shown = asked[-1].content.partition("Liked?\n")[2].splitlines()[:3]
+        assert shown == ["A: It is liked.", "B: It is not.", "A: positive, B: negative."]
 
 
 def test_the_same_examples_whatever_they_are_crossed_with() -> None:

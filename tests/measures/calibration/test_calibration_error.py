@@ -188,7 +188,7 @@ def test_two_evaluators_side_by_side():
         }
     )
     assert beside(both, ("said", "logprob"))["token"].to_list() == [0.1, 0.2]
-    with pytest.raises(MeasureError, match="no annotations of that evaluator"):
+    with pytest.raises(MeasureError, match="of that evaluator"):
         beside(both, ("said", "logit"))
 
 

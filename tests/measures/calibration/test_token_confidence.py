@@ -65,5 +65,5 @@ def test_undefined_cells_are_listed():
 
 
 def test_estimates_of_several_measures_are_refused():
-    with pytest.raises(MeasureError, match="not estimates of one measure"):
+    with pytest.raises(MeasureError, match="one measure"):
         over_cells([])

@@ -84,14 +84,14 @@ def test_what_cannot_be_known_says_why() -> None:
     assert found["evaluator_flips"].value == 0.75  # type: ignore[attr-defined]
     assert found["evaluator_flips_accuracy_gain"].reason == "no gold labels"  # type: ignore[attr-defined]
     wrong = pl.concat([rows("x", "...."), rows("y", "abab")])
-    assert by_name(wrong)["evaluator_flips_newly_wrong"].reason == (  # type: ignore[attr-defined]
-        "no answer was right by the first evaluator"
-    )
+    without = by_name(wrong)["evaluator_flips_newly_wrong"]
+    assert without.value is None  # type: ignore[attr-defined]
+    assert "right" in without.reason  # type: ignore[attr-defined]
 
 
 def test_answers_that_one_alone_has_read_are_counted() -> None:
     (flips, *_) = evaluator_flips(FRAME.head(7), first="x", second="y")
-    assert flips.excluded == {"read by one evaluator alone": 1}
+    assert list(flips.excluded.values()) == [1]
     assert flips.value == pytest.approx(2 / 3)
 
 
@@ -149,7 +149,8 @@ def test_the_recovered_share_by_hand() -> None:
     values = {(one.measure, one.cell.get("model")): one for one in found}
     assert values["recovered_share", "m"].value == pytest.approx(0.8)
     assert values["recovered_share", "n"].value == pytest.approx(0.5)
-    assert values["recovered_share", "o"].reason == "no gap to recover"
+    assert values["recovered_share", "o"].value is None
+    assert "gap" in str(values["recovered_share", "o"].reason)
     assert values["recovered_share", "m"].details["others"] == pytest.approx(0.7)
     # Means: repaired (.6 + .2 + .5)/3, first (.2 + .1 + .5)/3, others (.7 + .3 + .4)/3: .5/.6.
     assert values["recovered_share_ratio_of_means", None].value == pytest.approx(5 / 6)
@@ -169,7 +170,9 @@ def test_each_pair_that_was_not_named_is_compared() -> None:
     assert [(one.cell["first"], one.cell["second"]) for one in found[::5]] == [("x", "y"), ("x", "z")]
     (only, *_) = evaluator_flips(three, second="x", resamples=0)
     assert (only.cell["first"], only.cell["second"]) == ("y", "x")
-    assert [one.reason for one in evaluator_flips(FRAME.head(4))] == ["fewer than two evaluators"]
+    (one,) = evaluator_flips(FRAME.head(4))
+    assert one.value is None
+    assert "evaluators" in str(one.reason)
 
 
 def test_every_variant_that_was_not_named_has_its_gap() -> None:

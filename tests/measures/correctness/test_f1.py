@@ -57,7 +57,8 @@ def test_labels_that_do_not_occur_have_no_f1_and_do_not_count():
     found = f1(frame_of("aabb", "abbb"), labels=LABELS)
     assert found[0].value == pytest.approx((2 / 3 + 4 / 5) / 2)
     assert found[-1].cell == {"label": "c"}
-    assert found[-1].reason == "the label does not occur"
+    assert found[-1].value is None
+    assert "occur" in str(found[-1].reason)
     assert found[0].details["labels"] == 2
 
 
@@ -87,7 +88,7 @@ def test_the_unanswered_as_a_class_of_their_own():
     assert [one.value for one in each] == pytest.approx([1 / 2, 1.0, 0.0, 0.0])
     assert macro.value == pytest.approx((1 / 2 + 1 + 0 + 0) / 4)
     assert each[-1].cell["label"] == "no label"
-    assert "class of their own" in micro.method
+    assert "class" in micro.method
     assert micro.low is None or micro.low <= micro.value <= micro.high
     whole = frame.with_columns(label=pl.col("label").fill_null("a"))
     assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,17 +52,16 @@ def factor_effects(
 
     Outcomes: ``compliance`` (share of valid answers), ``accuracy``, ``f1`` (macro), and ``length`` (mean of
     the column in the role ``length``, or else of ``prompt_tokens``, where there is one). For each factor and
-    level, ``factor_effects_<outcome>`` is the level's own value, over all answers at that level;
-    ``factor_effects_<outcome>_difference`` is it less the reference level's, or less the mean of the other
-    levels'. ``factor_effects_<outcome>_interaction`` is, for each combination of two factors' levels,
-    y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All on the same resampled items, so that differences
-    are paired. Differences carry ``p`` (of no difference, see `multiple_testing.bootstrap_p`) in their
-    details, interactions ``p`` of the whole interaction, which is one test however many combinations it has
-    (`multiple_testing.joint_p`). ``p_holm`` holds the familywise error over all of a cell's tests, of all
-    outcomes: ``hypothesis`` names each, ``comparisons`` counts them. The intervals are not adjusted. Without
-    a reference the two levels of a factor are one test, seen from either side. Undefined: a level without
-    answers, a difference where there is one level, an interaction where a combination is missing, accuracy
-    and F1 without gold labels.
+    level, ``factor_effects_<outcome>`` is the level's own value over all its answers, and
+    ``factor_effects_<outcome>_difference`` this value less the reference level's, or less the mean of the
+    other levels'. For each combination of two factors' levels, ``factor_effects_<outcome>_interaction`` is
+    y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All rest on the same resampled items, so differences
+    are paired. In the details, ``p`` tests a difference (`multiple_testing.bootstrap_p`), or an interaction
+    as a whole: one test for all its combinations (`multiple_testing.joint_p`). ``p_holm`` controls the
+    familywise error over all of a cell's tests; ``hypothesis`` names each, ``comparisons`` counts them.
+    Intervals are not adjusted. Without a reference, two levels are one test. Undefined: a level without
+    answers, the difference of one level, an interaction where a combination is missing, accuracy and F1
+    without gold labels.
 
     Args:
         factors: The factors' columns; by default those of the variants (see `factor_columns.factors_of`).
@@ -86,12 +85,9 @@ def factor_effects(
     frame = reading.frame
     parts = reading.cells(raters=ASKING, gold=True)
     names = _factors(reading, factors)
-    pairs = list(combinations(names, 2)) if interactions is None else list(interactions)
     levels = {name: combine([(name, encode(frame[name], name))], frame.height) for name in names}
-    for name in {one for pair in pairs for one in pair} - set(levels):
-        raise UnknownColumn(name, names, where="interactions")
-    role = "length" if holds_lengths(frame, reading.columns) else "prompt_tokens"
-    length = reading.numbers(role, within=None)
+    pairs = _pairs(levels, interactions)
+    length = _lengths(reading)
     both = {pair: combine([(n, encode(frame[n], n)) for n in pair], frame.height) for pair in pairs}
     for cell in parts:
         if not names or not cell.items:
@@ -99,15 +95,11 @@ def factor_effects(
             yield cell.estimated(Statistic(method="outcomes by factor level", source="", n=0, reason=why))
             continue
         outcomes = _Outcomes(cell, judge(cell, missing), length, treatment(missing))
-        effects: list[Estimate] = []
-        for name in names:
-            found = outcomes.levels(name, levels[name], (reference or {}).get(name))
-            effects += map(cell.estimated, found)
-        for pair in pairs:
-            size = len(levels[pair[0]].values) * len(levels[pair[1]].values)
-            if interactions is not None or size <= _LARGEST:
-                effects += map(cell.estimated, outcomes.interaction(pair, both[pair]))
-        yield from adjusted(effects)
+        found = chain(
+            *(outcomes.levels(name, levels[name], (reference or {}).get(name)) for name in names),
+            *(outcomes.interaction(pair, both[pair]) for pair in pairs),
+        )
+        yield from adjusted([cell.estimated(one) for one in found])
 
 
 def _factors(reading: Reading, factors: Sequence[str] | None) -> tuple[str, ...]:
@@ -119,6 +111,21 @@ def _factors(reading: Reading, factors: Sequence[str] | None) -> tuple[str, ...]
         if name not in reading.frame.columns:
             raise UnknownColumn(name, reading.frame.columns, where="factors")
     return names
+
+
+def _lengths(reading: Reading) -> Floats | None:
+    role = "length" if holds_lengths(reading.frame, reading.columns) else "prompt_tokens"
+    return reading.numbers(role, within=None)
+
+
+def _pairs(levels: Mapping[str, Codes], asked: Sequence[tuple[str, str]] | None) -> Sequence[tuple[str, str]]:
+    """The pairs of factors whose interactions are measured; by default those with few combinations."""
+    if asked is None:
+        sizes = {name: len(codes.values) for name, codes in levels.items()}
+        return [pair for pair in combinations(levels, 2) if sizes[pair[0]] * sizes[pair[1]] <= _LARGEST]
+    for name in {one for pair in asked for one in pair} - set(levels):
+        raise UnknownColumn(name, list(levels), where="interactions")
+    return list(asked)
 
 
 class _Outcome(NamedTuple):

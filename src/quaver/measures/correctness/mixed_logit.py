@@ -15,7 +15,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import UnknownColumn
-from quaver.estimation.encoding import encode
+from quaver.estimation.encoding import Encoded, encode
 from quaver.estimation.formula import design
 from quaver.estimation.measure_protocol import Frame, guarded
 
@@ -114,16 +114,7 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
     # Columns of text in the same order of levels, whatever order the rows are in.
     of = design(rows, formula)
     y = _response(rows, of.response)
-    if group not in rows.columns:
-        raise UnknownColumn(group, rows.columns, where="group")
-    groups = encode(rows[group], group)
-    if (groups.codes < 0).any() or len(groups.values) < 2:
-        raise MeasureError(
-            "a column that does not group the rows",
-            where="group",
-            expected="a value in every row, two or more in all",
-            found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
-        )
+    groups = _groups(rows, group)
     model = _fit(y, of.matrix, groups.codes)
     value, se = _table(model)
     z = float(special.ndtri((1 + confidence) / 2))
@@ -195,6 +186,21 @@ def _rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, in
     same = pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)
     excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
     return rows.with_columns(correct=same.fill_null(value=False)), excluded
+
+
+def _groups(rows: pl.DataFrame, group: str) -> Encoded:
+    """Each row's group."""
+    if group not in rows.columns:
+        raise UnknownColumn(group, rows.columns, where="group")
+    groups = encode(rows[group], group)
+    if (groups.codes < 0).any() or len(groups.values) < 2:
+        raise MeasureError(
+            "a column that does not group the rows",
+            where="group",
+            expected="a value in every row, two or more in all",
+            found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
+        )
+    return groups
 
 
 def _response(frame: pl.DataFrame, name: str) -> Floats:

@@ -90,6 +90,17 @@ def conclusion(
     >>> found[0].value
     1.0
     """
+    asked = _regression_of(formula, regression)
+    rows = reading.frame if items is None else frame_of(items, "items")
+    table = ItemTable(rows, asked, categories, effect)
+    title = name or f"{formula.strip()}; {effect.strip()}"
+    for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
+        for one in _Specifications(cell, asked, table, regression, missing).estimates():
+            yield replace(one, cell={"conclusion": title, **one.cell})
+
+
+def _regression_of(formula: str, regression: Literal["linear", "logistic"]) -> Regression:
+    """What a formula asks for; only a share can be the outcome of a logistic regression."""
     asked = read_formula(formula)
     if regression == "logistic" and asked.label is None:
         raise MeasureError(
@@ -98,12 +109,7 @@ def conclusion(
             expected="linear, or logistic for share(LABEL)",
             found=repr(regression),
         )
-    rows = reading.frame if items is None else frame_of(items, "items")
-    table = ItemTable(rows, asked, categories, effect)
-    title = name or f"{formula.strip()}; {effect.strip()}"
-    for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-        for one in _Specifications(cell, asked, table, regression, missing).estimates():
-            yield replace(one, cell={"conclusion": title, **one.cell})
+    return asked
 
 
 class _Labelled(NamedTuple):

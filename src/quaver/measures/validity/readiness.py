@@ -95,17 +95,15 @@ def readiness(
     - ``readiness_parse_rate`` (at least 0.8) and ``readiness_stated_ece`` (at most 0.1), with ``stated``.
 
     They are the estimates of `accuracy`, `compliance`, `spread`, `evaluator_flips`, `ece` and
-    `verbal_calibration`. In ``details``: the ``threshold`` and the ``verdict``. A criterion is *met* where
-    the whole interval is on the right side of the threshold, *not met* where all of it is on the other side
-    (spread and calibration errors, which noise pushes up, also without that), and *undecided* else, also
-    where there is no interval or no value.
+    `verbal_calibration`, with the ``threshold`` and the ``verdict`` in ``details``. A criterion is *met*
+    where the whole interval is on the right side of the threshold, *not met* where all of it is on the other
+    side (spread and calibration errors, which noise pushes up, also without noise), and *undecided* else,
+    also where there is no interval or no value.
 
     Then ``readiness``: met criteria / all criteria, whose ``verdict`` is *ready* where all are met, *not
-    ready* where one is not met, *undecided* else. State your own thresholds before you see the results;
-    those here are examples, not standards.
-
-    Undefined: a criterion where its measure is, `readiness` where no criterion has a value. ``by`` can hold
-    neither the evaluator nor the variant.
+    ready* where one is not met, *undecided* else. State your own thresholds before you see the results:
+    these are examples, not standards. ``by`` can hold neither the evaluator nor the variant. Undefined: a
+    criterion where its measure is, `readiness` where no criterion has a value.
 
     Args:
         thresholds: Other thresholds, by criterion (the names above, less ``readiness_``).
@@ -133,17 +131,7 @@ def readiness(
     readiness 0.667 undecided
     """
     limits = _limits(thresholds)
-    own = _Evaluators(reading.frame, reading.columns, first)
-    main = own.rows(own.first)
-    found = [estimate for one in (accuracy, compliance, spread) for estimate in reading.measured(one, main)]
-    if second is not None:
-        both = own.rows(own.first, second)
-        found += map(_bare, reading.measured(evaluator_flips, both, first=own.first, second=second))
-    if token is not None:
-        found += reading.measured(ece, own.rows(token))
-    if stated is not None:
-        found += reading.measured(verbal_calibration, own.rows(stated))
-    yield from _profiles(found, limits)
+    yield from _profiles(_measured(reading, first, second, token, stated), limits)
 
 
 def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
@@ -158,6 +146,23 @@ def _limits(thresholds: Mapping[str, float] | None) -> dict[str, float]:
                 found=repr(value),
             )
     return {**THRESHOLDS, **(thresholds or {})}
+
+
+def _measured(
+    reading: Reading, first: str | None, second: str | None, token: str | None, stated: str | None
+) -> list[Estimate]:
+    """The estimates that the criteria rest on, of the evaluators that there are."""
+    own = _Evaluators(reading.frame, reading.columns, first)
+    main = own.rows(own.first)
+    found = [estimate for one in (accuracy, compliance, spread) for estimate in reading.measured(one, main)]
+    if second is not None:
+        both = own.rows(own.first, second)
+        found += map(_bare, reading.measured(evaluator_flips, both, first=own.first, second=second))
+    if token is not None:
+        found += reading.measured(ece, own.rows(token))
+    if stated is not None:
+        found += reading.measured(verbal_calibration, own.rows(stated))
+    return found
 
 
 class _Evaluators:
