@@ -160,7 +160,7 @@ def test_both_intervals_and_the_seed():
         ([[{}, 1]], {}, "ratings"),
         ([[1, math.inf], [1, 2]], {}, "label"),
         ([[1, 2]], {"level": "cardinal"}, "level"),
-        ([[1, 2]], {"confidence": 1.0}, "confidence"),
+        ([[1, 2]], {"confidence_level": 1.0}, "confidence_level"),
         ([[1, 2]], {"resample": "cells"}, "resample"),
         ([[1, 2]], {"interval": "t"}, "interval"),
         ([[1, 2]], {"group": [1, 2]}, "group"),

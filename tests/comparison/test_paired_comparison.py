@@ -134,7 +134,7 @@ def test_several_cells_share_the_error(tmp_path: Path) -> None:
     one, other = study(tmp_path / "a", right, VARIED), study(tmp_path / "b", curtly, VARIED)
     found = compare(one, other, fail_if=["accuracy < 0"])
     (judged,) = found.judgements
-    assert [estimate.confidence for estimate in judged.judged] == [0.975, 0.975]
+    assert [estimate.confidence_level for estimate in judged.judged] == [0.975, 0.975]
     assert [estimate.cell["variant"] for estimate in judged.failed] == ["paraphrase=curt"]
     (original,) = [estimate for estimate in judged.judged if estimate not in judged.failed]
     for written in ("variant=paraphrase=original", "variant=original", "paraphrase=original"):

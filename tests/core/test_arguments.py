@@ -62,7 +62,7 @@ def test_a_study_refuses_what_does_not_fit(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize(
     ("options", "where"),
     [
-        ({"confidence": "high"}, "confidence"),
+        ({"confidence_level": "high"}, "confidence_level"),
         ({"resamples": True}, "resamples"),
         ({"seed": "x"}, "seed"),
         ({"labels": 3}, "labels"),

@@ -29,7 +29,7 @@ def test_many_items_come_in_blocks():
 
 
 def test_what_an_interval_leaves_out_is_shared_by_its_two_sides():
-    assert Resampling(confidence=0.95).tail == pytest.approx(0.025)
+    assert Resampling(confidence_level=0.95).tail == pytest.approx(0.025)
 
 
 def test_a_groups_items_are_drawn_together():

@@ -84,7 +84,7 @@ class Coefficient(Declared):
         self,
         ratings: Any,
         level: Level = "nominal",
-        confidence: float = 0.95,
+        confidence_level: float = 0.95,
         resamples: int = 1000,
         seed: int = 0,
         *,
@@ -104,7 +104,7 @@ class Coefficient(Declared):
             ratings: Items × raters: an array, lists, or a wide frame, with None or NaN for missing ones; or a
                 long frame whose columns ``item``, ``rater`` and ``label`` name.
             level: Level of measurement.
-            confidence: Nominal level of the interval.
+            confidence_level: Nominal level of the interval.
             resamples: Bootstrap resamples of items; 0 for no interval.
             seed: Root seed of the resampling.
             item: The long frame's column of items.
@@ -125,7 +125,7 @@ class Coefficient(Declared):
             MeasureError: The ratings or an option cannot be used.
         """
         own = self._checked(options)
-        resampling = Resampling(confidence, resamples, seed, interval)
+        resampling = Resampling(confidence_level, resamples, seed, interval)
         label_set = label_set_of(labels, level)
         cell = read_ratings(
             ratings, item=item, rater=rater, label=label, labels=label_set, missing=missing, group=group

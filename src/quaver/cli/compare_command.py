@@ -45,7 +45,7 @@ def command(
         list[str] | None,
         typer.Option(help="Exit with 1 unless the whole interval is: 'accuracy > -0.02'.", metavar="BOUND"),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    confidence_level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of items.")] = 2000,
     flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
@@ -61,7 +61,7 @@ def command(
         measures=measure,
         fail_if=fail_if or (),
         fail_unless=fail_unless or (),
-        confidence=confidence,
+        confidence_level=confidence_level,
         resamples=resamples,
     )
     if as_json:
@@ -83,7 +83,14 @@ def _show(found: Comparison, most: int) -> None:
         columns = list(dict.fromkeys(column for one in some for column in one.cell))
         varying = [c for c in columns if len({one.cell.get(c) for one in some}) > 1]
         fixed = [f"{c} {short_name(some[0].cell[c])}" for c in columns if c not in varying]
-        heads = (*varying, "before", "after", "difference", f"{some[0].confidence:.0%} interval", "unpaired")
+        heads = (
+            *varying,
+            "before",
+            "after",
+            "difference",
+            f"{some[0].confidence_level:.0%} interval",
+            "unpaired",
+        )
         rows = [(*(short_name(one.cell.get(c, "")) for c in varying), *_numbers(one)) for one in some]
         screen.print(table(heads, rows, ", ".join([measure, *fixed])))
         screen.print()

@@ -47,7 +47,15 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
             for about, row in zip(labels, rows, strict=True)
         ]
         tests = [p_heading(tested)] if tested else []
-        headings = (*differing, "value", f"{rows[0].confidence:.0%} interval", *tests, "n", "unit", *judged)
+        headings = (
+            *differing,
+            "value",
+            f"{rows[0].confidence_level:.0%} interval",
+            *tests,
+            "n",
+            "unit",
+            *judged,
+        )
         yield table(headings, cells, title)
 
 
@@ -85,7 +93,14 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
             span = f" ({_share(one.low)} to {_share(one.high)})"
             title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {found}{span}"
-        columns = ("labels of", "estimate", f"{drawn[0].confidence:.0%} interval", "verdict", "right", "n")
+        columns = (
+            "labels of",
+            "estimate",
+            f"{drawn[0].confidence_level:.0%} interval",
+            "verdict",
+            "right",
+            "n",
+        )
         yield table(columns, shown, title)
 
 

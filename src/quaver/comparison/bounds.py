@@ -69,7 +69,7 @@ class Judgement:
     def verdict(self) -> str:
         """The bound, and what came of it, in words."""
         count = len(self.judged)
-        intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence:.4g}"
+        intervals = f"{count} interval{'s' * (count != 1)} of {self.judged[0].confidence_level:.4g}"
         verdict = "holds" if self.held else "FAILS"
         return f"--fail-{self.bound.kind} {self.bound.text}: {verdict}, by {intervals}."
 

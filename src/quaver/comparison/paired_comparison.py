@@ -53,7 +53,7 @@ def compare(
     measures: Sequence[str] | None = None,
     fail_if: Sequence[str] = (),
     fail_unless: Sequence[str] = (),
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     resamples: int = _RESAMPLES,
     items: Collection[str] | None = None,
     cells: Sequence[str] | None = None,
@@ -75,7 +75,7 @@ def compare(
             However many differences they are about, together they fail by chance at most as often as one
             interval of this confidence errs: each is judged by a wider one.
         fail_unless: Bounds that fail where it is not.
-        confidence: Level of the intervals.
+        confidence_level: Level of the intervals.
         resamples: Bootstrap resamples; more are taken where a bound needs them.
         items: Only these of two studies' items.
         cells: Columns whose combinations are compared apart; the measures' own if left out.
@@ -87,7 +87,7 @@ def compare(
         MeasureError: There are no items, or no cells, that both have; or a bound cannot be judged.
         UnknownName: No such column, level or measure.
     """
-    resampling = Resampling(confidence, resamples)
+    resampling = Resampling(confidence_level, resamples)
     bounds = _bounds(fail_if, fail_unless)
     if after is None:
         return _within(before, by, reference, measures, bounds, resampling)
@@ -276,7 +276,7 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
         how: dict[str, Any] = {
             "by": by,
             "resamples": resampling.resamples,
-            "confidence": resampling.confidence,
+            "confidence_level": resampling.confidence_level,
             "keep": ["draws"],
         }
         seeded = replace(resampling, seed=one.options["seed"])
@@ -321,7 +321,7 @@ def _judged(
         # Bonferroni: together they err as often as one interval would.
         tail = resampling.tail / judging
         draws = min(_MOST_RESAMPLES, max(resampling.resamples, round(_TAIL_DRAWS / tail)))
-        wider = again(replace(resampling, confidence=1 - 2 * tail, resamples=draws))
+        wider = again(replace(resampling, confidence_level=1 - 2 * tail, resamples=draws))
     judgements = []
     for bound in bounds:
         some = _intervals(bound, wider) if bound.kind == "if" else about[bound]

@@ -115,7 +115,7 @@ def worst(
     against: Study | None = None,
     n: int = 10,
     evaluator: str | None = None,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     resamples: int = 2000,
 ) -> Worst:
     """The items that prompts move most, that differ from others of their class, or that have no label.
@@ -126,7 +126,7 @@ def worst(
             change did to them stands beside what it did to the rest.
         n: How many items.
         evaluator: Whose readings; the study's first if left out.
-        confidence: Level of the intervals.
+        confidence_level: Level of the intervals.
         resamples: Bootstrap resamples of items.
 
     Returns:
@@ -157,7 +157,7 @@ def worst(
     differences = []
     for name, some in parts.items():
         if some:
-            differences += _differences(against, study, name, some, wanted, Resampling(confidence, resamples))
+            differences += _differences(against, study, name, some, wanted, Resampling(confidence_level, resamples))
     return Worst(
         _with_texts(items, study),
         _answers(study, now, items),
@@ -251,7 +251,7 @@ def _differences(
         before,
         after,
         measures=_COMPARED,
-        confidence=resampling.confidence,
+        confidence_level=resampling.confidence_level,
         resamples=resampling.resamples,
         items=items,
         cells=("model", "decoding"),

@@ -332,7 +332,7 @@ class Estimate:
         value: The estimate, or None if it is undefined.
         low: Lower end of the interval, or None if there is none.
         high: Upper end.
-        confidence: The interval's nominal level.
+        confidence_level: The interval's nominal level.
         n: The number of units (``unit``) that it rests on.
         unit: What was resampled, and so what the interval generalises over: ``"item"``, a group's
             column, ``"item and variant"``.
@@ -352,7 +352,7 @@ class Estimate:
     value: float | None
     low: float | None = None
     high: float | None = None
-    confidence: float = 0.95
+    confidence_level: float = 0.95
     n: int = 0
     unit: str = "item"
     method: str = ""

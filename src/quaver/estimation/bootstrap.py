@@ -39,7 +39,7 @@ class Resampling:
     """How intervals are made.
 
     Attributes:
-        confidence: Nominal level, between 0 and 1.
+        confidence_level: Nominal level, between 0 and 1.
         resamples: Bootstrap samples; 0 for no interval.
         seed: Root seed.
         interval: Which interval the estimate gives; the other one is in its details.
@@ -48,18 +48,18 @@ class Resampling:
         MeasureError: A number is outside its range.
     """
 
-    confidence: float = 0.95
+    confidence_level: float = 0.95
     resamples: int = 1000
     seed: int = 0
     interval: Literal["bca", "percentile"] = "bca"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.confidence, Real) or not 0 < self.confidence < 1:
+        if not isinstance(self.confidence_level, Real) or not 0 < self.confidence_level < 1:
             raise MeasureError(
                 "not a level of confidence",
-                where="confidence",
+                where="confidence_level",
                 expected="a number between 0 and 1, for instance 0.95",
-                found=repr(self.confidence),
+                found=repr(self.confidence_level),
             )
         if not _is_whole(self.resamples) or self.resamples < 0:
             raise MeasureError(
@@ -78,7 +78,7 @@ class Resampling:
     @property
     def tail(self) -> float:
         """What lies outside the interval on each side."""
-        return (1 - self.confidence) / 2
+        return (1 - self.confidence_level) / 2
 
 
 def _is_whole(number: object) -> bool:

@@ -38,7 +38,7 @@ One line among the entry points makes it Quaver's (or a plug-in's)::
 The name is the function's. What ``accuracy`` is now is a `Measure`: called with a frame, it cuts it into the
 cells that ``by`` makes, has the function say what each cell's numbers are, resamples, and gives estimates::
 
-    accuracy(frame, by=["model"], confidence=0.9)
+    accuracy(frame, by=["model"], confidence_level=0.9)
 
 Its signature and its docstring have the arguments that all measures share (`Measure.__call__`), written
 once, beside its own: the function's keyword-only parameters, which are checked against their types. Of the
@@ -175,7 +175,7 @@ class Measure(Declared):
         *,
         labels: LabelSet | None = None,
         by: Sequence[str] = (),
-        confidence: float = 0.95,
+        confidence_level: float = 0.95,
         resamples: int = 1000,
         seed: int = 0,
         columns: Columns | None = None,
@@ -191,7 +191,7 @@ class Measure(Declared):
                 the measure needs, of one evaluator (or with ``"evaluator"`` in ``by``).
             labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
             by: Columns whose combinations are the cells, each measured by itself.
-            confidence: Nominal level of the intervals.
+            confidence_level: Nominal level of the intervals.
             resamples: Bootstrap resamples; 0 for no interval.
             seed: Root seed of the resampling.
             columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
@@ -208,7 +208,7 @@ class Measure(Declared):
             MeasureError: The frame or an option cannot be used.
         """
         own = self._checked(options)
-        resampling = Resampling(confidence, resamples, seed, interval or self.interval)
+        resampling = Resampling(confidence_level, resamples, seed, interval or self.interval)
         frame = frame_of(annotations)
         reading = Reading(self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep))
         return list(self._estimates(reading, own))

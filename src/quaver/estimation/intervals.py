@@ -95,18 +95,18 @@ def bca(
     return Interval(float(low), float(high))
 
 
-def clopper_pearson(found: int, n: int, confidence: float = 0.95) -> Interval:
+def clopper_pearson(found: int, n: int, confidence_level: float = 0.95) -> Interval:
     """The exact binomial interval of a share (Clopper & Pearson 1934, Biometrika 26, 404-413).
 
     Args:
         found: How many of them.
         n: Out of how many; 0 gives (0, 1).
-        confidence: Its level.
+        confidence_level: Its level.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]  # 1 - 0.025 ** (1 / 100)
     [0.0, 0.0362]
     """
-    tail = (1 - confidence) / 2
+    tail = (1 - confidence_level) / 2
     low = float(scipy.special.betaincinv(found, n - found + 1, tail)) if found > 0 else 0.0
     high = float(scipy.special.betaincinv(found + 1, n - found, 1 - tail)) if found < n else 1.0
     return Interval(low, high)

@@ -27,11 +27,11 @@ def affordable(draws: int, size: int) -> int:
     return min(draws, max(99, _NUMBERS // max(1, size)))
 
 
-def above_floor(value: float, draws: Floats, confidence: float) -> dict[str, Any]:
+def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[str, Any]:
     """Where a value stands among what noise alone gives.
 
     Returns:
-        ``floor`` (the mean of the draws), ``floor_high`` (their upper quantile at ``confidence``),
+        ``floor`` (the mean of the draws), ``floor_high`` (their upper quantile at ``confidence_level``),
         ``p`` = (1 + draws at or above the value) / (1 + draws) (Phipson & Smyth 2010, Statistical
         Applications in Genetics and Molecular Biology 9, 39) and ``floor_draws``; nothing without draws.
 
@@ -42,7 +42,7 @@ def above_floor(value: float, draws: Floats, confidence: float) -> dict[str, Any
         return {}
     return {
         "floor": round(float(draws.mean()), 15),
-        "floor_high": float(np.quantile(draws, confidence)),
+        "floor_high": float(np.quantile(draws, confidence_level)),
         "p": float((1 + (draws >= value - 1e-12).sum()) / (1 + draws.size)),
         "floor_draws": int(draws.size),
     }

@@ -29,7 +29,7 @@ def spearman(
     x: Sequence[float] | Floats,
     y: Sequence[float] | Floats,
     *,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Estimate:
@@ -43,7 +43,7 @@ def spearman(
     Args:
         x: Numbers, shape (pairs,).
         y: Numbers, the same shape.
-        confidence: Nominal level.
+        confidence_level: Nominal level.
         permutations: How many are sampled where there are too many.
         seed: Of the sample.
 
@@ -60,13 +60,18 @@ def spearman(
     >>> round(found.value, 12), round(found.details["t"], 6), round(found.details["p"] * 120)
     (0.8, 2.309401, 16)
     """
-    resampling = Resampling(confidence, permutations, seed)
+    resampling = Resampling(confidence_level, permutations, seed)
     one, two = _numbers(x, "x"), _numbers(y, "y")
     if one.shape != two.shape:
         raise MeasureError(
             "two lists of unequal length", where="y", expected=f"{one.size} numbers", found=str(two.size)
         )
-    said: dict[str, Any] = {"measure": "spearman", "confidence": confidence, "n": one.size, "unit": "pair"}
+    said: dict[str, Any] = {
+        "measure": "spearman",
+        "confidence_level": confidence_level,
+        "n": one.size,
+        "unit": "pair",
+    }
     said |= {"method": _METHOD, "reference": _REFERENCE}
     if one.size < 3:
         return Estimate(value=None, reason="fewer than three pairs", **said)
@@ -132,7 +137,7 @@ def covariate_correlation(
     covariate: Mapping[str, float],
     *,
     of: str = "model",
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Estimate:
@@ -142,7 +147,7 @@ def covariate_correlation(
         estimates: One for each value of the column: of `robustness.spread` with ``by=["model"]``, say.
         covariate: The number (parameters, release date …) by the column's value.
         of: The column.
-        confidence: Nominal level.
+        confidence_level: Nominal level.
         permutations: See `spearman`.
         seed: See `spearman`.
 
@@ -174,7 +179,7 @@ def covariate_correlation(
     found = spearman(
         [size for size, _ in known],
         [value for _, value in known],
-        confidence=confidence,
+        confidence_level=confidence_level,
         permutations=permutations,
         seed=seed,
     )

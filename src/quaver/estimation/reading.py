@@ -130,7 +130,7 @@ class Reading:
             self.frame if frame is None else frame,
             labels=self.labels,
             by=self.by,
-            confidence=self.resampling.confidence,
+            confidence_level=self.resampling.confidence_level,
             resamples=self.resampling.resamples,
             seed=self.resampling.seed,
             columns=self.columns,

@@ -115,7 +115,7 @@ def two_sided_bound(
     matrix: Floats,
     outcome: Floats,
     contrast: Floats,
-    confidence: float,
+    confidence_level: float,
     ends: tuple[float, float],
     kind: Literal["linear", "logistic"] = "linear",
     clusters: NDArray[np.int64] | None = None,
@@ -131,7 +131,7 @@ def two_sided_bound(
         matrix: As in `linear`.
         outcome: As there.
         contrast: As there.
-        confidence: Its level.
+        confidence_level: Its level.
         ends: The least and the largest outcome.
         kind: Of regression.
         clusters: Each item's unit, where items are not the units.
@@ -159,7 +159,7 @@ def two_sided_bound(
             continue
         size = total**2 / float((np.bincount(units, weights) ** 2).sum())
         mean = float(np.clip(weights @ observed / total, 0.0, 1.0))
-        tail = (1 - confidence) / 2
+        tail = (1 - confidence_level) / 2
         low = float(special.betaincinv(mean * size, (1 - mean) * size + 1, tail)) if mean > 0 else 0.0
         high = float(special.betaincinv(mean * size + 1, (1 - mean) * size, 1 - tail)) if mean < 1 else 1.0
         far = np.array([mean - low, high - mean]) * total * (ends[1] - ends[0])

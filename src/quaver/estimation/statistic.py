@@ -116,12 +116,12 @@ class Sampler:
         n = self.units.count if statistic.n is None else statistic.n
         details = dict(statistic.details)
         if statistic.differing is not None and n:
-            bound = clopper_pearson(statistic.differing, n, self.resampling.confidence)
+            bound = clopper_pearson(statistic.differing, n, self.resampling.confidence_level)
             details |= {"differing": statistic.differing, "share_differing": tuple(bound)}
         return Estimate(
             measure=self._measure + statistic.part,
             value=None,
-            confidence=self.resampling.confidence,
+            confidence_level=self.resampling.confidence_level,
             n=n,
             unit=self.units.name,
             method=statistic.method,
@@ -157,7 +157,7 @@ class Sampler:
         details |= {name: found for name, found in blank.details.items() if name not in details}
         warnings, few = blank.warnings, statistic.differing
         if resampling.resamples and (chosen is None or chosen.high - chosen.low <= 1e-12):
-            share = clopper_pearson(0, n, resampling.confidence).high
+            share = clopper_pearson(0, n, resampling.confidence_level).high
             chosen, kind = statistic.spread(point, share) if statistic.spread else None, "exact binomial"
             warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
         elif few is not None and few < FEW:

@@ -130,7 +130,7 @@ def verdict(one: Estimate) -> list[str]:
 
 
 def _level(estimates: Sequence[Estimate]) -> str:
-    levels = {one.confidence for one in estimates}
+    levels = {one.confidence_level for one in estimates}
     return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 

@@ -208,7 +208,7 @@ class TestEveryMeasure:
             ({"by": ["modle"]}, "by"),
             ({"columns": {"item": "itme"}}, "columns['item']"),
             ({"group": "autor"}, "group"),
-            ({"confidence": 95}, "confidence"),
+            ({"confidence_level": 95}, "confidence_level"),
             ({"resamples": -1}, "resamples"),
         ],
     )

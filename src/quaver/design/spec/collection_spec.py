@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.spec_part import Name, Part
 
 
@@ -45,3 +47,13 @@ class UntilSpec(Part):
     differing: Annotated[int, Field(ge=0)] = Field(
         15, description="Trust an interval only if at least this many items differ, or none does."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_today(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {
+            name: renamed_measure(value) if name in ("measure", "options") else value
+            for name, value in given.items()
+        }

@@ -13,6 +13,8 @@ _MEASURES = {
     "unlike_share": "deviation_share",
     "unlike_held": "deviations_held",
 }
+_LISTS = {"wordings": "paraphrases"}
+_OPTIONS = {**_LISTS, "confidence": "confidence_level"}
 _FORMER = {now: former for former, now in _MEASURES.items()}
 
 
@@ -33,13 +35,15 @@ def renamed_measure(measure: Any) -> Any:
     'paraphrase_stability'
     >>> renamed_measure({"use": "inter_pss", "wordings": "random"})
     {'use': 'inter_pss', 'paraphrases': 'random'}
+    >>> renamed_measure({"use": "accuracy", "confidence": 0.9})
+    {'use': 'accuracy', 'confidence_level': 0.9}
     """
     if isinstance(measure, str):
         return _MEASURES.get(measure, measure)
-    if not isinstance(measure, Mapping) or not ("wordings" in measure or measure.get("use") in _MEASURES):
+    if not isinstance(measure, Mapping):
         return measure
-    named = {"paraphrases" if name == "wordings" else name: value for name, value in measure.items()}
-    return {**named, "use": renamed_measure(named.get("use"))}
+    named = _renamed(measure, _OPTIONS)
+    return {**named, "use": renamed_measure(named["use"])} if "use" in named else named
 
 
 def renamed_family(family: Any) -> Any:
@@ -64,7 +68,7 @@ def renamed_lock(document: Any) -> Any:
     """
     if not isinstance(document, dict):
         return document
-    return {"paraphrases" if name == "wordings" else name: value for name, value in document.items()}
+    return _renamed(document, _LISTS)
 
 
 def renamed_model(model: Any) -> Any:
@@ -75,7 +79,7 @@ def renamed_model(model: Any) -> Any:
     """
     own = ("llamacpp", "transformers", "openai_compatible")
     if isinstance(model, Mapping) and model.get("use") in own and "mode" not in model:
-        return {"mode" if name == "setting" else name: value for name, value in model.items()}
+        return _renamed(model, {"setting": "mode"})
     return model
 
 
@@ -87,20 +91,14 @@ def renamed_paraphrases(document: Any) -> Any:
     """
     if not isinstance(document, dict) or not isinstance(document.get("drafts"), list):
         return document
-    return {**document, "drafts": [_renamed_draft(one) for one in document["drafts"]]}
-
-
-def _renamed_draft(draft: Any) -> Any:
-    if not isinstance(draft, dict):
-        return draft
-    return {"paraphrases" if name == "wordings" else name: value for name, value in draft.items()}
+    return {**document, "drafts": [renamed_lock(one) for one in document["drafts"]]}
 
 
 def renamed_estimates(document: Any) -> Any:
-    """The estimates of a bundle, their measures and cells by the names of today.
+    """The estimates of a bundle, their measures, levels and cells by the names of today.
 
-    >>> renamed_estimates([{"measure": "wording_stability", "cell": {"wording": "curt"}}])
-    [{'measure': 'paraphrase_stability', 'cell': {'wording': 'curt'}}]
+    >>> renamed_estimates([{"measure": "wording_stability", "confidence": 0.9, "cell": {"wording": "curt"}}])
+    [{'measure': 'paraphrase_stability', 'confidence_level': 0.9, 'cell': {'wording': 'curt'}}]
     """
     return [_renamed_estimate(one) for one in document] if isinstance(document, list) else document
 
@@ -108,5 +106,11 @@ def renamed_estimates(document: Any) -> Any:
 def _renamed_estimate(estimate: Any) -> Any:
     if not isinstance(estimate, dict) or not isinstance(estimate.get("cell"), dict):
         return estimate
-    cell = {"paraphrases" if name == "wordings" else name: value for name, value in estimate["cell"].items()}
-    return {**estimate, "measure": renamed_measure(estimate.get("measure")), "cell": cell}
+    fields, cell = _renamed(estimate, _OPTIONS), _renamed(estimate["cell"], _LISTS)
+    return {**fields, "measure": renamed_measure(fields.get("measure")), "cell": cell}
+
+
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A mapping by the names of today; what has a name of today already stays."""
+    today = {former: name for former, name in names.items() if name not in given}
+    return {today.get(name, name): value for name, value in given.items()}

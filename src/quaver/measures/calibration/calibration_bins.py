@@ -103,7 +103,7 @@ def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
     return float((n[full] * corrected).sum() / n.sum())
 
 
-def right_between(graded: Graded, bins: Bins, confidence: float = 0.95) -> tuple[Floats, Floats]:
+def right_between(graded: Graded, bins: Bins, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
     """The interval of each bin's share of right answers: Wilson's, with answers to one item taken together.
 
     (a + z²/2m ± z √(a(1 − a)/m + z²/4m²)) / (1 + z²/m), a being the share and m how many independent answers
@@ -121,7 +121,7 @@ def right_between(graded: Graded, bins: Bins, confidence: float = 0.95) -> tuple
         share = hits.sum(0) / total
         spread = ((hits - n * share) ** 2).sum(0) / total**2
         m = np.where(spread > 0, np.minimum(share * (1 - share) / spread, total), (n > 0).sum(0))
-        z = float(special.ndtri(0.5 + confidence / 2))
+        z = float(special.ndtri(0.5 + confidence_level / 2))
         middle = share + z**2 / (2 * m)
         half = z * np.sqrt(share * (1 - share) / m + z**2 / (4 * m**2))
         ends = [np.clip((middle + sign * half) / (1 + z**2 / m), 0, 1) for sign in (-1, 1)]

@@ -232,7 +232,7 @@ class _Answers:
             )
         details |= {
             "answers": answers.right.size,
-            "curve": _curve(answers, self._bins, resampling.confidence),
+            "curve": _curve(answers, self._bins, resampling.confidence_level),
         }
         return replace(found, under=weighted, details=details, warnings=warnings, spread=mean_within)
 
@@ -243,11 +243,11 @@ class _Answers:
         times = affordable(resampling.resamples, answers.right.size)
         seed = derive(resampling.seed, "perfect calibration")
         each = calibrated_draws(answers, self._bins, plain, times, seed)
-        details = above_floor(value, each, resampling.confidence)
+        details = above_floor(value, each, resampling.confidence_level)
         if details and np.bincount(answers.item).max() > 1:
             seed = derive(resampling.seed, "perfect calibration", "together")
             joint = calibrated_draws(answers, self._bins, plain, times, seed, together=True)
-            floors = above_floor(value, joint, resampling.confidence)
+            floors = above_floor(value, joint, resampling.confidence_level)
             details |= {f"{name}_together": floors[name] for name in ("floor", "floor_high", "p")}
         return details
 

@@ -157,7 +157,7 @@ def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any
         over = int((shifts > bound).sum())
         found[f"share_over_{bound:.2f}"] = over / shifts.size
         found[f"share_over_{bound:.2f}_interval"] = tuple(
-            clopper_pearson(over, shifts.size, resampling.confidence)
+            clopper_pearson(over, shifts.size, resampling.confidence_level)
         )
     return found
 
@@ -165,7 +165,7 @@ def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any
 def over_cells(
     estimates: Sequence[Estimate],
     *,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
     interval: Literal["bca", "percentile"] = "bca",
@@ -174,7 +174,7 @@ def over_cells(
 
     Args:
         estimates: One a cell, all of one measure: of `ece_shift`, say, with ``by``.
-        confidence: Nominal level.
+        confidence_level: Nominal level.
         resamples: Bootstrap resamples of the cells.
         seed: Root seed.
         interval: Which interval is given.
@@ -200,7 +200,7 @@ def over_cells(
             expected="one measure's, of several cells",
             found=", ".join(sorted(names)) or "nothing",
         )
-    resampling = Resampling(confidence, resamples, seed, interval)
+    resampling = Resampling(confidence_level, resamples, seed, interval)
     values = np.array([one.value for one in estimates if one.value is not None])
     left = [{**one.cell, "reason": one.reason} for one in estimates if one.value is None]
     name = names.pop()

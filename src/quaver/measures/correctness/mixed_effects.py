@@ -93,7 +93,7 @@ def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Mi
         blank = Estimate(
             "mixed_effects",
             None,
-            confidence=reading.resampling.confidence,
+            confidence_level=reading.resampling.confidence_level,
             n=cell.units.count,
             unit=cell.unit,
             method=f"logistic regression, random intercept by {cell.unit}, {model}",
@@ -122,7 +122,7 @@ def _fitted(
     )
     blank = replace(blank, n=len(np.unique(items[place[0]])))
     try:
-        whole = mixed_logit(rows, formula, group=_ITEM, confidence=blank.confidence)
+        whole = mixed_logit(rows, formula, group=_ITEM, confidence_level=blank.confidence_level)
         return [*_coefficients(whole, blank), *_interactions(rows, whole, terms, blank)]
     except UnknownColumn:
         raise
@@ -161,7 +161,7 @@ def _interactions(
     blank = replace(blank, measure="mixed_effects_interactions", method=method)
     try:
         plain = mixed_logit(
-            rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=_ITEM, confidence=blank.confidence
+            rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=_ITEM, confidence_level=blank.confidence_level
         )
     except MeasureError as error:
         return [replace(blank, reason=_reason(error))]

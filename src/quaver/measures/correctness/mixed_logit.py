@@ -59,7 +59,7 @@ class MixedLogit:
         parameters: How many were estimated: the coefficients and the standard deviation.
         n: Rows.
         groups: Values of the group.
-        confidence: Level of the coefficients' intervals.
+        confidence_level: Level of the coefficients' intervals.
         excluded: Rows that were left out, by kind.
         method: In words for a methods section.
         reference: Where the method is described.
@@ -73,14 +73,16 @@ class MixedLogit:
     parameters: int
     n: int
     groups: int
-    confidence: float
+    confidence_level: float
     excluded: Mapping[str, int]
     method: str = "logistic regression with a random intercept, Laplace approximation"
     reference: str = REFERENCE
 
 
 @guarded
-def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: float = 0.95) -> MixedLogit:
+def mixed_logit(
+    frame: Frame, formula: str, *, group: str = "item", confidence_level: float = 0.95
+) -> MixedLogit:
     """Fit a logistic mixed model: log odds of the response = X·β + u_group, u ~ N(0, sd²).
 
     The response is a column of 0 and 1 (or booleans). A response ``correct`` that the frame does not have is
@@ -94,7 +96,7 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
         frame: A row an answer.
         formula: ``"correct ~ treatment * temperature"``; see `formula.parsed` for what it may hold.
         group: The column with a random intercept.
-        confidence: Level of the intervals.
+        confidence_level: Level of the intervals.
 
     Returns:
         The fit: its coefficients with intervals, the spread between groups, and the log likelihood.
@@ -103,12 +105,12 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
         MeasureError: The formula or a column cannot be used; the response does not vary; there is one group;
             gpboost is not installed, or does not converge.
     """
-    if not 0 < confidence < 1:
+    if not 0 < confidence_level < 1:
         raise MeasureError(
             "not a level of confidence",
-            where="confidence",
+            where="confidence_level",
             expected="a number between 0 and 1, for instance 0.95",
-            found=repr(confidence),
+            found=repr(confidence_level),
         )
     rows, excluded = _rows(frame_of(frame, "frame"), formula)
     # Columns of text in the same order of levels, whatever order the rows are in.
@@ -117,7 +119,7 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
     groups = _groups(rows, group)
     model = _fit(y, of.matrix, groups.codes)
     value, se = _table(model)
-    z = float(special.ndtri((1 + confidence) / 2))
+    z = float(special.ndtri((1 + confidence_level) / 2))
     coefficients = {
         name: Coefficient(b, s, b / s, float(2 * special.ndtr(-abs(b / s))), b - z * s, b + z * s)
         for name, b, s in zip(of.names, value.tolist(), se.tolist(), strict=True)
@@ -132,7 +134,7 @@ def mixed_logit(frame: Frame, formula: str, *, group: str = "item", confidence: 
         parameters=len(coefficients) + 1,
         n=y.size,
         groups=len(groups.values),
-        confidence=confidence,
+        confidence_level=confidence_level,
         excluded=excluded,
     )
 

@@ -96,8 +96,8 @@ def spread(
         found.append(cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell)))
     yield from found
     if sizes is not None:
-        confidence, seed = reading.resampling.confidence, reading.resampling.seed
-        correlation = covariate_correlation(found, sizes, confidence=confidence, seed=seed)
+        confidence_level, seed = reading.resampling.confidence_level, reading.resampling.seed
+        correlation = covariate_correlation(found, sizes, confidence_level=confidence_level, seed=seed)
         yield replace(correlation, measure="spread_size_correlation")
 
 
@@ -277,7 +277,7 @@ def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
             float(np.mean([one.interval.high for one in corrected])),
         ),
         "variants": answers.variants,
-        **above_floor(value, floors, resampling.confidence),
+        **above_floor(value, floors, resampling.confidence_level),
         **answers.extremes(),
     }
     warnings: tuple[str, ...] = ()

@@ -325,7 +325,7 @@ def _shift(
     pairs = counts[:, low].sum(1) * counts[:, high].sum(1)
     agree = (counts[:, low] * counts[:, high]).sum(1)
     flips = float(_differ(pairs.sum(), agree.sum()))
-    known = above_floor(float(spans[label]), np.array(dealt), resampling.confidence)
+    known = above_floor(float(spans[label]), np.array(dealt), resampling.confidence_level)
     directed = (float(spans[label]) - known.get("floor", 0.0)) / flips if flips > 0 else 0.0
 
     def under(weights: Floats) -> Floats:

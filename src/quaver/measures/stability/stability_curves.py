@@ -63,7 +63,7 @@ def intra_pss_cumulative(
         steps = [(str(k), f"first {k} repeats") for k in range(2, given.shape[2] + 1)]
         curve = _curve(cell, np.cumsum(given, 2)[:, :, 1:], steps, level, missing)
         found = [cell.estimated(one) for one in curve]
-        yield from _with_summary(found, tolerance, reading.resampling.confidence)
+        yield from _with_summary(found, tolerance, reading.resampling.confidence_level)
 
 
 @measure(
@@ -132,7 +132,7 @@ def _curve(
     yield from each_alpha(cell, counts.reshape(items, strata * count, labels), parts, level, missing)
 
 
-def _with_summary(curve: list[Estimate], tolerance: float, confidence: float) -> list[Estimate]:
+def _with_summary(curve: list[Estimate], tolerance: float, confidence_level: float) -> list[Estimate]:
     defined = [e for e in curve if e.value is not None]
     if not defined:
         return curve
@@ -141,7 +141,7 @@ def _with_summary(curve: list[Estimate], tolerance: float, confidence: float) ->
     ends = [(e.low, e.high) for e in defined if e.low is not None and e.high is not None]
     settled = settled_at(ks, np.array(points)[:, None], tolerance)
     band = settled_at(ks, np.array(ends), tolerance) if len(ends) == len(ks) else None
-    running = running_mean(points, confidence)
+    running = running_mean(points, confidence_level)
     summary: dict[str, Any] = {"tolerance": tolerance, "settled": settled, "interval_settled": band}
     means = dict(zip(ks, running, strict=True))
     found = []
@@ -179,7 +179,7 @@ class RunningMean(NamedTuple):
     high: float
 
 
-def running_mean(scores: Sequence[float], confidence: float = 0.95) -> list[RunningMean]:
+def running_mean(scores: Sequence[float], confidence_level: float = 0.95) -> list[RunningMean]:
     """The paper's running mean of cumulative scores, with mean ± Z·σ/√k: a reproduction.
 
     The scores are those of growing sets of the same repeats, so they are not independent: the interval
@@ -188,7 +188,7 @@ def running_mean(scores: Sequence[float], confidence: float = 0.95) -> list[Runn
     >>> [round(x, 3) for x in running_mean([0.8, 0.6])[1]]  # 0.7 ± 1.96 · 0.1 / √2
     [0.7, 0.561, 0.839]
     """
-    z = float(special.ndtri((1 + confidence) / 2))
+    z = float(special.ndtri((1 + confidence_level) / 2))
     found = []
     for k in range(1, len(scores) + 1):
         mean = float(np.mean(scores[:k]))

@@ -44,8 +44,8 @@ def intra_pss_subsamples(
 
     For each share, ``resamples`` subsamples of the items (of the groups, where ``group`` names them) are
     drawn without replacement, and `intra_pss` is computed on each. The value is the mean over the
-    subsamples; the interval holds the middle ``confidence`` of them: what a study of so few items would have
-    found, were these items all there are. ``details["whole"]`` is the score of all items.
+    subsamples; the interval holds the middle ``confidence_level`` of them: what a study of so few items would
+    have found, were these items all there are. ``details["whole"]`` is the score of all items.
     Subsamples in which alpha is undefined are left out, counted, and named in a warning; where it is
     undefined in all of them, so is the value.
 

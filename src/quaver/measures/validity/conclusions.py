@@ -222,8 +222,8 @@ class _Specifications:
         )
         if made.value is None or made.low is None or made.high is None:
             return made
-        clusters, confidence = self._cell.units.clusters, self._cell.resampling.confidence
-        few, bound = two_sided_bound(matrix, outcome, contrast, confidence, ends, regression, clusters)
+        clusters, confidence_level = self._cell.units.clusters, self._cell.resampling.confidence_level
+        few, bound = two_sided_bound(matrix, outcome, contrast, confidence_level, ends, regression, clusters)
         if few >= FEW:
             return made
         warning = f"one side of the contrast rests on about {few:.1f} {made.unit}s: its interval is a bound"
@@ -253,13 +253,13 @@ class _Specifications:
         without = sum(one.value is None for one in single)
         for name, verdict in VERDICTS.items():
             count = verdicts.count(verdict)
-            low, high = clopper_pearson(count, len(verdicts), self._cell.resampling.confidence)
+            low, high = clopper_pearson(count, len(verdicts), self._cell.resampling.confidence_level)
             yield Estimate(
                 measure=name,
                 value=count / len(verdicts),
                 low=low,
                 high=high,
-                confidence=self._cell.resampling.confidence,
+                confidence_level=self._cell.resampling.confidence_level,
                 n=len(verdicts),
                 unit="variant",
                 method="share of variants by verdict; Clopper-Pearson interval over variants",

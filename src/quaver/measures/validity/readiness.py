@@ -244,7 +244,7 @@ def _together(profile: Sequence[Estimate]) -> Estimate:
     return Estimate(
         "readiness",
         count.met / len(verdicts) if known else None,
-        confidence=first.confidence,
+        confidence_level=first.confidence_level,
         n=first.n,
         unit=first.unit,
         method="share of the criteria whose whole interval is on the right side of its threshold",

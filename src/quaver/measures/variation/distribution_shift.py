@@ -215,7 +215,7 @@ def _statistics(
             column=column,
             where=condition,
             details={
-                **above_floor(float(values[column]), floors[:, column], cell.resampling.confidence),
+                **above_floor(float(values[column]), floors[:, column], cell.resampling.confidence_level),
                 **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
                 "shares": dict(zip(cell.labels, own[column].tolist(), strict=True)),
                 "reference_shares": dict(zip(cell.labels, other[column].tolist(), strict=True)),

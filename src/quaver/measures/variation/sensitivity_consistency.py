@@ -26,7 +26,7 @@ def sensitivity_with_consistency(
     consistencies: Sequence[Estimate],
     *,
     floor: float = 0.05,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
 ) -> Estimate:
     """The correlation of sensitivity and consistency over the classes of all cells.
 
@@ -38,7 +38,7 @@ def sensitivity_with_consistency(
         sensitivities: Of `sensitivity`, with ``by_class`` in their details.
         consistencies: Of `consistency`, of the same cells.
         floor: The least sensitivity that counts.
-        confidence: Nominal level.
+        confidence_level: Nominal level.
 
     Returns:
         Pearson's correlation. ``details`` has ``rank_correlation`` (Spearman's) and ``classes``: the cell,
@@ -63,7 +63,7 @@ def sensitivity_with_consistency(
     lost = len(classes) - x.size
     said: dict[str, Any] = {
         "measure": "sensitivity_with_consistency",
-        "confidence": confidence,
+        "confidence_level": confidence_level,
         "n": x.size,
         "unit": "class and cell",
         "method": _METHOD,
@@ -78,7 +78,7 @@ def sensitivity_with_consistency(
     details["rank_correlation"] = spearman(x, y, permutations=0).value
     low = high = None
     if x.size > 3 and abs(r) < 1 - 1e-12:
-        z = float(scipy.special.ndtri(0.5 + confidence / 2)) / math.sqrt(x.size - 3)
+        z = float(scipy.special.ndtri(0.5 + confidence_level / 2)) / math.sqrt(x.size - 3)
         low, high = math.tanh(math.atanh(r) - z), math.tanh(math.atanh(r) + z)
     return Estimate(value=r, low=low, high=high, details=details, **said)
 

@@ -88,7 +88,7 @@ def _cited(results: Results) -> list[str]:
 
 def _measured_with(results: Results) -> list[str]:
     """Intervals, seed and versions, in a sentence each."""
-    levels = sorted({one.confidence for one in results.estimates if one.low is not None})
+    levels = sorted({one.confidence_level for one in results.estimates if one.low is not None})
     units = list(dict.fromkeys(one.unit for one in results.estimates if one.low is not None))
     parts = []
     if levels:

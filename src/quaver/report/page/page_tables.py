@@ -81,7 +81,7 @@ def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
     columns = sorted({column for one in estimates for column in one.cell})
     own: dict[str, Any] = {
         "measure": pl.String,
-        **dict.fromkeys(("value", "low", "high", "confidence"), pl.Float64),
+        **dict.fromkeys(("value", "low", "high", "confidence_level"), pl.Float64),
         "n": pl.Int64,
         **dict.fromkeys(("unit", "reason", "warnings", "method", "reference"), pl.String),
     }

@@ -11,7 +11,18 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.core.spreadsheet import safe_cell
 
-COLUMNS = ("value", "low", "high", "confidence", "n", "unit", "reason", "warnings", "excluded", "details")
+COLUMNS = (
+    "value",
+    "low",
+    "high",
+    "confidence_level",
+    "n",
+    "unit",
+    "reason",
+    "warnings",
+    "excluded",
+    "details",
+)
 """What follows the measure and its cell; ``method`` and ``reference`` come last."""
 
 _LAST = ("method", "reference")
@@ -39,7 +50,7 @@ def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
 def _values(one: Estimate) -> list[Any]:
     return [
         *(None if end is None else float(end) for end in (one.value, one.low, one.high)),
-        one.confidence,
+        one.confidence_level,
         one.n,
         one.unit,
         one.reason,

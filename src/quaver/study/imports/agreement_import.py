@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from quaver.agreement.annotation_file import agreement_of
+from quaver.agreement.alpha import krippendorff_alpha
+from quaver.agreement.chance_agreement import cohen_kappa, fleiss_kappa, gwet_ac, percent_agreement
+from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.estimation.cells import Missing
+from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.cells import Missing, cells
 from quaver.estimation.encoding import ordered
 
 
@@ -83,7 +87,7 @@ def measure_agreement(
     unlabelled: Sequence[str] = (),
     level: Level | None = None,
     missing: Missing = "drop",
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
     group: str | None = None,
@@ -103,7 +107,7 @@ def measure_agreement(
         unlabelled: What stands in the file where there is no label, beside empty cells.
         level: Level of measurement; nominal, or the label set's.
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
-        confidence: Nominal level of the intervals.
+        confidence_level: Nominal level of the intervals.
         resamples: Bootstrap resamples of items.
         seed: Root seed.
         group: Resample the groups of items in this column.
@@ -124,42 +128,45 @@ def measure_agreement(
     >>> [(e.measure, round(e.value, 3)) for e in found][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
-    options: dict[str, Any] = {
-        "item": item,
-        "rater": rater,
-        "label": label,
-        "by": by,
-        "labels": labels,
-        "level": level,
-        "missing": missing,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-        "group": group,
-        "interval": interval,
-    }
+
+    def measured(frame: Any, label: str) -> list[Estimate]:
+        resampling = Resampling(confidence_level, resamples, seed, interval)
+        at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
+        label_set, columns = label_set_of(labels, at), {"item": item, "rater": rater, "label": label}
+        found = cells(
+            frame, raters=("rater",), by=by, labels=label_set, columns=columns, group=group, missing=missing
+        )
+        rated = [replace(cell, label_set=label_set) for cell in found]
+        return [one.of(cell, resampling, at, missing) for cell in rated for one in _COEFFICIENTS]
+
     if not isinstance(annotations, str | Path):
-        return agreement_of(annotations, **options)
+        return measured(annotations, label)
     path = Path(annotations)
-    rows = read_table(path, encoding, separator)
     raters = [rater] if isinstance(rater, str) else list(rater)
     used = {"item": [item], "rater": raters, "by": list(by), "group": [group] if group else []}
-    try:
+    with _named_in_errors(path):
+        rows = read_table(path, encoding, separator)
         frame = _frame(path, rows, used)
         codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
         column, taken = _labels(path, rows, label, codes, unlabelled)
-        found = agreement_of(
-            frame.with_columns(pl.Series(_LABEL, column, pl.String)), **options | {"label": _LABEL}
-        )
-    except QuaverError as error:
-        if path.name not in (error.where or ""):  # what a measure calls its argument is the file here
-            error.where = ": ".join([path.name, *([error.where] if error.where else [])])
-        raise
+        found = measured(frame.with_columns(pl.Series(_LABEL, column, pl.String)), _LABEL)
     decisions = [(one.role, one.column, one.why) for one in taken]
     return [replace(one, details={**one.details, "taken": decisions}) for one in found]
 
 
+_COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
 _LABEL = "label as read"
+
+
+@contextmanager
+def _named_in_errors(path: Path) -> Iterator[None]:
+    """Where a measure names its argument, an error names the file as well."""
+    try:
+        yield
+    except QuaverError as error:
+        if path.name not in (error.where or ""):
+            error.where = ": ".join([path.name, *([error.where] if error.where else [])])
+        raise
 
 
 def _frame(path: Path, rows: Sequence[Row], used: dict[str, list[str]]) -> pl.DataFrame:
