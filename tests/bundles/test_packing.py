@@ -250,6 +250,19 @@ def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_
     assert [line.split(" ")[0] for line in found.differing] == [study.estimates()[0].measure]
 
 
+def test_a_bundle_of_an_earlier_version_has_another_name_for_the_level(
+    study: quaver.Study, tmp_path: Path
+) -> None:
+    def change(folder: Path) -> None:
+        file = folder / "estimates.json"
+        file.write_text(file.read_text().replace('"confidence_level":', '"confidence":'))
+
+    path = repacked(bundle(study, tmp_path / "s.zip")[0], change)
+    with zipfile.ZipFile(path) as archive:
+        assert "confidence" in json.loads(archive.read("estimates.json"))[0]
+    assert verify(path).holds
+
+
 def test_imported_annotations(tmp_path: Path) -> None:
     rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
     (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
