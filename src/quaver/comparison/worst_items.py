@@ -157,7 +157,9 @@ def worst(
     differences = []
     for name, some in parts.items():
         if some:
-            differences += _differences(against, study, name, some, wanted, Resampling(confidence_level, resamples))
+            differences += _differences(
+                against, study, name, some, wanted, Resampling(confidence_level, resamples)
+            )
     return Worst(
         _with_texts(items, study),
         _answers(study, now, items),
