@@ -1,4 +1,4 @@
-"""What a model hands over, whatever it is, becomes a response that can be stored, read and reckoned with."""
+"""What a model hands over, whatever it is, becomes a response that can be stored, read and counted."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_an_error_does_nothing_to_a_terminal(text: str) -> None:
     assert found.error.replace("\n", "").isprintable()
 
 
-def test_what_was_raised_is_told_also_where_it_cannot_tell() -> None:
+def test_what_was_raised_is_reported_even_where_it_cannot_describe_itself() -> None:
     class Mute(Exception):
         def __str__(self) -> str:
             raise RuntimeError

@@ -128,7 +128,7 @@ def test_the_whole_study_is_planned(tmp_path: Path) -> None:
     planned(tmp_path, WHOLE)
 
 
-def told(folder: Path, study: Any) -> QuaverError | None:
+def refusal(folder: Path, study: Any) -> QuaverError | None:
     try:
         planned(folder, study)
     except QuaverError as error:
@@ -142,14 +142,14 @@ def told(folder: Path, study: Any) -> QuaverError | None:
     how=st.sampled_from(["with", "with", "with", "without", "wrapped", "with another key"]),
     value=st.sampled_from(STRANGE),
 )
-def test_anything_anywhere_is_planned_or_told(tmp_path: Path, place: Place, how: str, value: Any) -> None:
-    error = told(tmp_path, changed(place, how, value))
+def test_anything_anywhere_is_planned_or_refused(tmp_path: Path, place: Place, how: str, value: Any) -> None:
+    error = refusal(tmp_path, changed(place, how, value))
     assert error is None or error.where, str(error)
     assert "Spec" not in str(error), "the name of a class"
     assert len(str(error)) < 2000
 
 
 @pytest.mark.parametrize("study", [None, 3, "text", [], [WHOLE], {}])
-def test_what_is_no_study_is_told(tmp_path: Path, study: Any) -> None:
+def test_what_is_no_study_is_refused(tmp_path: Path, study: Any) -> None:
     with pytest.raises(QuaverError, match=r"study\.yaml"):
         planned(tmp_path, study)

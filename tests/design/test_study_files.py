@@ -24,7 +24,7 @@ def planned(folder: Path, content: bytes) -> None:
     list(study.variants)
 
 
-def told(folder: Path, content: bytes) -> QuaverError | None:
+def refusal(folder: Path, content: bytes) -> QuaverError | None:
     try:
         planned(folder, content)
     except QuaverError as error:
@@ -43,10 +43,10 @@ def test_the_whole_study_is_planned(home: Path) -> None:
     planned(home, WHOLE.encode())
 
 
-def test_a_study_file_is_planned_or_told(home: Path) -> None:
+def test_a_study_file_is_planned_or_refused(home: Path) -> None:
     well = 0
     for seed in range(COUNT):
-        error = told(home, study_file(seed))
+        error = refusal(home, study_file(seed))
         well += error is None
         assert error is None or error.where, (seed, str(error))
         assert len(str(error)) < 4000, seed
@@ -71,7 +71,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
     ],
 )
 def test_what_yaml_can_do_and_a_study_must_not(home: Path, part: str, where: str, problem: str) -> None:
-    error = told(home, part.encode() + b"name: whole\n")
+    error = refusal(home, part.encode() + b"name: whole\n")
     assert error is not None
     assert (error.where, problem in error.problem) == (where, True), str(error)
 
@@ -84,7 +84,7 @@ def test_what_yaml_can_do_and_a_study_must_not(home: Path, part: str, where: str
     ],
 )
 def test_what_is_no_template_and_no_address(home: Path, old: str, new: str, key: str) -> None:
-    error = told(home, WHOLE.replace(old, new).encode())
+    error = refusal(home, WHOLE.replace(old, new).encode())
     assert error is not None
     assert (error.where or "").startswith("study.yaml:")
     assert key in (error.where or ""), str(error)

@@ -118,7 +118,7 @@ def test_an_interaction_is_one_test_and_so_are_both_sides_of_a_difference(
     assert {len(some) for some in values.values()} == {1}
 
 
-def test_two_models_are_compared_once_whichever_is_told_of() -> None:
+def test_two_models_are_compared_once_whichever_is_named() -> None:
     frame = crossed(np.random.default_rng(3), (2,)).rename({"f0": "model"}).drop("variant")
     for measure in (differences, distribution_shift):
         found = measure(frame, between="model")

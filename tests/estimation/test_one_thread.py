@@ -70,5 +70,5 @@ def test_no_measure_wakes_the_threads_of_blas():
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     if not found.pop("a product elsewhere"):
-        pytest.skip("this NumPy's products use one thread, or threads that are called otherwise")
+        pytest.skip("this NumPy's products use one thread, or threads that are called differently")
     assert {name: ticks for name, ticks in found.items() if ticks} == {}

@@ -1,4 +1,4 @@
-"""The measures by name, and what type checkers are told of them."""
+"""The measures by name, and what type checkers see of them."""
 
 from __future__ import annotations
 

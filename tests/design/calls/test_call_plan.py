@@ -127,7 +127,7 @@ SHORT_AND_LONG = [
     for name, text in (("short", "{{ text }}"), ("long", "{{ text }} I am a {{ party }}."))
 ]
 ESSAYS = [f"{number} tells a story. " * 40 for number in range(12, 30)]
-UNLIKE = [
+DIFFERENT = [
     replace(v, id=f"{v.id}{name}", text=text)
     for v in TEXT_FIRST_PARAPHRASES
     for name, text in (("one", "{{ text }}"), ("other", "Party: {{ party }}. {{ text }}"))
@@ -144,7 +144,7 @@ ORDERS = {
     "both": (VOTERS, PARAPHRASES),
     "one text the beginning of the other": (VOTERS, SHORT_AND_LONG),
     "one long text the beginning of the other": (ESSAYS, SHORT_AND_LONG[:2]),
-    "two texts that begin unlike each other": (VOTERS, UNLIKE),
+    "two texts that begin differently": (VOTERS, DIFFERENT),
     "system messages": (VOTERS, SYSTEMS),
     "first and last item alike": ([*VOTERS, VOTERS[0]], PARAPHRASES),
     "first item the beginning of the last": (["A", *VOTERS, "A\n\nWho"], PARAPHRASES),

@@ -53,7 +53,7 @@ def test_the_quarter_of_five_factors() -> None:
     assert "v = w × y = x × z = v × w × x × y × z" in made.description()[2]
 
 
-def test_the_half_of_three_factors_is_told() -> None:
+def test_the_half_of_three_factors_is_reported() -> None:
     size, relation, aliased = fraction_of("1/2", [], ["a", "b", "c"]).description()
     assert all(said in size for said in ("1/2", "8 combinations", ": 4", "resolution III"))
     assert relation.endswith("I = a × b × c.")

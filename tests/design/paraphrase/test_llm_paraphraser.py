@@ -1,4 +1,4 @@
-"""The paraphrasing loop on the real embedded model, and its counting on a model that says what it is told."""
+"""The paraphrasing loop on the real embedded model, and its counting on a model whose answers are given."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class Says:
 
     def answer(self, requests: Any) -> Iterator[tuple[Request, list[Response]]]:
         for request in requests:
-            told = []
+            replies = []
             for _ in request.calls:
-                told.append(Response(self._texts[min(self._at, len(self._texts) - 1)], self._finish))
+                replies.append(Response(self._texts[min(self._at, len(self._texts) - 1)], self._finish))
                 self._at += 1
-            yield request, told
+            yield request, replies
 
 
 @pytest.fixture(scope="module")

@@ -32,12 +32,12 @@ def level(name: str, text: str) -> LevelOfFactor:
 
 
 def one(text: str, asked: MeaningSpec | None = None, similarity: float | None = None) -> LevelOfFactor:
-    def told(by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
+    def noted(by: By, original: str, paraphrases: Sequence[str]) -> tuple[str, list[float]]:
         method, found = compare("lexical", original, paraphrases)
         return method, found if similarity is None else [similarity] * len(found)
 
     levels = [level(ORIGINAL, PROMPT.instruction), level("w", text)]
-    return with_meaning(levels, PROMPT, LABELS, asked or MeaningSpec(by="lexical"), told)[1]
+    return with_meaning(levels, PROMPT, LABELS, asked or MeaningSpec(by="lexical"), noted)[1]
 
 
 def test_lexical_similarity_by_hand() -> None:
@@ -85,7 +85,7 @@ def test_the_threshold_flags_and_never_drops(threshold: float, flagged: bool) ->
     assert found.covariates["distance_band"] == "0.6 to 0.7"
 
 
-def test_length_and_words_are_told_as_ratios() -> None:
+def test_length_and_words_are_reported_as_ratios() -> None:
     assert one(PROMPT.instruction * 2).origin["meaning"]["length"] == 2.0
 
 

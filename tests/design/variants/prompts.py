@@ -1,4 +1,4 @@
-"""The prompts that a study with some families comes to, for their tests."""
+"""The prompts of a study with some families, for their tests."""
 
 from __future__ import annotations
 

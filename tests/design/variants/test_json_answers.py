@@ -60,11 +60,11 @@ def test_the_request_and_its_key_hold_the_schema() -> None:
     assert len(keys) == len(requests) + len(others)
 
 
-def test_told_but_not_held() -> None:
-    (told,) = variants_of({"use": "json_answers", "forms": {"t": {"held": False}}, "original": False})
-    assert told.schema == ""
-    assert told.label_field == "label"
-    assert '"enum": ["positive", "negative"]' in prompt_of(told)
+def test_a_schema_shown_but_not_enforced() -> None:
+    (shown,) = variants_of({"use": "json_answers", "forms": {"t": {"held": False}}, "original": False})
+    assert shown.schema == ""
+    assert shown.label_field == "label"
+    assert '"enum": ["positive", "negative"]' in prompt_of(shown)
 
 
 def test_examples_are_answered_in_the_same_form() -> None:

@@ -40,8 +40,8 @@ def test_they_are_the_numbers_of_the_fit() -> None:
     found = mixed_effects(frame, formula="correct ~ treatment * temperature")
     whole = mixed_logit(frame, "correct ~ treatment * temperature")
     plain = mixed_logit(frame, "correct ~ treatment + temperature")
-    told = {one.cell["term"]: one.value for one in found if one.measure == "mixed_effects"}
-    assert told == pytest.approx({name: one.value for name, one in whole.coefficients.items()}, abs=1e-4)
+    effects = {one.cell["term"]: one.value for one in found if one.measure == "mixed_effects"}
+    assert effects == pytest.approx({name: one.value for name, one in whole.coefficients.items()}, abs=1e-4)
     last = found[-1]
     assert last.measure == "mixed_effects_interactions"
     assert (last.value, last.details["df"]) == pytest.approx(

@@ -73,7 +73,7 @@ def test_noise_alone_is_the_floor_and_the_correction_takes_most_of_it_away():
     assert zero >= 36
 
 
-def test_a_true_spread_is_told_from_noise():
+def test_a_true_spread_stands_out_from_noise():
     right = np.random.default_rng(0).random((150, 4)) < np.array([0.9, 0.8, 0.7, 0.5])
     found = spread(study(right), resamples=199)[0]
     assert found.details["p"] == pytest.approx(1 / 200)

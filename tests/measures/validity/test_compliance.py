@@ -42,7 +42,7 @@ def test_alike_reasons_are_counted_together():
     assert next(iter(found.details["failures"])).endswith(" …")
 
 
-def test_reasons_without_end_are_not_all_told():
+def test_reasons_without_end_are_not_all_listed():
     (found,) = compliance(failing(*(f"reason {number}" for number in range(MOST_REASONS + 5))))
     assert len(found.details["failures"]) == MOST_REASONS + 1
     assert found.details["failures"]["other reasons"] == 5

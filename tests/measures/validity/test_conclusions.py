@@ -68,7 +68,7 @@ def test_the_three_verdicts(regression):
 
 
 def test_without_an_effect_few_conclusions_are_drawn():
-    """Labels that know nothing of the items: 95 % intervals miss zero in about one of twenty."""
+    """Labels that know nothing of the items: 95% intervals miss zero in about one of twenty."""
     frame, items = simulated([0.5] * 60, items=150, seed=4)
     single, _ = drawn(frame, items)
     missed = sum(one.details["verdict"] != "not distinguishable" for one in single.values())
@@ -113,7 +113,7 @@ def test_a_share_by_group_is_a_difference_of_shares():
 
 @pytest.mark.parametrize(("few", "formula"), [(1, "g"), (3, "g"), (5, "g + age"), (8, "g")])
 def test_a_small_group_decides_nothing_by_chance(few, formula):
-    # 60 runs without an effect: 7 or more verdicts have a probability of 0.03, were it 5 %.
+    # 60 runs without an effect: 7 or more verdicts have a probability of 0.03, were it 5%.
     rng = np.random.default_rng(few)
     wrong = 0
     for _ in range(60):
@@ -175,11 +175,11 @@ def test_labels_that_never_vary_have_an_interval_or_a_reason():
 
 def test_separated_groups_have_no_log_odds():
     frame = pl.DataFrame({"item": range(20), "label": ["a"] * 10 + ["b"] * 10, "age": range(20)})
-    told = {"formula": "share(a) ~ age", "effect": "age < 0", **FAST}
-    found = conclusion(frame, regression="logistic", **told)[0]
+    claim = {"formula": "share(a) ~ age", "effect": "age < 0", **FAST}
+    found = conclusion(frame, regression="logistic", **claim)[0]
     assert found.value is None
     assert "without error" in found.reason
-    assert conclusion(frame, **told)[0].details["verdict"] == "holds"
+    assert conclusion(frame, **claim)[0].details["verdict"] == "holds"
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_separated_groups_have_no_log_odds():
 )
 def test_one_clear_error(change, error, said):
     frame, items = simulated([0.9])
-    told = {"formula": "share(yes) ~ educ", "effect": "educ > 0", "labels": YES_NO, **FAST} | change
+    claim = {"formula": "share(yes) ~ educ", "effect": "educ > 0", "labels": YES_NO, **FAST} | change
     with pytest.raises(error, match=r"(?s).*" + said.replace("(", r"\(").replace(")", r"\)")):
-        conclusion(frame, items=items, **told)
+        conclusion(frame, items=items, **claim)
 
 
 def test_an_item_with_two_values_is_an_error():
