@@ -66,13 +66,8 @@ def spearman(
         raise MeasureError(
             "two lists of unequal length", where="y", expected=f"{one.size} numbers", found=str(two.size)
         )
-    said: dict[str, Any] = {
-        "measure": "spearman",
-        "confidence_level": confidence_level,
-        "n": one.size,
-        "unit": "pair",
-    }
-    said |= {"method": _METHOD, "reference": _REFERENCE}
+    said: dict[str, Any] = {"measure": "spearman", "n": one.size, "unit": "pair", "method": _METHOD}
+    said |= {"reference": _REFERENCE, "confidence_level": confidence_level}
     if one.size < 3:
         return Estimate(value=None, reason="fewer than three pairs", **said)
     if np.ptp(one) == 0 or np.ptp(two) == 0:
