@@ -79,8 +79,7 @@ class OpenAICompatible(Defaults):
         allow_downgrade: Features that the study does without if the server does not honour them; this is
             recorded. Any other feature that it does not honour is an error.
         mode: ``repeatable`` sends one call at a time and has its prompt read first, so that llama.cpp's
-        server
-            computes exactly what ``llamacpp`` does in process. ``fast`` leaves this to the server.
+            server computes exactly what ``llamacpp`` does in process. ``fast`` leaves this to the server.
         concurrency: Maximum number of concurrent calls; adapted by default.
         requests_per_minute: Maximum rate; adapted by default.
         tokens_per_minute: Maximum of prompt and completion tokens.

@@ -111,15 +111,13 @@ class Function(Defaults):
 
     Args:
         annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
-        instruction with its
-            postfix, which it combines as it likes (it does not see the study's layout and system message). If
-            it has an argument ``messages``, that receives everything a chat model would see, as a list of
-            ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an error response, and so
-            does any result but a text, a number or None (an empty answer). Twenty failures in a row end the
-            run. An ``async def`` is called concurrently.
+            instruction with its postfix, which it combines as it likes (it does not see the study's layout
+            and system message). If it has an argument ``messages``, that receives everything a chat model
+            would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an
+            error response, and so does any result but a text, a number or None (an empty answer). Twenty
+            failures in a row end the run. An ``async def`` is called concurrently.
         version: A version of the function, for what its source does not show (a server behind it, a global).
-        A
-            new version asks everything again.
+            A new version asks everything again.
         concurrency: Maximum number of concurrent calls of an ``async def``.
 
     Two functions are the same model if their source code and ``version`` are the same.

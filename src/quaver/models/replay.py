@@ -26,8 +26,7 @@ class Replay(Defaults):
 
     Args:
         study: The other study's folder. Its answers match if the prompt and all options of the decoding are
-        the
-            same, except names and seeds.
+            the same, except names and seeds.
         model: Which of its models; optional if it has one.
         file: A table of answers: CSV, TSV, JSONL or Parquet. Its column ``prompt`` holds what the model was
             sent (the messages, separated by a blank line), or ``item`` and ``variant`` identify the call.

@@ -28,7 +28,7 @@ class Results:
 
     Args:
         lock: The document of ``study.lock.json``.
-        annotations: The annotation frame (`annotation_frame.ANNOTATION_COLUMNS`, factors and groups).
+        annotations: The annotation frame (`core.annotations.ANNOTATION_COLUMNS`, factors and groups).
         estimates: Of any measures.
         noise: The engine's own noise by model, as ``collect.noise.Noise`` in mappings; empty where
             it was not measured.

@@ -39,7 +39,7 @@ def annotate(
             path, the frame stays in memory.
 
     Returns:
-        The annotation frame (`annotation_frame.ANNOTATION_COLUMNS` and the columns of factors and groups):
+        The annotation frame (`core.annotations.ANNOTATION_COLUMNS` and the columns of factors and groups):
         of each chunk the rows of the first evaluator, then those of the next.
 
     Raises:

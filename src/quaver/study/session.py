@@ -247,7 +247,7 @@ class Study:
         return rescore(self.source, evaluators)
 
     def annotations(self) -> pl.DataFrame:
-        """The annotation frame (columns: ``annotation_frame.ANNOTATION_COLUMNS``, factors, groups).
+        """The annotation frame (columns: ``core.annotations.ANNOTATION_COLUMNS``, factors, groups).
 
         Made where it is missing, and anew where answers came in or the study changed since; what
         ``rescore`` read with other evaluators stays until then. ``.to_pandas()`` gives a pandas frame.

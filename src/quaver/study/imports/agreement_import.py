@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -128,34 +128,57 @@ def measure_agreement(
     >>> [(e.measure, round(e.value, 3)) for e in found][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
-
-    def measured(frame: Any, label: str) -> list[Estimate]:
-        resampling = Resampling(confidence_level, resamples, seed, interval)
-        at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
-        label_set, columns = label_set_of(labels, at), {"item": item, "rater": rater, "label": label}
-        found = cells(
-            frame, raters=("rater",), by=by, labels=label_set, columns=columns, group=group, missing=missing
-        )
-        rated = [replace(cell, label_set=label_set) for cell in found]
-        return [one.of(cell, resampling, at, missing) for cell in rated for one in _COEFFICIENTS]
-
+    at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
+    asked = _Asked(item, rater, tuple(by), label_set_of(labels, at), at, missing, group)
+    resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
-        return measured(annotations, label)
+        return asked.of(annotations, label, resampling)
     path = Path(annotations)
-    raters = [rater] if isinstance(rater, str) else list(rater)
-    used = {"item": [item], "rater": raters, "by": list(by), "group": [group] if group else []}
     with _named_in_errors(path):
         rows = read_table(path, encoding, separator)
-        frame = _frame(path, rows, used)
         codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
         column, taken = _labels(path, rows, label, codes, unlabelled)
-        found = measured(frame.with_columns(pl.Series(_LABEL, column, pl.String)), _LABEL)
+        frame = _frame(path, rows, asked.columns()).with_columns(pl.Series(_LABEL, column, pl.String))
+        found = asked.of(frame, _LABEL, resampling)
     decisions = [(one.role, one.column, one.why) for one in taken]
     return [replace(one, details={**one.details, "taken": decisions}) for one in found]
 
 
 _COEFFICIENTS = (krippendorff_alpha, percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac)
 _LABEL = "label as read"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of a frame, whatever it was read from."""
+
+    item: str
+    rater: str | Sequence[str]
+    by: tuple[str, ...]
+    labels: LabelSet | None
+    level: Level
+    missing: Missing
+    group: str | None
+
+    def columns(self) -> dict[str, list[str]]:
+        """The columns of a file that are wanted beside the labels, by role."""
+        raters = [self.rater] if isinstance(self.rater, str) else list(self.rater)
+        grouped = [self.group] if self.group else []
+        return {"item": [self.item], "rater": raters, "by": list(self.by), "group": grouped}
+
+    def of(self, frame: Any, label: str, resampling: Resampling) -> list[Estimate]:
+        """Every coefficient of every cell."""
+        found = cells(
+            frame,
+            raters=("rater",),
+            by=self.by,
+            labels=self.labels,
+            columns={"item": self.item, "rater": self.rater, "label": label},
+            group=self.group,
+            missing=self.missing,
+        )
+        rated = [replace(cell, label_set=self.labels) for cell in found]
+        return [one.of(cell, resampling, self.level, self.missing) for cell in rated for one in _COEFFICIENTS]
 
 
 @contextmanager
