@@ -133,14 +133,25 @@ def measure_agreement(
     resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
         return asked.of(annotations, label, resampling)
-    path = Path(annotations)
-    with _named_in_errors(path):
-        rows = read_table(path, encoding, separator)
+    with _named_in_errors(Path(annotations)):
+        rows = read_table(Path(annotations), encoding, separator)
         codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
-        column, taken = _labels(path, rows, label, codes, unlabelled)
-        frame = _frame(path, rows, asked.columns()).with_columns(pl.Series(_LABEL, column, pl.String))
-        found = asked.of(frame, _LABEL, resampling)
+        read = _labels(Path(annotations), rows, label, codes, unlabelled)
+        return _of_rows(Path(annotations), rows, read, asked, resampling)
+
+
+def _of_rows(
+    path: Path,
+    rows: Sequence[Row],
+    labels: tuple[list[str | None], list[Decision]],
+    asked: _Asked,
+    resampling: Resampling,
+) -> list[Estimate]:
+    """The coefficients of a file's rows, with what was taken for a label in it."""
+    column, taken = labels
+    frame = _frame(path, rows, asked.columns()).with_columns(pl.Series(_LABEL, column, pl.String))
     decisions = [(one.role, one.column, one.why) for one in taken]
+    found = asked.of(frame, _LABEL, resampling)
     return [replace(one, details={**one.details, "taken": decisions}) for one in found]
 
 
