@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from quaver.core import registry
-from quaver.core.presentation import Presentation
+from quaver.core.presentation import SECTIONS, Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cell import Cell
@@ -178,3 +178,12 @@ def test_what_is_registered_as_a_measure_must_be_one(monkeypatch: pytest.MonkeyP
     with pytest.raises(MeasureError) as caught:
         registered("length", where="study.yaml:3")
     assert (caught.value.where, caught.value.found) == ("study.yaml:3", "builtin_function_or_method")
+
+
+@pytest.mark.parametrize("declare", [measure, Presentation])
+def test_a_declaration_refuses_an_unknown_section(declare: Any) -> None:
+    with pytest.raises(UnknownName) as caught:
+        declare(section="stabilty")
+    assert (caught.value.where, caught.value.found) == ("section", "stabilty")
+    assert [name for name in SECTIONS if name not in str(caught.value.expected)] == []
+    assert "stability" in str(caught.value.fix)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from quaver.core import registry
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, UnknownName
 
 Unit = Literal["share", "difference", "coefficient", "number"]
 """``share``: of answers or items, from 0 to 1. ``difference``: of two shares. ``coefficient``: of agreement,
@@ -19,6 +19,20 @@ Drawn = Literal["chart", "closer", "table"]
 """``chart``: a chart of its own. ``closer``: one among the closer looks. ``table``: a table shows it
 better."""
 
+Section = Literal[
+    "finding",
+    "readiness",
+    "factors",
+    "conclusions",
+    "stability",
+    "sensitivity",
+    "accuracy",
+    "answers",
+    "more",
+]
+SECTIONS: tuple[Section, ...] = get_args(Section)
+"""The sections of a report, in the order of the page."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presentation:
@@ -27,7 +41,8 @@ class Presentation:
     Attributes:
         title: The title of their chart; the name in words if left out.
         axis: What the chart's axis shows; the name in words if left out.
-        section: Where in the report the chart stands; if left out, of a part, where its measure's does.
+        section: Where in the report the chart stands, one of ``SECTIONS``; if left out, of a part, where its
+            measure's does.
         unit: What the number is.
         better: Which direction is better; None where neither is.
         null: The value that says that there is nothing to see, which charts mark; None where none does.
@@ -35,6 +50,9 @@ class Presentation:
         bar: The value from which a result is commonly taken to be good enough, which charts mark.
         short: How the title of a chart over another column begins: "Stability across repeats" by temperature.
         drawn: Whether a chart of its own is drawn.
+
+    Raises:
+        UnknownName: The report has no such section.
     """
 
     title: str = ""
@@ -47,6 +65,11 @@ class Presentation:
     bar: float | None = None
     short: str = ""
     drawn: Drawn = "chart"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown section, whose chart would silently move to the last one."""
+        if self.section and self.section not in SECTIONS:
+            raise UnknownName("section of the report", self.section, SECTIONS, where="section")
 
     @property
     def in_percent(self) -> bool:

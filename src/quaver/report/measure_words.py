@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
-from quaver.core.presentation import Presentation, presented
+from quaver.core.presentation import SECTIONS, Presentation, Section, presented
 from quaver.report.plain_text import one_line
-
-Section = Literal[
-    "finding",
-    "readiness",
-    "factors",
-    "conclusions",
-    "stability",
-    "sensitivity",
-    "accuracy",
-    "answers",
-    "more",
-]
-SECTIONS: tuple[Section, ...] = get_args(Section)
-"""In the order of the page."""
 
 _SHARES = frozenset(
     (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from quaver.core import registry
+from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import KINDS, Chart
 from quaver.report.charts.svg import svg_text, unchecked
-from quaver.report.measure_words import SECTIONS
 from quaver.report.plain_text import slug
 from quaver.testing.building import plugins
 from quaver.testing.recipes import Recipe

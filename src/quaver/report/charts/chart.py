@@ -34,10 +34,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
+from quaver.core.presentation import SECTIONS, Section
 from quaver.errors import QuaverError
 from quaver.report.charts.figure import Figure
 from quaver.report.estimate_index import Results
-from quaver.report.measure_words import SECTIONS, Section
 from quaver.report.plain_text import slug
 
 Kind = Literal["stability", "sensitivity", "audit", "mcq", "factorial"]

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quaver.core.presentation import Section
 from quaver.core.records import Estimate
 from quaver.report.charts.theme import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.measure_words import ALL, Section
+from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import percent_measure, printed
 from quaver.report.table_rows import Table
 

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core import registry
+from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.report.charts.chart import Chart, matches
@@ -17,7 +18,7 @@ from quaver.report.charts.figure import Figure, spoken
 from quaver.report.charts.scores import score_figures
 from quaver.report.charts.trend import trend_figure
 from quaver.report.estimate_index import Results
-from quaver.report.measure_words import SECTIONS, presentation_of
+from quaver.report.measure_words import presentation_of
 
 _TREND, _PLAIN = 20, 90
 """Where plain charts stand in their section: over a column of numbers, and value by value."""

@@ -16,6 +16,7 @@ import vl_convert
 from markupsafe import Markup
 
 from quaver.core.deviation_tables import Deviations
+from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
@@ -24,7 +25,6 @@ from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
 from quaver.report.findings.finding import STABLE, finding
-from quaver.report.measure_words import SECTIONS
 from quaver.report.page.evidence import Behind
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
