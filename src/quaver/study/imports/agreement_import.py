@@ -116,8 +116,7 @@ def measure_agreement(
         separator: Between the cells of CSV and TSV.
 
     Returns:
-        Five estimates for each cell. Of a file, ``details["taken"]`` says what stands for a missing label,
-        and which labels may be none.
+        Five estimates for each cell; a file's say in ``details["taken"]`` what stands for a missing label.
 
     Raises:
         ItemError: The file cannot be read.
@@ -133,11 +132,10 @@ def measure_agreement(
     resampling = Resampling(confidence_level, resamples, seed, interval)
     if not isinstance(annotations, str | Path):
         return asked.of(annotations, label, resampling)
-    with _named_in_errors(Path(annotations)):
-        rows = read_table(Path(annotations), encoding, separator)
-        codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
-        read = _labels(Path(annotations), rows, label, codes, unlabelled)
-        return _of_rows(Path(annotations), rows, read, asked, resampling)
+    codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
+    with _named_in_errors(path := Path(annotations)):
+        rows = read_table(path, encoding, separator)
+        return _of_rows(path, rows, _labels(path, rows, label, codes, unlabelled), asked, resampling)
 
 
 def _of_rows(
