@@ -1,24 +1,34 @@
-"""What Quaver's own measures can make of an answer without a label; docs/evaluators.md says so, too."""
+"""What Quaver's measures can make of an answer without a label is what docs/evaluators.md says."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 
 from quaver.core import registry
 
-# What these do with answers that have no label is what they are.
-NO_TREATMENT = {
-    *("brier", "ece", "ece_shift", "mce", "output_uncertainty", "verbal_calibration"),  # of confidences
-    *("compliance", "distinct_annotations", "missing_bounds", "strict_stability"),
-    *("evaluator_flips", "recovered_share"),  # wrong
-    *("coder_agreement", "readiness"),
+PAGE = (Path(__file__).parents[2] / "docs" / "evaluators.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("| measures | `missing` |\n")[2].partition("\n\n")[0]
+CODE = re.compile(r"`(\w+)`")
+TREATMENTS = {"drop", "wrong", "category"}
+DOCUMENTED = {
+    name: () if how.startswith("always") else tuple(one for one in CODE.findall(how) if one in TREATMENTS)
+    for names, how in (row.strip("| ").split(" | ", 1) for row in TABLE.splitlines()[1:])
+    for name in CODE.findall(names)
 }
-OF_GOLD = {"accuracy", "differences", "f1", "factor_effects", "mixed_effects", "spread"}
-OWN_CLASS = {"f1": {"category"}}
+
+
+def test_the_table_is_read() -> None:
+    assert len(DOCUMENTED) > 30
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))
 def test_the_treatments_that_are_declared(name: str) -> None:
-    known = {"drop", "wrong"} | OWN_CLASS.get(name, set()) if name in OF_GOLD else {"drop", "category"}
-    expected = set() if name in NO_TREATMENT else known
-    assert set(registry.load("measures", name).missing) == expected
+    """A measure that declares none need not be in the table."""
+    assert DOCUMENTED.get(name, ()) == tuple(registry.load("measures", name).missing)
+
+
+def test_every_name_in_the_table_is_a_measure() -> None:
+    assert set(DOCUMENTED) <= set(registry.names("measures"))

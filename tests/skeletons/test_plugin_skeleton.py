@@ -114,6 +114,14 @@ def test_a_measure_of_quavers_own_is_of_a_family(tmp_path: Path) -> None:
     assert wrote.entry == 'mine = "quaver.measures.stability.mine:mine"'
 
 
+def test_a_new_folder_says_what_it_is_for(tmp_path: Path) -> None:
+    wrote = write_skeleton("measure", "mine", tmp_path, to="measures/mobility")
+    package = wrote.module.parents[2]
+    assert wrote.opened == (package / "measures/__init__.py", package / "measures/mobility/__init__.py")
+    assert wrote.opened[1].read_text() == '"""Measures: mobility."""\n'
+    assert write_skeleton("measure", "other", tmp_path, to="measures/mobility").opened == ()
+
+
 def test_a_package_that_cannot_be_imported(tmp_path: Path) -> None:
     home = tmp_path / "2026 plugins"
     home.mkdir()

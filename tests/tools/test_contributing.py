@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -46,13 +46,27 @@ def change(section: str, home: Path) -> set[str]:
             assert not path.exists(), f"{name} is new"
             path.write_text(body, encoding="utf-8")
             continue
-        lines = body.splitlines(keepends=True)
-        before = "".join(line[1:] for line in lines if line[0] != "+")
-        after = "".join(line[1:] for line in lines if line[0] != "-")
-        text = path.read_text(encoding="utf-8")
-        assert text.count(before) == 1, f"{name} has no place, or several, for:\n{body}"
-        path.write_text(text.replace(before, after), encoding="utf-8")
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(changed(lines, body)), encoding="utf-8")
     return touched
+
+
+def changed(lines: Sequence[str], diff: str) -> list[str]:
+    """A file's lines with a diff, whose lines need not be neighbours there any more.
+
+    What is added goes after the line that the diff shows above it, or before the one below where none is
+    above; a line is replaced whatever it assigns by now.
+    """
+    signed = [(line[0], line[1:]) for line in diff.splitlines(keepends=True)]
+    marks = "".join(sign for sign, _ in signed)
+    added = [line for sign, line in signed if sign == "+"]
+    assert re.fullmatch(r"\++ | \++ ?|-\++", marks), f"not one addition beside a line that stays:\n{diff}"
+    anchor = signed[-1 if marks[0] == "+" else 0][1]
+    key = anchor.partition(" = ")[0] + " = " if marks[0] == "-" else anchor
+    places = [n for n, line in enumerate(lines) if (line.startswith(key) if marks[0] == "-" else line == key)]
+    assert len(places) == 1, f"no place, or several, for:\n{diff}"
+    start, end = {" ": (places[0] + 1,) * 2, "+": (places[0],) * 2, "-": (places[0], places[0] + 1)}[marks[0]]
+    return [*lines[:start], *added, *lines[end:]]
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +128,23 @@ def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
         "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "wobble or ollama"
     )
     assert re.search(r"\d+ passed", done)
+
+
+def test_the_new_measure_declares_what_the_documentation_says_of_it(run: Run) -> None:
+    test = ROOT / "tests" / "measures" / "test_missing_treatments.py"
+    assert "[wobble]" in run("pytest", "-v", "-p", "no:cacheprovider", str(test))
+
+
+@pytest.mark.parametrize(
+    ("text", "diff", "after"),
+    [
+        ("a\nx\nb\n", " a\n+n\n b\n", "a\nn\nx\nb\n"),
+        ("x\nb\n", "+n\n b\n", "x\nn\nb\n"),
+        ("A = {1}\nb\n", "-A = {}\n+A = {2}\n", "A = {2}\nb\n"),
+    ],
+)
+def test_a_diff_survives_the_next_change(text: str, diff: str, after: str) -> None:
+    assert "".join(changed(text.splitlines(keepends=True), diff)) == after
 
 
 def test_command_field_column_and_chart(home: Path, run: Run) -> None:

@@ -22,6 +22,8 @@ def command(
     """Write a plug-in that works, with its test and its entry point, into the package of this folder."""
     home = Path()
     wrote = write_skeleton(kind, name, home, to=to)
+    for path in wrote.opened:
+        say(f"Wrote {path}; say in its first line what the folder is for.")
     verb = "Wrote" if wrote.made else "Added to"
     say(f"Wrote {wrote.module} and {wrote.test}.")
     say(f"{verb} {wrote.project}, under [project.entry-points.{wrote.group}]: {wrote.entry}")
@@ -29,5 +31,7 @@ def command(
     screen.print("  make setup" if wrote.own else '  pip install -e . "quaver[testing]"')
     if wrote.own and kind == "measure":
         screen.print("  python -m quaver.measures._stub")
+    if wrote.own and wrote.opened:
+        screen.print("  python tools/house.py")
     say(f"  pytest {wrote.test}")
     say(f"  pytest --pyargs quaver.testing -k {name}")

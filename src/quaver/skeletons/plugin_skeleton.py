@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -56,6 +56,7 @@ class Skeleton:
         group: The table in there.
         made: Whether the project was made, too.
         own: Whether it is Quaver itself.
+        opened: The first files of the package's new folders.
     """
 
     module: Path
@@ -65,6 +66,7 @@ class Skeleton:
     group: str
     made: bool
     own: bool
+    opened: tuple[Path, ...]
 
 
 def write_skeleton(kind: str, name: str, home: Path, *, to: str | None = None) -> Skeleton:
@@ -104,8 +106,19 @@ def write_skeleton(kind: str, name: str, home: Path, *, to: str | None = None) -
     project.add_entry(group, name, target)
     _fill(f"{kind}.py.txt", words, module)
     _fill(f"test_{kind}.py.txt", words, test)
+    first = tuple(_first_files(kind, project.package, folder))
     project.write()
-    return Skeleton(module, test, project.path, f'{name} = "{target}"', group, project.made, project.own)
+    entry = f'{name} = "{target}"'
+    return Skeleton(module, test, project.path, entry, group, project.made, project.own, first)
+
+
+def _first_files(kind: str, package: Path, folder: Path) -> Iterator[Path]:
+    """Write the ``__init__.py`` of the package's new folders; which they are."""
+    for inner in reversed([one for one in (folder, *folder.parents) if one != Path()]):
+        path = package / inner / "__init__.py"
+        if not path.exists():
+            path.write_text(f'"""{kind.capitalize()}s: {inner.name}."""\n', encoding="utf-8")
+            yield path
 
 
 def _fill(template: str, words: Mapping[str, str], path: Path) -> None:
