@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.cli.commands import here
+from tests.cli.commands import here, of_a_study
 from tests.hostile import ANSWERS, TEXTS, annotate, write_hostile
 from tests.report.conftest import browser
 
@@ -34,9 +34,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "compare": ("compare", "study.yaml", "--by", "model", "--resamples", "100"),
     "compare json": ("compare", "study.yaml", "--by", "model", "--resamples", "100", "--json"),
     "export": ("export", "study.yaml", "\x1b[31mout.jsonl"),
+    "report": ("report", "study.yaml", "--to", "elsewhere"),
+    "bundle": ("bundle", "study.yaml", "--out", "whole.zip"),
     "bad name": ("measure", "study.yaml", "\x1b[31m<script>"),
     "bad file": ("plan", "\x1b[31mnone.yaml"),
 }
+COMMANDS |= {one[0]: one for one in of_a_study(COMMANDS.values())}
 
 
 @pytest.fixture(scope="module")

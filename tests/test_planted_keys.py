@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import here
+from tests.cli.commands import here, of_a_study
 from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, write_planted
 
 import quaver
@@ -18,7 +18,7 @@ from quaver import _secrets
 from quaver.errors import ItemError, QuaverError, SpecError
 from quaver.study.analysis.call_export import raw_answers
 
-COMMANDS = (
+COMMANDS: tuple[tuple[str, ...], ...] = (
     ("plan", "study.yaml"),
     ("variants", "study.yaml"),
     ("run", "study.yaml", "--events", "events.jsonl"),
@@ -40,6 +40,7 @@ COMMANDS = (
     ("verify", "whole.zip"),
     ("variants", "study.yaml", "--export", "texts.csv"),
 )
+COMMANDS += tuple(of_a_study(COMMANDS))
 FEW = tuple(one for one in COMMANDS if one[0] in ("plan", "run", "report"))
 OWN = ("study.yaml", "items.csv")
 """What the user wrote."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quaver.cli.main import main
+from quaver.cli.main import COMMANDS, main
 
 FUNCTIONS = """\
 import os, time
@@ -45,6 +48,16 @@ def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         check=False,
         env=environment(),
     )
+
+
+def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The commands that take a study and are not among those named, as they are called with nothing else."""
+    known = {one[0] for one in named}
+    return [(name, "study.yaml") for name in COMMANDS if name not in known and _takes_a_study(name)]
+
+
+def _takes_a_study(name: str) -> bool:
+    return "study" in inspect.signature(import_module(f"quaver.cli.{name}_command").command).parameters
 
 
 def here(
