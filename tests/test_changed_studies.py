@@ -11,12 +11,12 @@ import pytest
 from ruamel.yaml import YAML
 from tests.studies import written
 
-from quaver.design.spec.example_file import example_file
+from quaver.design.study_kinds import study_of_kind
 from quaver.study.session import Study
 
 
 def test_half_of_the_factorial_states_its_aliasing_in_plan_lock_and_report(tmp_path: Path) -> None:
-    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(example_file("factorial"))
+    asked: dict[str, Any] = YAML(typ="safe", pure=True).load(study_of_kind("factorial"))
     asked["items"]["sample"] = 1
     asked["variants"][0]["fraction"] = "1/2"
     asked["models"] = [{"name": "mine", "use": "function"}]

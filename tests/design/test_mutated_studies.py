@@ -136,6 +136,13 @@ def refusal(folder: Path, study: Any) -> QuaverError | None:
     return None
 
 
+@pytest.mark.parametrize("place", [("items", "source"), ("items", "encoding")], ids=".".join)
+def test_a_name_too_long_for_a_file_is_refused_briefly(tmp_path: Path, place: Place) -> None:
+    error = refusal(tmp_path, changed(place, "with", "é" * 999))
+    assert error is not None
+    assert len(str(error)) < 2000
+
+
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.sampled_from(list(places(WHOLE))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -74,7 +75,9 @@ def _rows(spec: StudySpec, source: Positions) -> Sequence[dict[str, Any]]:
         rows: list[dict[str, Any]] = plugin(**bind(plugin, options, source, ("items", "options")))
         return rows
     path = Path(name)
-    if path.suffix.lower() not in FORMATS and not path.exists():
+    if path.suffix.lower() not in FORMATS and not os.path.exists(
+        path
+    ):  # no error for a name that cannot be one
         raise UnknownName(
             "source of items",
             name,

@@ -125,10 +125,10 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
         ) from None
     except LookupError:
         raise ItemError(
-            f"there is no encoding {encoding!r}",
+            f"there is no encoding {encoding[:60]!r}",
             where="items.encoding",
             expected="an encoding that Python knows: utf-8, cp1252, utf-16",
-            found=encoding,
+            found=encoding[:60],
         ) from None
     except OSError as error:
         raise ItemError("the file of items cannot be read", where=str(path), found=str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class File:
             UnknownName: It has no such column.
         """
         path = context.home / self._path
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise SpecError(
                 "there is no such file of paraphrases",
                 where=str(path),

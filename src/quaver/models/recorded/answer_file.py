@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -38,7 +39,7 @@ class AnswerFile:
 
     def __init__(self, path: Path, answer: str) -> None:
         self._path, self._answer = path, answer
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise Unavailable(
                 "the file of answers does not exist",
                 where=str(path),

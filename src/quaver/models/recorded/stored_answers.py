@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,12 +43,12 @@ class StoredAnswers:
     def __init__(self, folder: Path, model: str | None) -> None:
         self._path = folder / "responses.db"
         self._open_db: sqlite3.Connection | None = None
-        if not self._path.is_file():
+        if not os.path.isfile(self._path):
             raise Unavailable(
                 "there is no study to take answers from",
                 where=str(folder),
                 expected="a study's folder, with responses.db in it",
-                found="no responses.db" if folder.exists() else "no such folder",
+                found="no responses.db" if os.path.exists(folder) else "no such folder",
                 fix="check the path; it is relative to the current folder",
             )
         with self._translated():

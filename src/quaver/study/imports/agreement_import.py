@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -61,7 +62,7 @@ def read_table(path: Path, encoding: str = "utf-8", separator: str | None = None
     Raises:
         ItemError: There is no such file, it cannot be read, or has no rows.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise ItemError(
             "there is no such file",
             where=str(path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ def open_source(
         spec, positions = read_study(study)
         return _source(spec, positions, Path(folder or spec.name), functions)
     path = Path(study)
-    if path.suffix == ".zip" or (path.is_file() and is_archive(path)):
+    if path.suffix == ".zip" or (os.path.isfile(path) and is_archive(path)):
         from quaver.study.sources.bundle_source import open_bundle  # here and below: most studies are files
 
         return open_bundle(path, Path(folder) if folder else None)
-    if path.is_dir():
+    if os.path.isdir(path):
         path = _file_of(path)
     spec, positions = read_study(path)
     home = path.parent if path.name == "study.yaml" else path.with_suffix("")
