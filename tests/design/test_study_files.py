@@ -16,12 +16,13 @@ COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "150"))
 """How many files; more of them: ``QUAVER_STUDY_FILES=5000 pytest tests/design/test_study_files.py``."""
 
 
-def planned(folder: Path, content: bytes) -> None:
+def planned(folder: Path, content: bytes) -> tuple[int, int]:
+    """How many calls and prompt variants a study has."""
     path = folder / "study.yaml"
     path.write_bytes(content)
     study = quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"})
-    study.plan(compare=())
-    list(study.variants)
+    calls = study.plan(compare=()).calls
+    return calls, len(list(study.variants))
 
 
 def refusal(folder: Path, content: bytes) -> QuaverError | None:
@@ -40,7 +41,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_whole_study_is_planned(home: Path) -> None:
-    planned(home, WHOLE.encode())
+    calls, variants = planned(home, WHOLE.encode())
+    assert calls > variants > 1
 
 
 def test_a_study_file_is_planned_or_refused(home: Path) -> None:

@@ -108,7 +108,7 @@ RIGHT: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("measure", RIGHT, ids=[str(list(one.items())[:2]) for one in RIGHT])
 def test_names_that_it_has(measure: dict[str, Any], tmp_path: Path) -> None:
-    opened(tmp_path, measure).plan()
+    assert opened(tmp_path, measure).plan().calls > 0
 
 
 def test_the_measure_that_ends_a_collection_is_looked_at_too(tmp_path: Path) -> None:
