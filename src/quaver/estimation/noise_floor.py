@@ -6,16 +6,17 @@ Beside its value stands the floor: what the same statistic shows when there is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.one_thread import one_thread
 
 _NUMBERS = 2**24
 """Random numbers that a floor may cost (a few seconds): large data need fewer draws for the same digits."""
+
+_BLOCK = 2**22
 
 
 def affordable(draws: int, size: int) -> int:
@@ -32,49 +33,76 @@ def above_floor(value: float, draws: Floats, confidence_level: float) -> dict[st
 
     Returns:
         ``floor`` (the mean of the draws), ``floor_high`` (their upper quantile at ``confidence_level``),
-        ``p`` = (1 + draws at or above the value) / (1 + draws) (Phipson & Smyth 2010, Statistical
-        Applications in Genetics and Molecular Biology 9, 39) and ``floor_draws``; nothing without draws.
+        ``p`` = (1 + draws above the value + half of those equal to it) / (1 + draws) (Phipson & Smyth 2010,
+        Statistical Applications in Genetics and Molecular Biology 9, 39; the mid-p value, Lancaster 1961,
+        Journal of the ASA 56, 223-234, for the ties that a few differing units leave), 1 for a value of 0;
+        and ``floor_draws``. Nothing without draws.
 
     >>> above_floor(0.3, np.array([0.1, 0.2, 0.3]), 0.5)
-    {'floor': 0.2, 'floor_high': 0.2, 'p': 0.5, 'floor_draws': 3}
+    {'floor': 0.2, 'floor_high': 0.2, 'p': 0.375, 'floor_draws': 3}
     """
     if not draws.size:
         return {}
+    above, equal = draws > value + 1e-12, np.abs(draws - value) <= 1e-12
+    p = float((1 + above.sum() + equal.sum() / 2) / (1 + draws.size))
     return {
         "floor": round(float(draws.mean()), 15),
         "floor_high": float(np.quantile(draws, confidence_level)),
-        "p": float((1 + (draws >= value - 1e-12).sum()) / (1 + draws.size)),
+        "p": p if value > 1e-12 else 1.0,
         "floor_draws": int(draws.size),
     }
 
 
-def permuted_within_items(
-    values: NDArray[Any], present: NDArray[np.bool_], draws: int, seed: int
-) -> Iterator[NDArray[Any]]:
-    """Exchange the levels of each item at random, each item on its own.
+def level_deviations(above: Floats, below: Floats) -> Floats:
+    """What each item adds to how far each level's share is from that of all levels together.
 
-    If levels (paraphrases, conditions) do not matter, an item's answers might have come from any of them:
-    this is the permutation test for blocks (Pitman 1938, Biometrika 29, 322-335). A level's answers to an
-    item stay together, and a level that was not asked about an item stays so.
+    With the shares p_l = Σ above / Σ below over the items and p that of all levels, the deviations are
+    (above − p · below) / Σ below: over the items they sum to p_l − p.
 
     Args:
-        values: What each level gave on each item, shape (items, levels, numbers).
-        present: Which levels were asked about which items, shape (items, levels).
-        draws: How many permutations.
-        seed: Of the permutations.
+        above: What is counted, shape (items, levels, numbers).
+        below: Out of how much, shape (items, levels, 1); each level has some.
 
-    Yields:
-        Permuted values, shape as ``values``.
+    >>> right = np.array([[1.0, 0.0], [1.0, 1.0]])[..., None]
+    >>> level_deviations(right, np.ones((2, 2, 1))).sum(0)[:, 0].tolist()  # 1 and 1/2, of 3/4
+    [0.25, -0.25]
     """
-    rng = np.random.default_rng(seed)
-    whole = bool(present.all())
-    home = np.argsort(~present, axis=1, kind="stable")
-    for _ in range(draws):
-        keys = rng.random(present.shape, np.float32)
-        if whole:
-            yield np.take_along_axis(values, np.argsort(keys, axis=1)[:, :, None], axis=1)
-            continue
-        chosen = np.argsort(np.where(present, keys, np.float32(2)), axis=1, kind="stable")
-        moved = np.empty_like(values)
-        np.put_along_axis(moved, home[:, :, None], np.take_along_axis(values, chosen[:, :, None], 1), axis=1)
-        yield moved
+    whole = below.sum(0)
+    pooled = above.sum((0, 1)) / whole.sum(0)
+    return np.asarray((above - pooled * below) / whole)
+
+
+@one_thread()
+def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -> Floats:
+    """Sums of deviations over units, each unit's with a sign at random: what differences look like by chance.
+
+    Were there no difference, a unit's deviation might as well have gone the other way: the sign-flip test of
+    paired differences (Fisher 1935, The Design of Experiments, section 21), exact where each unit's answers
+    could have been exchanged between two conditions. The draws have the deviations' own covariance (wild
+    bootstrap: Liu 1988, Annals of Statistics 16, 1696-1708), so they hold for large samples where one
+    condition is noisier than another too, as permutations over all conditions do not. The items of a group
+    have one sign together.
+
+    Args:
+        deviations: Shape (items, …); zero on average if there is no difference.
+        units: Items, or groups of them.
+        draws: How many.
+        seed: Of the signs.
+
+    Returns:
+        Shape (draws, …).
+
+    >>> with_random_signs(np.array([[1.0], [1.0]]), Units(2), 4, 0)[:, 0].tolist()
+    [0.0, 2.0, 2.0, 0.0]
+    """
+    flat = deviations.reshape(len(deviations), -1)
+    if units.clusters is not None:
+        grouped = np.zeros((units.count, flat.shape[1]))
+        np.add.at(grouped, units.clusters, flat)
+        flat = grouped
+    rng, found = np.random.default_rng(seed), np.empty((draws, flat.shape[1]))
+    block = max(1, _BLOCK // max(1, len(flat)))
+    for start in range(0, draws, block):
+        signs = rng.integers(0, 2, (min(block, draws - start), len(flat)), dtype=np.int8)
+        found[start : start + len(signs)] = (2.0 * signs - 1) @ flat
+    return found.reshape(draws, *deviations.shape[1:])

@@ -3,7 +3,6 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.noise_floor import permuted_within_items
 from quaver.measures.correctness.robustness import corrected_spread, spread
 
 
@@ -87,17 +86,6 @@ def test_no_interval_of_a_spread_ends_above_one():
     right = np.arange(8)[:, None] < np.array([0, 1, 7, 8])
     low, high = spread(study(right), resamples=99)[0].details["corrected_interval"]
     assert 0 < low < high == 1
-
-
-def test_permutations_keep_each_items_answers_and_what_was_not_asked():
-    rng = np.random.default_rng(3)
-    present = rng.random((6, 5)) < 0.7
-    values = np.where(present[:, :, None], rng.random((6, 5, 2)), 0)
-    for moved in permuted_within_items(values, present, 5, 1):
-        assert ((moved[:, :, 0] > 0) == present).all()
-        assert np.allclose(np.sort(moved[:, :, 0], 1), np.sort(values[:, :, 0], 1))
-        pairs = {tuple(pair) for pair in values.reshape(-1, 2)}
-        assert {tuple(pair) for pair in moved.reshape(-1, 2)} == pairs
 
 
 def test_groups_of_items_widen_the_noise():

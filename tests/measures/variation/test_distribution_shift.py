@@ -63,6 +63,34 @@ def test_noise_alone_is_the_floor():
     assert np.mean(np.array(p) <= 0.05) <= 0.15
 
 
+def redrawn(seed, noise, groups=0):
+    """Labels of 60 items, alike in all conditions but where a condition, with its odds, draws them afresh."""
+    rng = np.random.default_rng(seed)
+    units = groups or 60
+    truth = rng.integers(0, 3, units)
+    again = rng.random((units, len(noise))) < np.array(noise)
+    return np.repeat(np.where(again, rng.integers(0, 3, again.shape), truth[:, None]), 60 // units, axis=0)
+
+
+def test_a_noisy_condition_is_no_shift():
+    p = []
+    for seed in range(60):
+        found = distribution_shift(study(redrawn(seed, [0.9] + [0.05] * 7)), resamples=99)[0]
+        p.append(found.details["p"])
+    assert np.mean(np.array(p) <= 0.05) <= 0.13
+
+
+def test_groups_that_move_together_are_no_shift():
+    alone, grouped = [], []
+    for seed in range(60):
+        frame = study(redrawn(seed, [0.9, 0.2, 0.2], groups=12))
+        frame = frame.with_columns(author=pl.col("item").str.slice(1).cast(pl.Int64) // 5)
+        alone.append(distribution_shift(frame, resamples=99)[0].details["p"])
+        grouped.append(distribution_shift(frame, resamples=99, group="author")[0].details["p"])
+    assert np.mean(np.array(grouped) <= 0.05) <= 0.13
+    assert np.mean(np.array(alone) <= 0.05) > 0.2
+
+
 @pytest.mark.parametrize(
     ("frame", "reason"),
     [

@@ -22,7 +22,7 @@ from quaver.estimation.encoding import Ints
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import over_strata
-from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
@@ -60,9 +60,10 @@ def spread(
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items, and its
     bootstrap interval misses a true spread of 0; it is given for the value as it stands, widened to hold it.
     In ``details``: ``corrected`` (see `corrected_spread`) with its percentile interval; ``floor`` and
-    ``floor_high``, the mean and upper quantile of the spread when each item's answers are dealt to the
-    variants at random (in as many permutations as there are resamples, fewer where the data are large), and
-    ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
+    ``floor_high``, the mean and upper quantile of the spread when each item's (or group's) deviations from
+    the variants' mean get a sign at random (as many times as there are resamples, less often where the data
+    are large; variants may differ in their noise), and ``p`` of the value among these; ``lowest`` and
+    ``highest``, the variants.
 
     Args:
         variants: The names of those to compare (a name is the values of the variant's columns, joined by
@@ -172,16 +173,12 @@ class _Accuracies:
             for part in self.parts
         ]
 
-    def floors(self, draws: int, seed: int) -> Floats:
-        """The mean spread over the parts with each item's answers dealt to the variants at random."""
+    def floors(self, units: Units, draws: int, seed: int) -> Floats:
+        """The mean spread over the parts when each unit's deviations get a sign at random."""
         found = np.zeros(draws)
         for part in self.parts:
-            both = np.stack([self.right[:, part.columns], self.asked[:, part.columns]], 2)
-            own = derive(seed, *part.names)
-            shuffled = permuted_within_items(both, both[:, :, 1] > 0, draws, own)
-            for draw, values in enumerate(shuffled):
-                sums = values.sum(0)
-                found[draw] += np.ptp(sums[:, 0] / sums[:, 1])
+            right, asked = self.right[:, part.columns, None], self.asked[:, part.columns, None]
+            found += np.ptp(with_random_signs(level_deviations(right, asked), units, draws, seed), 1)[:, 0]
         return found / len(self.parts)
 
 
@@ -268,8 +265,8 @@ def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
     under = over_strata(lambda weights: answers.spreads(answers.accuracies(weights)))
     value, resampling = float(cell.draws(under).point[0]), cell.resampling
     corrected = answers.corrected(cell.units, resampling.tail)
-    size = sum(part.columns.size for part in answers.parts) * answers.right.shape[0]
-    floors = answers.floors(affordable(resampling.resamples, size), derive(resampling.seed, "permutation"))
+    drawn = affordable(resampling.resamples, cell.units.count)
+    floors = answers.floors(cell.units, drawn, derive(resampling.seed, "signs"))
     details: dict[str, Any] = {
         "corrected": float(np.mean([one.value for one in corrected])),
         "corrected_interval": (

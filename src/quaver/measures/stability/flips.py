@@ -30,11 +30,11 @@ from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
 from quaver.estimation.statistic import Sampler, Statistic
 
 _RESAMPLES = 500
-_PERMUTATIONS = 400
+_FLIPS = 1000
 _HOW = "share of pairs of labels that differ: "
 _WHAT = {
     "flips_repeats": "one item, one prompt, two repeats",
@@ -301,11 +301,12 @@ def _shift(
     """How far a factor moves the share of a label: the largest less the smallest over its levels.
 
     Of the label that moves most. A range is above 0 by chance alone, and the more levels the further: in the
-    details stand ``floor``, ``floor_high`` and ``p``, when each item's answers are exchanged among the levels
-    at random, so that it may well matter to an item which level is asked but not in one direction for all
-    items; ``p_holm`` is adjusted for the model's factors. ``lowest`` and ``highest`` are the levels between
-    which it moves; ``flips``, the share of pairs of labels about one item that differ between them; and
-    ``directed``, (range − floor) / flips: 1 where all that changes between the two goes one way.
+    details stand ``floor``, ``floor_high`` and ``p``, when what each item (or group) adds to the levels'
+    shares gets a sign at random, so that it may well matter to an item which level is asked but not in one
+    direction for all items; ``p_holm`` is adjusted for the model's factors. ``lowest`` and ``highest`` are
+    the levels between which it moves; ``flips``, the share of pairs of labels about one item that differ
+    between them; and ``directed``, (range − floor) / flips: 1 where all that changes between the two goes one
+    way.
     """
     frame = answers.filter(pl.col(factor).is_not_null())
     if frame[factor].n_unique() < 2:
@@ -313,19 +314,18 @@ def _shift(
     levels = frame[factor].unique().sort().to_list()
     counts, items = counted(frame, [factor], labels)
     units = Units(len(items))
-    present = counts.sum(2) > 0
     totals = counts.sum(0)
     spans = _ranges(totals)
     label = int(np.argmax(spans))
     shares = totals[:, label] / np.maximum(totals.sum(1), 1)
     low, high = int(shares.argmin()), int(shares.argmax())
-    draws = affordable(_PERMUTATIONS if resampling.resamples else 0, present.size)
-    seed = derive(resampling.seed, "permutation", factor)
-    dealt = [_ranges(values.sum(0)).max() for values in permuted_within_items(counts, present, draws, seed)]
+    draws = affordable(_FLIPS if resampling.resamples else 0, units.count)
+    apart = level_deviations(counts, counts.sum(2, keepdims=True))
+    by_chance = with_random_signs(apart, units, draws, derive(resampling.seed, "signs", factor))
     pairs = counts[:, low].sum(1) * counts[:, high].sum(1)
     agree = (counts[:, low] * counts[:, high]).sum(1)
     flips = float(_differ(pairs.sum(), agree.sum()))
-    known = above_floor(float(spans[label]), np.array(dealt), resampling.confidence_level)
+    known = above_floor(float(spans[label]), np.ptp(by_chance, 1).max(1), resampling.confidence_level)
     directed = (float(spans[label]) - known.get("floor", 0.0)) / flips if flips > 0 else 0.0
 
     def under(weights: Floats) -> Floats:

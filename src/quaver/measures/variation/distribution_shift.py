@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import above_floor, affordable, permuted_within_items
+from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.variation.label_shares import ASKING
@@ -75,11 +74,12 @@ def distribution_shift(
 
     ``distribution_shift_tv`` is the total variation distance, ``distribution_shift_js`` the Jensen-Shannon
     divergence (bits) of the shares of labels. Both are above 0 by noise alone: in ``details``, ``floor`` and
-    ``floor_high`` are their mean and upper quantile when each item's answers are dealt to the conditions at
-    random (in as many permutations as there are resamples, fewer where the data are large), and ``p`` is of
-    the permutation test, which so respects that items differ; ``p_holm`` is adjusted for the cell's
-    comparisons; ``shares`` and ``reference_shares`` are the distributions. Undefined where there are fewer
-    than two conditions with labels. The interval resamples items, and is widened to hold the value.
+    ``floor_high`` are their mean and upper quantile when the two sides of a comparison are exchanged at
+    random, item by item or group by group (as many times as there are resamples, less often where the data
+    are large), and ``p`` is of that test. It rests on the two sides alone, so that another condition's noise
+    has no part in it. ``p_holm`` is adjusted for the cell's comparisons; ``shares`` and ``reference_shares``
+    are the distributions. Undefined where there are fewer than two conditions with labels. The interval
+    resamples items, and is widened to hold the value.
 
     Args:
         between: The column (or columns) whose values are the conditions.
@@ -133,21 +133,14 @@ def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Est
     compared = [index for index in range(kept.size) if index != place]
     where = [cell.strata[kept[index]] for index in compared]
     resampling = cell.resampling
-    draws = affordable(resampling.resamples, len(compared) * cell.units.items)
-    dealt = _dealt(counts, present, draws, derive(resampling.seed, "permutation"))
+    draws = affordable(resampling.resamples, cell.units.count)
+    seed = derive(resampling.seed, "signs")
     for kind, (distance, name, source) in _DISTANCES.items():
         one = replace(found, part=f"_{kind}", method=name, source=source)
         shift = _Shift(counts, distance, place, compared)
-        statistics = _statistics(one, shift, dealt, where, cell)
+        floors = shift.by_chance(cell.units, draws, seed)
+        statistics = _statistics(one, shift, floors, where, cell)
         yield from adjusted([cell.estimated(statistic) for statistic in statistics])
-
-
-def _dealt(counts: Floats, present: NDArray[np.bool_], draws: int, seed: int) -> Floats:
-    """Label totals, (draws, conditions, labels), each item's answers dealt to the conditions at random."""
-    totals = np.empty((draws, *counts.shape[1:]))
-    for index, values in enumerate(permuted_within_items(counts, present, draws, seed)):
-        totals[index] = values.sum(0)
-    return totals
 
 
 def _normalised(totals: Floats) -> Floats:
@@ -174,14 +167,29 @@ class _Shift:
         """Whether two conditions are compared with each other, so that both distances are one test."""
         return self._reference is None and len(self._compared) == 2
 
-    def shares(self, totals: Floats) -> tuple[Floats, Floats]:
-        """Shares of the labels in each condition, and in what it is compared with."""
+    def pair(self, totals: Floats) -> tuple[Floats, Floats]:
+        """What is counted in each condition that is compared, and in what it is compared with."""
         if self._reference is None:
             other = totals.sum(-2, keepdims=True) - totals
         else:
             other = np.broadcast_to(totals[..., [self._reference], :], totals.shape)
-        pair = (totals[..., self._compared, :], other[..., self._compared, :])
-        return _normalised(pair[0]), _normalised(pair[1])
+        return totals[..., self._compared, :], other[..., self._compared, :]
+
+    def shares(self, totals: Floats) -> tuple[Floats, Floats]:
+        """Shares of the labels in each condition, and in what it is compared with."""
+        one, two = self.pair(totals)
+        return _normalised(one), _normalised(two)
+
+    def by_chance(self, units: Units, draws: int, seed: int) -> Floats:
+        """Each distance where the two sides of the comparison are exchanged at random, unit by unit."""
+        both = np.stack(self.pair(self._counts), 1)
+        each = [level_deviations(pair, pair.sum(-1, keepdims=True)) for pair in np.moveaxis(both, 2, 0)]
+        apart = np.stack([one[:, 0] - one[:, 1] for one in each], 1)
+        gaps = with_random_signs(apart, units, draws, seed)
+        one, two = self.plain
+        middle = (one + two) / 2
+        sides = (_normalised(np.maximum(middle + sign * gaps / 2, 0)) for sign in (1, -1))
+        return self._distance(*sides)
 
     def distances(self, totals: Floats) -> Floats:
         """The distance of each condition that is compared."""
@@ -203,10 +211,10 @@ class _Shift:
 
 
 def _statistics(
-    found: Statistic, shift: _Shift, dealt: Floats, where: Sequence[dict[str, str]], cell: Cell
+    found: Statistic, shift: _Shift, floors: Floats, where: Sequence[dict[str, str]], cell: Cell
 ) -> Iterator[Statistic]:
     under = shift.statistic
-    values, floors = cell.draws(under).point, shift.distances(dealt)
+    values = cell.draws(under).point
     own, other = shift.plain
     for column, condition in enumerate(where):
         yield replace(
