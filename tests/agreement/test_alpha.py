@@ -79,7 +79,7 @@ def test_perfect_agreement_is_not_presented_as_certain():
     # An item in 28 may differ; one that does loses 1 / De.
     share = 1 - 0.025 ** (1 / 100)
     assert found.low == pytest.approx(1 - share * 1 / found.details["expected"])
-    assert "does not vary" in found.warnings[0]
+    assert len(found.warnings) == 1
 
 
 def test_few_differing_items_are_flagged():
@@ -138,14 +138,14 @@ def test_groups_of_items_widen_the_interval():
     assert grouped.high - grouped.low > 2 * (items.high - items.low)
 
 
-def test_both_intervals_and_the_seed():
+def test_bootstrap_intervals_and_the_seed():
     rng = np.random.default_rng(10)
     ratings = rng.integers(0, 3, (40, 4))
-    one = krippendorff_alpha(ratings)
+    one = krippendorff_alpha(ratings, interval="bca")
     other = krippendorff_alpha(ratings, interval="percentile")
     assert (one.low, one.high) == one.details["bca"] == other.details["bca"]
     assert (other.low, other.high) == one.details["percentile"]
-    assert krippendorff_alpha(ratings, seed=1).low != one.low
+    assert krippendorff_alpha(ratings, interval="bca", seed=1).low != one.low
     assert krippendorff_alpha(ratings, resamples=0).low is None
 
 

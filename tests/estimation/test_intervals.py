@@ -1,9 +1,11 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from quaver.estimation.bootstrap import Draws, Resampling, Units, bootstrap
-from quaver.estimation.intervals import bca, clopper_pearson, mean_within, percentile
+from quaver.estimation.intervals import bca, clopper_pearson, effective, mean_within, percentile
 from quaver.estimation.statistic import Sampler, Statistic
 
 
@@ -23,14 +25,89 @@ def test_bca_agrees_with_an_independent_implementation():
     assert found.high == pytest.approx(other.high, abs=0.02)
 
 
-def test_a_sample_of_the_jackknife_will_do():
+def test_groups_of_the_jackknife_will_do():
     x = np.random.default_rng(1).exponential(size=3000)
     draws = mean_draws(x, resamples=2000)
     left = (x.sum() - x) / (len(x) - 1)
     full = bca(draws.point[0], draws.values[:, 0], left, 0.025)
-    some = bca(draws.point[0], draws.values[:, 0], draws.jackknife[:, 0], 0.025, len(x))
-    assert len(draws.jackknife) == 500
-    assert some == pytest.approx(full, abs=2e-3)
+    some = bca(draws.point[0], draws.values[:, 0], draws.jackknife[:, 0], 0.025)
+    assert len(draws.jackknife) == 375
+    assert some == pytest.approx(full, abs=5e-3)
+    assert draws.variance[0] == pytest.approx(x.var(ddof=1) / 3000, rel=0.15)
+
+
+def test_the_jackknife_variance_of_a_mean_is_the_familiar_one():
+    x = np.random.default_rng(1).exponential(size=400)
+    draws = mean_draws(x)
+    assert draws.variance[0] == pytest.approx(x.var(ddof=1) / 400)
+    assert draws.freedom[0] == 399
+
+
+@pytest.mark.parametrize("count", [401, 999, 3000])
+def test_every_unit_is_left_out_once_in_a_group_of_about_the_same_size(count):
+    left_out = 1 - np.concatenate(list(Units(count).without_one()))
+    assert (left_out.sum(0) == 1).all()
+    assert np.ptp(left_out.sum(1)) <= 1
+    assert len(left_out) <= 400
+
+
+def test_groups_of_items_are_left_out_whole():
+    weights = np.concatenate(list(Units(5, np.array([0, 0, 1, 2, 2]), "author").without_one()))
+    assert weights.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 0, 0]]
+
+
+def of_share(found, n, freedom=999, **options):
+    p = found / n
+    return effective(p, p * (1 - p) / n, freedom, options.pop("confidence_level", 0.95), (0.0, 1.0))
+
+
+def test_an_interval_stays_in_its_range_and_shrinks_with_the_level():
+    for found in (1, 10, 50, 99):
+        wide, narrow = of_share(found, 100, confidence_level=0.99), of_share(found, 100)
+        assert 0 <= wide.low < narrow.low < found / 100 < narrow.high < wide.high <= 1
+
+
+def test_a_share_has_the_interval_of_a_binomial_number():
+    exact, found = clopper_pearson(50, 1000), of_share(50, 1000)
+    assert found.low == pytest.approx(exact.low, abs=1e-3)
+    assert found.high == pytest.approx(exact.high, abs=1e-3)
+    assert exact.low < found.low < found.high < exact.high
+
+
+def test_few_degrees_of_freedom_widen():
+    few, many = of_share(30, 100, 4), of_share(30, 100, 999)
+    assert few.low < many.low < many.high < few.high
+
+
+def test_a_range_is_scaled_and_mirrored():
+    share, alpha = effective(0.9, 0.001, 99, ends=(0.0, 1.0)), effective(0.8, 0.004, 99, ends=(-1.0, 1.0))
+    assert alpha == pytest.approx([2 * end - 1 for end in share])
+    mirrored = effective(0.1, 0.001, 99, ends=(0.0, 1.0))
+    assert mirrored == pytest.approx([1 - share.high, 1 - share.low])
+
+
+def test_one_end_is_the_limit_of_two():
+    far, none = effective(2.0, 0.5, 99, ends=(0.0, 1e7)), effective(2.0, 0.5, 99, ends=(0.0, np.inf))
+    assert none == pytest.approx(far, rel=1e-3)
+    assert effective(-2.0, 0.5, 99, ends=(-np.inf, 0.0)) == pytest.approx([-none.high, -none.low])
+    assert effective(2.0, 0.5, 99, ends=(-np.inf, np.inf)) == effective(2.0, 0.5, 99)
+
+
+def test_intervals_cover_shares_of_rare_events_in_groups():
+    rng = np.random.default_rng(5)
+    covered = []
+    for p, rho, groups in itertools.product((0.02, 0.1, 0.5), (0.1, 0.3), (12, 40)):
+        share = rng.beta(p * (1 / rho - 1), (1 - p) * (1 / rho - 1), (150, groups))
+        means = rng.binomial(10, share) / 10
+        variances = means.var(1, ddof=1) / groups
+        held = [
+            (ends := effective(value, variance, groups - 1, ends=(0.0, 1.0))).low <= p <= ends.high
+            for value, variance in zip(means.mean(1), variances, strict=True)
+            if variance > 0
+        ]
+        covered.append(np.mean(held))
+    assert min(covered) > 0.89
+    assert 0.94 < np.mean(covered) < 0.99
 
 
 def test_undefined_samples_are_left_out_and_counted():
@@ -47,7 +124,7 @@ def test_no_width_is_no_certainty():
     found = sampler.estimated(Statistic(method="a mean", differing=0, spread=mean_within), draws)
     assert found.low == pytest.approx(0.025 ** (1 / 40))
     assert found.high == 1
-    assert "does not vary" in found.warnings[0]
+    assert len(found.warnings) == 1
     assert "exact binomial" in found.method
     bare = sampler.estimated(Statistic(method="a mean"), draws)
     assert (bare.value, bare.low, bare.high) == (1.0, None, None)

@@ -91,7 +91,7 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
             name: float(part / n) for name, part, use in zip(cell.items, per_item, used, strict=True) if use
         }
     spread = spread_over(alpha_losses(model, ratings.level))
-    return replace(said, under=model.alphas, spread=spread, details=details)
+    return replace(said, under=model.alphas, ends=(-1.0, 1.0), spread=spread, details=details)
 
 
 def _rows(ratings: Ratings) -> Floats:

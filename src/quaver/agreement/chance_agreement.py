@@ -124,7 +124,9 @@ def _of_pairs(
     )
     if not paired.any():
         return replace(said, reason="fewer than two raters" if cell.items else "no annotations")
-    return replace(said, under=under, reason="no variation", spread=partial(mean_within, low=low))
+    return replace(
+        said, under=under, reason="no variation", ends=(low, 1.0), spread=partial(mean_within, low=low)
+    )
 
 
 def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:

@@ -25,7 +25,7 @@ from quaver.agreement.stratified_alpha import scaled
 from quaver.core.arguments import fitted
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.reading import checked_keep
@@ -94,7 +94,7 @@ class Coefficient(Declared):
         labels: LabelSet | Sequence[Any] | None = None,
         missing: Literal["drop", "category"] = "drop",
         group: str | Sequence[Any] | None = None,
-        interval: Literal["bca", "percentile"] = "bca",
+        interval: IntervalKind = "jackknife",
         keep: Collection[Keep] = (),
         **options: Any,
     ) -> Estimate:
@@ -114,7 +114,8 @@ class Coefficient(Declared):
             missing: ``"drop"``: a missing rating is left out; ``"category"``: it is one more label (nominal
                 only).
             group: Resample these groups of items: one value an item, or a long frame's column.
-            interval: Which interval is given; both are in ``details``.
+            interval: ``"jackknife"``; or ``"bca"`` or ``"percentile"``, from a bootstrap, with both in
+                ``details``.
             keep: ``"draws"`` keeps the resampled values behind the interval with the estimate.
             **options: The coefficient's own.
 

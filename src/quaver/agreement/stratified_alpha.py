@@ -122,6 +122,7 @@ def alpha_over_strata(
     return replace(
         said,
         under=over_strata(model.alphas),
+        ends=(-1.0, 1.0),
         spread=spread_over(alpha_losses(model, level)),
         excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
         details={**said.details, "level": level, "strata": len(kept)},

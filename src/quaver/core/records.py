@@ -343,7 +343,7 @@ class Estimate:
         excluded: What was left out, counted by kind: ``{"no label": 12}``.
         warnings: What a reader must know before using the number.
         details: Further numbers that belong to it, by name.
-        draws: The resampled values behind the interval, where they were asked to be kept
+        draws: The resampled values behind the interval and its variance, where they were asked to be kept
             (``quaver.estimation.intervals.Kept``).
         distribution: Each item's own value, NaN where it has none, where they were asked to be kept.
     """

@@ -8,11 +8,11 @@ them, which is what makes their differences paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral, Real
-from typing import Literal, NamedTuple
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,11 @@ Weighted = Callable[[Floats], Floats]
 _ENTRIES = 2**22
 """Weights are made at most this many at a time (32 MiB)."""
 
-_JACKKNIFE = 2000
-_SAMPLE = 500
-"""Above the first many units BCa's acceleration, which falls with √n, is taken from a spread sample."""
+_GROUPS = 400
+"""The jackknife leaves out at most this many units, or random groups of units, in turn."""
+
+IntervalKind = Literal["jackknife", "bca", "percentile"]
+"""How the interval of a statistic is made: see `quaver.estimation.intervals`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Resampling:
         confidence_level: Nominal level, between 0 and 1.
         resamples: Bootstrap samples; 0 for no interval.
         seed: Root seed.
-        interval: Which interval the estimate gives; the other one is in its details.
+        interval: Which interval the estimate gives.
 
     Raises:
         MeasureError: A number is outside its range.
@@ -51,7 +53,7 @@ class Resampling:
     confidence_level: float = 0.95
     resamples: int = 1000
     seed: int = 0
-    interval: Literal["bca", "percentile"] = "bca"
+    interval: IntervalKind = "jackknife"
 
     def __post_init__(self) -> None:
         if not isinstance(self.confidence_level, Real) or not 0 < self.confidence_level < 1:
@@ -70,9 +72,10 @@ class Resampling:
             )
         if not _is_whole(self.seed):
             raise MeasureError("not a seed", where="seed", expected="a whole number", found=repr(self.seed))
-        if self.interval not in ("bca", "percentile"):
+        if self.interval not in get_args(IntervalKind):
+            expected = "jackknife, bca or percentile"
             raise MeasureError(
-                "unknown interval", where="interval", expected="bca or percentile", found=repr(self.interval)
+                "unknown interval", where="interval", expected=expected, found=repr(self.interval)
             )
 
     @property
@@ -128,15 +131,21 @@ class Units:
             yield self.spread(_draw(rng, self.count, min(block, resampling.resamples - start)))
 
     def without_one(self) -> Iterator[Floats]:
-        """Item weights with one unit left out, for each unit or for a spread sample of them."""
-        wanted = self.count if self.count <= _JACKKNIFE else _SAMPLE
-        chosen = np.unique(np.linspace(0, self.count - 1, wanted).astype(np.int64))
+        """Item weights with one unit left out, for each unit; of many units, with one random group of them.
+
+        The groups are the same for all statistics of as many units, so that values can be compared in pairs.
+        """
+        size = -(-self.count // _GROUPS)
+        groups = -(-self.count // max(size, 1))
+        order = np.arange(self.count)
+        if size > 1:
+            order = np.random.default_rng(derive(0, "jackknife", self.name)).permutation(order)
+        group = np.empty(self.count, np.int64)
+        group[order] = np.arange(self.count) * groups // max(self.count, 1)
         block = max(1, _ENTRIES // max(1, self.items, self.count))
-        for start in range(0, chosen.size, block):
-            some = chosen[start : start + block]
-            weights = np.ones((some.size, self.count))
-            weights[np.arange(some.size), some] = 0
-            yield self.spread(weights)
+        for start in range(0, groups, block):
+            some = np.arange(start, min(start + block, groups))
+            yield self.spread((group != some[:, None]).astype(np.float64))
 
 
 def _draw(rng: np.random.Generator, units: int, samples: int) -> Floats:
@@ -154,38 +163,78 @@ def _multinomial(units: int, samples: int, seed: int) -> Floats:
     return weights
 
 
-class Draws(NamedTuple):
-    """A statistic and its bootstrap.
+class Draws:
+    """A statistic and its resamples, which are made when they are first asked for.
 
-    Attributes:
-        point: Shape (statistics,).
-        values: Over bootstrap samples, shape (samples, statistics).
-        jackknife: With one unit left out, shape (units or a sample of them, statistics).
+    Args:
+        point: Its value, shape (statistics,).
+        values: Its values over bootstrap samples, shape (samples, statistics), or what makes them.
+        jackknife: Its values with one unit (of many units, one group of them) left out, shape (units or
+            groups, statistics), or what makes them.
     """
 
-    point: Floats
-    values: Floats
-    jackknife: Floats
+    def __init__(
+        self, point: Floats, values: Floats | Callable[[], Floats], jackknife: Floats | Callable[[], Floats]
+    ) -> None:
+        self.point, self._values, self._jackknife = point, values, jackknife
+
+    @property
+    def values(self) -> Floats:
+        """Over bootstrap samples, shape (samples, statistics)."""
+        if callable(self._values):
+            self._values = self._values()
+        return self._values
+
+    @property
+    def jackknife(self) -> Floats:
+        """With one unit or group left out, shape (units or groups, statistics)."""
+        if callable(self._jackknife):
+            self._jackknife = self._jackknife()
+        return self._jackknife
+
+    @property
+    def variance(self) -> Floats:
+        """The jackknife variance of each statistic: (m − 1) / m · Σ (t₋ⱼ − mean)² over the m left out.
+
+        Values that are undefined do not count; NaN where fewer than two are defined. Source: Efron & Stein
+        (1981), Annals of Statistics 9, 586-596; groups: Shao & Wu (1989), Annals of Statistics 17, 1176-1197.
+
+        >>> left = np.array([[2.0], [3.0], [4.0]])
+        >>> Draws(np.array([3.0]), left[:0], left).variance  # of a mean: s² / n = 4 / 3
+        array([1.33333333])
+        """
+        defined = np.isfinite(self.jackknife)
+        count = defined.sum(0)
+        mean = np.where(defined, self.jackknife, 0).sum(0) / np.maximum(count, 1)
+        squares = (np.where(defined, self.jackknife - mean, 0) ** 2).sum(0)
+        return np.where(count > 1, squares * (count - 1) / np.maximum(count, 1), np.nan)
+
+    @property
+    def freedom(self) -> Floats:
+        """The degrees of freedom of each variance: how many values with one left out it has, less one."""
+        return np.asarray(np.isfinite(self.jackknife).sum(0) - 1.0)
 
 
-def bootstrap(statistic: Weighted, units: Units, resampling: Resampling, *, jackknife: bool = True) -> Draws:
-    """Evaluate a statistic on the data, on bootstrap samples, and with each unit left out.
+def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:
+    """Evaluate a statistic on the data; on bootstrap samples, and with each unit left out, where needed.
 
     Args:
         statistic: The function of item weights.
         units: What is resampled.
         resampling: How often, and from which seed.
-        jackknife: Whether the leave-one-out values (for BCa) are wanted.
 
     >>> x = np.array([1.0, 2.0, 6.0])
     >>> draws = bootstrap(lambda w: (w @ x / w.sum(1))[:, None], Units(3), Resampling(resamples=4))
     >>> draws.point.tolist(), draws.jackknife[:, 0].tolist(), draws.values.shape
     ([3.0], [4.0, 3.5, 1.5], (4, 1))
     """
+
+    def over(blocks: Callable[[], Iterable[Floats]]) -> Floats:
+        with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
+            return np.concatenate([empty, *(statistic(weights) for weights in blocks())])
+
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         point = statistic(np.ones((1, units.items)))[0]
-        empty = np.empty((0, point.size))
-        values = [statistic(weights) for weights in units.weights(resampling)]
-        without = units.without_one() if jackknife and resampling.resamples and units.count > 1 else ()
-        left = [statistic(weights) for weights in without]
-    return Draws(point, np.concatenate([empty, *values]), np.concatenate([empty, *left]))
+    empty = np.empty((0, point.size))
+    left_out = units.without_one if resampling.resamples and units.count > 1 else tuple
+    return Draws(point, lambda: over(lambda: units.weights(resampling)), lambda: over(left_out))

@@ -80,14 +80,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
 from quaver.core.presentation import Better, Drawn, Presentation, Unit
 from quaver.core.records import Estimate, LabelSet
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, checked, frame_of, names_of
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.measure_protocol import Frame
@@ -137,7 +137,7 @@ class Measure(Declared):
         reads_outputs: bool,
         pairs_evaluators: bool,
         takes_factors: bool,
-        interval: Literal["bca", "percentile"],
+        interval: IntervalKind,
     ) -> None:
         super().__init__(function, Measure.__call__, missing, source, {"interval": interval})
         self.presentation = presentation.named(self.name)
@@ -180,7 +180,7 @@ class Measure(Declared):
         seed: int = 0,
         columns: Columns | None = None,
         group: str | None = None,
-        interval: Literal["bca", "percentile"] | None = None,
+        interval: IntervalKind | None = None,
         keep: Collection[Keep] = (),
         **options: Any,
     ) -> list[Estimate]:
@@ -192,11 +192,13 @@ class Measure(Declared):
             labels: The label set; without it, the labels and gold labels that occur, as nominal ones.
             by: Columns whose combinations are the cells, each measured by itself.
             confidence_level: Nominal level of the intervals.
-            resamples: Bootstrap resamples; 0 for no interval.
+            resamples: Bootstrap resamples, where an interval or a p value needs them; 0 for no interval.
             seed: Root seed of the resampling.
             columns: Other names for the frame's columns, by role: ``{"label": "code"}``.
             group: The column whose groups of items are resampled, instead of items.
-            interval: Which interval is given; the other is in ``details``. None: the measure's own.
+            interval: ``"jackknife"``: within the measure's range, from a variance with degrees of freedom;
+                ``"bca"`` or ``"percentile"``: from bootstrap resamples, with both in ``details``. None: the
+                measure's own.
             keep: What the estimates carry beside their numbers: ``"draws"``, the resampled values behind the
                 interval, and ``"distribution"``, each item's own value (where the measure has one).
             **options: The measure's own.
@@ -274,7 +276,7 @@ def measure(
     reads_outputs: bool = False,
     pairs_evaluators: bool = False,
     takes_factors: bool = False,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: IntervalKind = "jackknife",
 ) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how.
 

@@ -82,6 +82,7 @@ def share_of(
         n=n,
         under=ratio(above[:, None], below[:, None]),
         differing=differing(own, cell.units),
+        ends=(low, 1.0),
         spread=partial(mean_within, low=low),
         values=own,
     )

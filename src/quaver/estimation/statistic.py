@@ -10,7 +10,7 @@ import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.intervals import FEW, Interval, Kept, bca, clopper_pearson, percentile
+from quaver.estimation.intervals import FEW, Interval, Kept, bca, clopper_pearson, effective, percentile
 
 Keep = Literal["draws", "distribution"]
 """What an estimate can carry beside its numbers: see `Estimate`."""
@@ -30,8 +30,10 @@ class Statistic:
         reason: Why the number is undefined, should it be.
         n: On how many units it rests; the cell's if left out.
         differing: How many units differ from the rest (disagree, err …); None where that means nothing here.
+        ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
+            infinite. None: it has no range.
         spread: From the value, and the largest share of further units that may differ, where the value may
-            lie. It makes the interval where the resamples do not vary; without it there is none.
+            lie. It makes the interval where no unit differs; without it there is none.
         moves: From a share of units, how far the value moves at most where these are labelled differently;
             None of a mean within 0 and 1.
         excluded: What was left out, counted by kind.
@@ -50,6 +52,7 @@ class Statistic:
     reason: str | None = None
     n: int | None = None
     differing: int | None = None
+    ends: tuple[float, float] | None = None
     spread: Callable[[float, float], Interval] | None = None
     moves: Callable[[float], Interval] | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
@@ -69,7 +72,6 @@ class Sampler:
         source: Where it is defined.
         where: The cell.
         keep: What the estimates are to carry.
-        jackknife: Whether each unit is left out in turn, which a percentile interval does not need.
     """
 
     def __init__(
@@ -81,9 +83,8 @@ class Sampler:
         source: str = "",
         where: Mapping[str, str] | None = None,
         keep: frozenset[Keep] = frozenset(),
-        jackknife: bool = True,
     ) -> None:
-        self.units, self.resampling, self._jackknife = units, resampling, jackknife
+        self.units, self.resampling = units, resampling
         self._measure, self._source, self._where, self._keep = measure, source, dict(where or {}), keep
         self._drawn: tuple[Weighted, Draws] | None = None
 
@@ -93,7 +94,7 @@ class Sampler:
         The last function's are remembered: a measure may look at them before it says what it is about.
         """
         if self._drawn is None or self._drawn[0] is not under:
-            self._drawn = under, bootstrap(under, self.units, self.resampling, jackknife=self._jackknife)
+            self._drawn = under, bootstrap(under, self.units, self.resampling)
         return self._drawn[1]
 
     def estimated(self, statistic: Statistic, draws: Draws | None = None) -> Estimate:
@@ -137,50 +138,57 @@ class Sampler:
         """The estimate with its value and interval.
 
         The interval is the one that the resampling names (percentile where there is no BCa), widened where
-        needed until the value lies in it; both are in the details as they came. Where the draws do not vary,
-        it is the statistic's ``spread`` of the exact upper bound on the share of differing units, and a
-        warning says so; without a ``spread`` there is no interval.
+        needed until the value lies in it. Where no unit makes a difference, it is the statistic's ``spread``
+        of the exact upper bound on the share of differing units, and a warning says so; without a ``spread``
+        there is no interval.
         """
-        resampling, of, n = self.resampling, statistic.column, blank.n
-        point, values = float(draws.point[of]), draws.values[:, of]
-        plain = percentile(values, resampling.tail)
-        better = bca(point, values, draws.jackknife[:, of], resampling.tail, self.units.count)
-        chosen = better if resampling.interval == "bca" and better is not None else plain
-        kind = "BCa" if chosen is better and better is not None else "percentile"
-        details: dict[str, Any] = {
-            **statistic.details,
-            "percentile": plain and tuple(plain),
-            "bca": better and tuple(better),
-        }
-        if lost := int((~np.isfinite(values)).sum()):
-            details["undefined_resamples"] = lost
-        details |= {name: found for name, found in blank.details.items() if name not in details}
+        resampling, n, point = self.resampling, blank.n, float(draws.point[statistic.column])
+        made = replace(blank, value=point, reason=None)
+        if not resampling.resamples:
+            return made
+        chosen, how, found = self._interval(statistic, draws)
+        details = {**statistic.details, **found}
+        details |= {name: one for name, one in blank.details.items() if name not in details}
         warnings, few = blank.warnings, statistic.differing
-        if resampling.resamples and (chosen is None or chosen.high - chosen.low <= 1e-12):
+        if chosen is None or chosen.high - chosen.low <= 1e-12:
             share = clopper_pearson(0, n, resampling.confidence_level).high
-            chosen, kind = statistic.spread(point, share) if statistic.spread else None, "exact binomial"
+            chosen = statistic.spread(point, share) if statistic.spread else None
+            how = "exact binomial interval"
             warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
         elif few is not None and few < FEW:
             warnings += (_few_differing(few, n, details["share_differing"]),)
+        made = replace(made, warnings=warnings, details=details)
         if chosen is None:
-            return replace(blank, value=point, reason=None, warnings=warnings, details=details)
-        how = f"{kind} interval, {resampling.resamples} resamples of {self.units.name}s"
-        return replace(
-            blank,
-            value=point,
-            low=min(chosen.low, point),
-            high=max(chosen.high, point),
-            reason=None,
-            method=f"{statistic.method}; {how}",
-            warnings=warnings,
-            details=details,
-        )
+            return made
+        low, high = min(chosen.low, point), max(chosen.high, point)
+        return replace(made, low=low, high=high, method=f"{statistic.method}; {how}")
+
+    def _interval(self, statistic: Statistic, draws: Draws) -> tuple[Interval | None, str, dict[str, Any]]:
+        """The interval, how it was made, and what belongs to it in the details."""
+        resampling, of, unit = self.resampling, statistic.column, self.units.name
+        point = float(draws.point[of])
+        if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
+            variance, freedom = float(draws.variance[of]), float(draws.freedom[of])
+            groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
+            how = f"jackknife interval over {self.units.count} {unit}s{groups}"
+            if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
+                return None, how, {}
+            chosen = effective(point, variance, freedom, resampling.confidence_level, statistic.ends)
+            return chosen, how, {"standard_error": variance**0.5, "freedom": freedom}
+        values = draws.values[:, of]
+        plain = percentile(values, resampling.tail)
+        better = bca(point, values, draws.jackknife[:, of], resampling.tail)
+        details: dict[str, Any] = {"percentile": plain and tuple(plain), "bca": better and tuple(better)}
+        if lost := int((~np.isfinite(values)).sum()):
+            details["undefined_resamples"] = lost
+        use_bca = resampling.interval == "bca" and better is not None
+        how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
+        return better if use_bca else plain, how, details
 
     def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with what it was asked to keep."""
         if "draws" in self._keep and made.value is not None:
-            of, moves = statistic.column, statistic.moves
-            kept = Kept(draws.values[:, of], draws.jackknife[:, of], self.units, moves)
+            kept = Kept(draws, statistic.column, self.units, statistic.moves, statistic.ends)
             made = replace(made, draws=kept)
         if "distribution" in self._keep and statistic.values is not None:
             values = statistic.values
@@ -188,12 +196,12 @@ class Sampler:
         return made
 
 
-_NO_INTERVAL = "the bootstrap does not vary, so there is no interval"
+_NO_INTERVAL = "no unit makes a difference, so there is no interval"
 
 
 def _not_varying(n: int, share: float) -> str:
     return (
-        f"the bootstrap does not vary over these {n} units; the interval is what an exact binomial "
+        f"none of these {n} units makes a difference; the interval is what an exact binomial "
         f"bound allows: up to {share:.3g} of further units may differ"
     )
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from quaver.core.records import Decoding, Estimate, LabelSet
 from quaver.estimation.answer_views import view as view
+from quaver.estimation.bootstrap import IntervalKind
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import Measure
 from quaver.estimation.measure_protocol import Frame
@@ -46,7 +47,7 @@ def accuracy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def answer_entropy(
@@ -60,7 +61,7 @@ def answer_entropy(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def brier(
@@ -75,7 +76,7 @@ def brier(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def coder_agreement(
@@ -90,7 +91,7 @@ def coder_agreement(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def compliance(
@@ -103,7 +104,7 @@ def compliance(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def consistency(
@@ -121,7 +122,7 @@ def consistency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def differences(
@@ -137,7 +138,7 @@ def differences(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def distinct_annotations(
@@ -150,7 +151,7 @@ def distinct_annotations(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def distribution_shift(
@@ -166,7 +167,7 @@ def distribution_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "percentile",
+    interval: IntervalKind | None = "percentile",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def ece(
@@ -181,7 +182,7 @@ def ece(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def ece_shift(
@@ -196,7 +197,7 @@ def ece_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def evaluator_flips(
@@ -211,7 +212,7 @@ def evaluator_flips(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def expected_intra_pss(
@@ -228,7 +229,7 @@ def expected_intra_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def f1(
@@ -242,7 +243,7 @@ def f1(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def factor_effects(
@@ -259,7 +260,7 @@ def factor_effects(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def generalizability(
@@ -278,7 +279,7 @@ def generalizability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_model(
@@ -293,7 +294,7 @@ def inter_model(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_pss(
@@ -311,7 +312,7 @@ def inter_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def inter_pss_subsamples(
@@ -327,7 +328,7 @@ def inter_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss(
@@ -344,7 +345,7 @@ def intra_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_adjacent(
@@ -359,7 +360,7 @@ def intra_pss_adjacent(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_cumulative(
@@ -375,7 +376,7 @@ def intra_pss_cumulative(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def intra_pss_subsamples(
@@ -391,7 +392,7 @@ def intra_pss_subsamples(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def label_shares(
@@ -405,7 +406,7 @@ def label_shares(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def mce(
@@ -420,7 +421,7 @@ def mce(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def missing_bounds(
@@ -433,7 +434,7 @@ def missing_bounds(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def mixed_effects(
@@ -448,7 +449,7 @@ def mixed_effects(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def mode_frequency(
@@ -462,7 +463,7 @@ def mode_frequency(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def original_agreement(
@@ -478,7 +479,7 @@ def original_agreement(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def output_uncertainty(
@@ -491,7 +492,7 @@ def output_uncertainty(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def paraphrase_stability(
@@ -506,7 +507,7 @@ def paraphrase_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def pooled_pss(
@@ -521,7 +522,7 @@ def pooled_pss(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def readiness(
@@ -539,7 +540,7 @@ def readiness(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def recovered_share(
@@ -555,7 +556,7 @@ def recovered_share(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "bca",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def sensitivity(
@@ -571,7 +572,7 @@ def sensitivity(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def spread(
@@ -587,7 +588,7 @@ def spread(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def strict_stability(
@@ -600,7 +601,7 @@ def strict_stability(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def verbal_calibration(
@@ -616,7 +617,7 @@ def verbal_calibration(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def conclusion(
@@ -636,7 +637,7 @@ def conclusion(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] | None = "bca",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
 ) -> list[Estimate]: ...
 def __getattr__(name: str) -> Measure: ...  # of other packages

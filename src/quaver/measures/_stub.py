@@ -65,6 +65,7 @@ _SHARED_TYPES = {
     ("typing", "Literal"),
     ("quaver.core.records", "Estimate"),
     ("quaver.core.records", "LabelSet"),
+    ("quaver.estimation.bootstrap", "IntervalKind"),
     ("quaver.estimation.column_roles", "Columns"),
     ("quaver.estimation.measure_protocol", "Frame"),
     ("quaver.estimation.statistic", "Keep"),

@@ -173,6 +173,7 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
         under=ratio(loss[:, None], n[:, None]),
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
         differing=differing(own.round(12), cell.units),
+        ends=(0.0, 1.0),
         spread=mean_within,
         values=own,
     )
@@ -234,7 +235,9 @@ class _Answers:
             "answers": answers.right.size,
             "curve": _curve(answers, self._bins, resampling.confidence_level),
         }
-        return replace(found, under=weighted, details=details, warnings=warnings, spread=mean_within)
+        return replace(
+            found, under=weighted, details=details, warnings=warnings, ends=(0.0, 1.0), spread=mean_within
+        )
 
     def _floors(
         self, value: float, plain: Callable[[Floats, Floats], float], resampling: Resampling

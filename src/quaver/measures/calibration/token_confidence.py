@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats, Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
 from quaver.estimation.cell import Cell
 from quaver.estimation.confidences import Graded, arranged, graded
 from quaver.estimation.declaration import measure
@@ -129,6 +129,7 @@ def _shift(found: Statistic, both: _Both, cell: Cell, bins: int, binning: Binnin
             "answers": answers.right.size,
             **_by_condition(shifts(ones)[0], cell),
         },
+        ends=(0.0, 1.0),
         spread=mean_within,
     )
 
@@ -150,7 +151,7 @@ def _by_condition(shifts: Floats, cell: Cell) -> dict[str, Any]:
 
 def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any]:
     units = Units(shifts.size, None, unit)
-    draws = bootstrap(lambda w: (w @ shifts / w.sum(1))[:, None], units, resampling, jackknife=False)
+    draws = bootstrap(lambda w: (w @ shifts / w.sum(1))[:, None], units, resampling)
     interval = percentile(draws.values[:, 0], resampling.tail)
     found: dict[str, Any] = {"interval": interval and tuple(interval)}
     for bound in SHIFTS:
@@ -168,7 +169,7 @@ def over_cells(
     confidence_level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: IntervalKind = "jackknife",
 ) -> Estimate:
     """The mean of an estimate over cells, with an interval that resamples cells.
 
@@ -177,7 +178,7 @@ def over_cells(
         confidence_level: Nominal level.
         resamples: Bootstrap resamples of the cells.
         seed: Root seed.
-        interval: Which interval is given.
+        interval: ``"jackknife"``, ``"bca"`` or ``"percentile"``.
 
     Returns:
         The mean over the cells where it is defined; in ``details`` the shares of cells above 0.05 and

@@ -202,8 +202,9 @@ class _Stated:
                 reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
                 yield replace(found, details={**found.details, "value_below_threshold": value}, reason=reason)
             else:
-                spread = partial(mean_within, low=0.0 if kind == "ece" else -1.0)
-                yield replace(found, under=under, column=column, spread=spread)
+                low = 0.0 if kind == "ece" else -1.0
+                spread = partial(mean_within, low=low)
+                yield replace(found, under=under, column=column, ends=(low, 1.0), spread=spread)
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:

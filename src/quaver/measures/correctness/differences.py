@@ -116,6 +116,7 @@ def _differences(cell: Cell, judged: Judged, reference: str | None, said: Statis
             under=under,
             column=index,
             differing=differing(apart[:, index].round(12), cell.units),
+            ends=(-1.0, 1.0),
             spread=partial(mean_within, low=-1.0, high=1.0),
             details={
                 "against": reference or "the mean of the others",

@@ -148,7 +148,11 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
     found = replace(
-        found, under=f1_statistic(counts), differing=differing(own, cell.units), spread=mean_within
+        found,
+        under=f1_statistic(counts),
+        differing=differing(own, cell.units),
+        ends=(0.0, 1.0),
+        spread=mean_within,
     )
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}

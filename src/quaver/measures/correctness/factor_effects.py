@@ -283,13 +283,14 @@ class _Outcomes:
             if resampled and abs(row.sum()) < 0.5:  # a level's own value sums to one
                 p = bootstrap_p(float(draws.point[column]), draws.values[:, column], units.count)
                 details["p"] = p if whole is None else whole
-            spread = partial(mean_within, low=0.0 if (row >= 0).all() else -1.0)
+            low = 0.0 if (row >= 0).all() else -1.0
             yield replace(
                 one,
                 under=under,
                 column=column,
                 details=details,
-                spread=spread if outcome.bounded else None,
+                ends=(low, 1.0) if outcome.bounded else None,
+                spread=partial(mean_within, low=low) if outcome.bounded else None,
             )
 
 

@@ -33,6 +33,7 @@ _MEANS = ("ratio of means", "mean of ratios")
     null=0.0,
     compares=("evaluator", "model", "variant"),
     pairs_evaluators=True,
+    interval="bca",  # a ratio, whose denominator may be 0: its resamples show it
 )
 def recovered_share(
     reading: Reading, *, first: str | None = None, second: str | None = None, variant: str | None = None

@@ -283,4 +283,6 @@ def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
             f"no more than noise gives when variants do not matter (mean {details['floor']:.3g}, "
             f"up to {details['floor_high']:.3g})",
         )
-    return replace(found, under=under, details=details, warnings=warnings, spread=mean_within)
+    return replace(
+        found, under=under, details=details, warnings=warnings, ends=(0.0, 1.0), spread=mean_within
+    )

@@ -241,5 +241,6 @@ def _expected(
         said,
         under=over_strata(expected_alpha(given.probabilities[:, several], repeats)),
         reason="no variation",
+        ends=(-1.0, 1.0),
         spread=partial(mean_within, low=-1.0),
     )

@@ -49,6 +49,8 @@ _REASONS = {
     "flips_noise": "no prompt was asked twice, or no label changes with the prompt",
 }
 
+_ENDS = dict.fromkeys(_WHAT, (0.0, 1.0)) | {"flips_agreement": (-1.0, 1.0), "flips_noise": (0.0, np.inf)}
+
 
 @dataclass(frozen=True, slots=True)
 class _Group:
@@ -58,7 +60,7 @@ class _Group:
     statistics: Sequence[Statistic]
 
     def estimated(self, model: str, resampling: Resampling) -> list[Estimate]:
-        sampler = Sampler(self.units, resampling, where={"model": model}, jackknife=False)
+        sampler = Sampler(self.units, resampling, where={"model": model})
         return [sampler.estimated(one) for one in self.statistics]
 
 
@@ -102,7 +104,7 @@ def label_flips(
     (0.5, 0.5, 0.0)
     """
     frame = _labelled(frame_of(annotations), factors, labels)
-    resampling = Resampling(resamples=resamples, seed=seed, interval="percentile")
+    resampling = Resampling(resamples=resamples, seed=seed)
     found: list[Estimate] = []
     for (model,), part in frame.group_by("model", maintain_order=True):
         answers = part.filter(pl.col("label").is_not_null())
@@ -213,7 +215,7 @@ def _flips(answers: pl.DataFrame, labels: Sequence[str]) -> _Group:
     spreads = _spreads(under, strata, len(labels))
     moved = sum(pairs - agree for pairs, agree in (one.prompts for one in strata)) > 0
     differ = units.touched(np.asarray(moved))
-    varying = [replace(one, under=under, spread=spreads.get(one.part)) for one in said]
+    varying = [replace(one, under=under, ends=_ENDS[one.part], spread=spreads.get(one.part)) for one in said]
     return _Group(units, [replace(one, differing=differ) if one.spread else one for one in varying])
 
 
@@ -290,6 +292,7 @@ def _mean(said: Statistic, part: Floats, whole: Floats) -> _Group:
         under=ratio(part[:, None], whole[:, None]),
         n=units.touched(whole > 0),
         differing=differing(own, units),
+        ends=(0.0, 1.0),
         spread=mean_within,
     )
     return _Group(units, [share])
@@ -346,6 +349,7 @@ def _shift(
             "flips": flips,
             "directed": min(1.0, max(0.0, directed)),
         },
+        ends=(0.0, 1.0),
         spread=mean_within,
     )
     return _Group(units, [shift])

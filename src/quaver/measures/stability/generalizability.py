@@ -235,6 +235,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
         under=under,
         differing=cell.units.touched(pairs.differ),
         warnings=tuple(warnings),
+        ends=(0.0, 1.0),
         spread=mean_within,
         details={
             "components": parts,

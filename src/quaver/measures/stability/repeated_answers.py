@@ -157,6 +157,7 @@ def _over_items(cell: Cell, own: Floats, said: Statistic, highest: float = 1.0) 
     return replace(
         said,
         under=over_strata(ratio(np.where(known, own, 0), known.astype(np.float64))),
+        ends=(0.0, highest),
         spread=partial(mean_within, high=highest),
         details={**said.details, "sd": sd},
         values=item,

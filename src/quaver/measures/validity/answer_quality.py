@@ -51,7 +51,7 @@ def answer_quality(
     [('failed_calls', 0.25), ('unlabelled_answers', 0.25), ('truncated_answers', 0.0)]
     """
     frame = _marked(frame_of(annotations), factors)
-    resampling = Resampling(resamples=resamples, seed=seed, interval="percentile")
+    resampling = Resampling(resamples=resamples, seed=seed)
     found = []
     for (model,), part in frame.group_by("model", maintain_order=True):
         items = part.group_by("item", maintain_order=True).agg(
@@ -65,11 +65,12 @@ def answer_quality(
             share = Statistic(
                 method=method,
                 differing=differing(times / calls, units),
+                ends=(0.0, 1.0),
                 spread=mean_within,
                 details={**_details(part, kind, factors), **details},
             )
             where = {"model": str(model)}
-            draws = bootstrap(ratio(times[:, None], calls[:, None]), units, resampling, jackknife=False)
+            draws = bootstrap(ratio(times[:, None], calls[:, None]), units, resampling)
             found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share, draws))
     return found
 

@@ -107,6 +107,7 @@ class _Bounds:
                 under=over_strata(ratio(own, several.astype(np.float64))) if known.any() else None,
                 n=self._cell.units.touched(known),
                 differing=differing(item, self._cell.units) if known.any() else None,
+                ends=(0.0, 1.0),
                 spread=mean_within,
             )
 

@@ -134,6 +134,7 @@ def _consistency(
             said,
             under=over_strata(of),
             n=cell.units.touched(np.isfinite(items)),
+            ends=(0.0, 1.0),
             spread=_spread,
             details={"sd": sd, **base, **details},
             values=items,

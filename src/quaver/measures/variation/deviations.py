@@ -148,6 +148,7 @@ def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resam
             where={"class" if name == "gold" else name: level},
             n=units.touched(answers[:, at] > 0),
             differing=differing(own[:, at], units),
+            ends=(0.0, 1.0),
             spread=mean_within,
         )
         yield sampler.estimated(statistic)

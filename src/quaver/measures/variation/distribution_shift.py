@@ -228,5 +228,6 @@ def _statistics(
                 "shares": dict(zip(cell.labels, own[column].tolist(), strict=True)),
                 "reference_shares": dict(zip(cell.labels, other[column].tolist(), strict=True)),
             },
+            ends=(0.0, 1.0),
             spread=mean_within,
         )

@@ -223,6 +223,7 @@ def _of_items(cell: Cell, found: Entropies, said: Statistic) -> Statistic:
         details=details,
         warnings=warnings,
         differing=differing(found.items, cell.units),
+        ends=(0.0, 1.0),
         spread=mean_within,
         values=found.items,
     )

@@ -63,6 +63,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
             column=index,
             where={"label": label},
             differing=differing(own[:, index], cell.units),
+            ends=(0.0, 1.0),
             spread=mean_within,
             details={"answers": int(given.sum()), "given": int(counts[:, index].sum())},
         )

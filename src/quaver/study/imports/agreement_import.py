@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.table_text import composed
 from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
-from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.encoding import ordered
 
@@ -92,7 +92,7 @@ def measure_agreement(
     resamples: int = 1000,
     seed: int = 0,
     group: str | None = None,
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: IntervalKind = "jackknife",
     encoding: str = "utf-8",
     separator: str | None = None,
 ) -> list[Estimate]:
@@ -112,7 +112,7 @@ def measure_agreement(
         resamples: Bootstrap resamples of items.
         seed: Root seed.
         group: Resample the groups of items in this column.
-        interval: Which interval is given.
+        interval: ``"jackknife"``, ``"bca"`` or ``"percentile"``.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
 
