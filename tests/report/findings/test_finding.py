@@ -39,7 +39,7 @@ def sways(of: int) -> Any:
     [(0, "steady"), (1, "follows the item"), (3, "follows the prompt"), (4, "follows the prompt")],
 )
 def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, kind: str) -> None:
-    study = make(items=48, answer=sways(of))
+    study = make(items=80, answer=sways(of))
     (one,) = found(study).verdicts
     assert one.kind == kind
     assert one.factor == ("format" if of else "")
