@@ -1,0 +1,136 @@
+"""What is certified: every registered measure, with the options that it needs, and functions beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import polars as pl
+
+from quaver.certification.population import FACTORS, GROUP, NUMBER, SMALL, Population
+from quaver.core import registry
+from quaver.core.records import Estimate
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """A measure as it is certified.
+
+    Attributes:
+        name: What its lines are called: the measure's registered name, perhaps with the option that matters.
+        path: Where it is found: a registered name, or ``module:attribute``.
+        options: Its options.
+        models: How many models its studies have.
+        evaluators: How many evaluators.
+        null: The value at which its tests' null hypothesis holds; None where its presentation says so.
+        why_not: Why its interval is not certified, should it claim no coverage.
+    """
+
+    name: str
+    path: str
+    options: Options = field(default_factory=dict)
+    models: int = 1
+    evaluators: int = 1
+    null: float | None = None
+    why_not: str = ""
+
+    @property
+    def function(self) -> Any:
+        """The measure itself."""
+        module, _, attribute = self.path.partition(":")
+        return getattr(import_module(module), attribute) if attribute else registry.load("measures", module)
+
+    @property
+    def estimands(self) -> tuple[str, ...]:
+        """What its interval can be of; empty where it offers no choice."""
+        return tuple(getattr(self.function, "estimands", ()))
+
+    def taken(self, frame: pl.DataFrame, population: Population, **common: Any) -> list[Estimate]:
+        """Its estimates, with those of the common arguments that it has."""
+        function = self.function
+        known = signature(function).parameters
+        given = {"labels": population.labels, **common, **self.options}
+        group = GROUP if population.group_size > 1 else None
+        given |= {"group": group} if group else {}
+        return list(function(frame, **{name: value for name, value in given.items() if name in known}))
+
+    def null_of(self, name: str) -> float | None:
+        """The value of an estimate's name at which there is nothing to see."""
+        if self.null is not None:
+            return self.null
+        shown = getattr(self.function, "presentation_of", None)
+        null: float | None = None if shown is None else shown(name).null
+        return 0.0 if null is None and name.endswith(("_difference", "_interaction")) else null
+
+
+_SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"
+_CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
+_BUILT_IN: Mapping[str, Options] = {
+    "coder_agreement": {"options": {"coders": ("gold", "coder")}},
+    "evaluator_flips": {"evaluators": 2},
+    "factor_effects": {"options": {"factors": tuple(FACTORS)}},
+    "inter_model": {"models": 2},
+    "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
+    "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
+    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}},
+    "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
+    "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
+    "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
+}
+_BESIDE = (
+    Certified(name="differences, reference", path="differences", options={"reference": "v00"}),
+    Certified(name="differences, tone", path="differences", options={"between": "tone"}),
+    Certified(name="distribution_shift, reference", path="distribution_shift", options={"reference": "v00"}),
+    Certified(name="distribution_shift, tone", path="distribution_shift", options={"between": "tone"}),
+    Certified(name="generalizability, two models", path="generalizability", models=2),
+    Certified(
+        name="conclusion, small group",
+        path=_CONCLUSION,
+        options={"formula": f"share(a) ~ {SMALL}", "effect": f"{SMALL}[yes] > {SMALL}[no]"},
+        null=0.0,
+    ),
+    Certified(
+        name="conclusion, number",
+        path=_CONCLUSION,
+        options={"formula": f"share(a) ~ {NUMBER}", "effect": f"{NUMBER} > 0"},
+        null=0.0,
+    ),
+    Certified(
+        name="conclusion, logistic",
+        path=_CONCLUSION,
+        options={"formula": f"share(a) ~ {NUMBER}", "effect": f"{NUMBER} > 0", "regression": "logistic"},
+        null=0.0,
+    ),
+    Certified(
+        name="label_movement",
+        path="quaver.measures.variation.label_movement:label_movement",
+        options={"factors": FACTORS},
+    ),
+)
+
+
+def certified_measures() -> dict[str, Certified]:
+    """Everything that is certified, by name; another package's measures among it.
+
+    Such a measure's options are those of its recipe (`quaver.testing.recipes.MeasureRecipe`).
+    """
+    found = {}
+    for name in registry.names("measures"):
+        own = _BUILT_IN.get(name)
+        if own is None and not registry.load("measures", name).__module__.startswith("quaver."):
+            own = _of_recipe(name)
+        found[name] = Certified(name=name, path=name, **(own or {}))
+    return found | {one.name: one for one in _BESIDE}
+
+
+def _of_recipe(name: str) -> Options:
+    from quaver.testing.recipes import MeasureRecipe, recipe_of  # finds other packages' recipes
+
+    recipe = recipe_of("measures", name, MeasureRecipe())
+    options = recipe.options() if callable(recipe.options) else recipe.options
+    return {"options": options, "why_not": recipe.missing or (_SUBSAMPLES if recipe.is_drawn else "")}

@@ -1,0 +1,255 @@
+"""What replications say of a measure: coverage, width, error rates, warnings, and a verdict."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.certification.certified_measures import Certified
+from quaver.certification.replications import Said, read_found
+
+Floats = NDArray[np.float64]
+Verdict = Literal["pass", "warned", "wide", "fail", "open"]
+
+COVERED, REJECTED, WIDTH = 0.92, 0.065, 1.25
+"""The least coverage of a 95% interval, the most rejections of a true null at 5%, and the widest interval
+beside an oracle's, that pass."""
+
+LEVEL = 0.05
+_Z = 1.645
+"""How many standard errors a line may miss its limit by: one-sided, at 5%."""
+
+_FEW = 30
+"""From so few replications nothing is concluded."""
+
+_FLOOR, _NEAR = 0.35, 0.15
+"""A null hypothesis holds where the truth is nearer to it than this share of what is estimated on average (a
+distance, which noise pushes up), or of the estimates' standard deviation (anything else)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One measure in one population: its estimates of one name, taken together.
+
+    Attributes:
+        cell: The population.
+        measure: What is certified.
+        name: The estimates' name.
+        estimand: What the interval is of.
+        places: How many estimates each study gives (one for each prompt, label …).
+        replications: How many studies.
+        truth: The true value, the mean over places.
+        bias: Mean estimate less the truth.
+        defined: The share of estimates that have a value.
+        interval: The share that have an interval.
+        coverage: The share of intervals that hold the truth; of those that there are.
+        coverage_error: Its Monte-Carlo standard error.
+        above: The share of intervals that lie above the truth.
+        unwarned: The share of intervals without a warning.
+        coverage_unwarned: Coverage of those.
+        width: Mean width over the oracle's: the middle 95% of the estimates over replications.
+        rejected: The share of p values below 5% where the null hypothesis is true.
+        rejected_error: Its Monte-Carlo standard error.
+        rejected_holm: The share of studies with an adjusted p value below 5%, where all nulls are true.
+        power: The share of p values below 5% where it is not.
+        warnings: The most frequent kinds of warning or reason, with their shares.
+        verdict: Whether it passes.
+    """
+
+    cell: str
+    measure: str
+    name: str
+    estimand: str
+    places: int
+    replications: int
+    truth: float | None = None
+    bias: float | None = None
+    defined: float = 0.0
+    interval: float = 0.0
+    coverage: float | None = None
+    coverage_error: float | None = None
+    above: float | None = None
+    unwarned: float | None = None
+    coverage_unwarned: float | None = None
+    width: float | None = None
+    rejected: float | None = None
+    rejected_error: float | None = None
+    rejected_holm: float | None = None
+    power: float | None = None
+    warnings: Mapping[str, float] = field(default_factory=dict)
+    verdict: Verdict = "open"
+
+    def document(self) -> dict[str, Any]:
+        """The line as a mapping, with four digits."""
+        return {k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(self).items()}
+
+
+class Place:
+    """One estimate of a population over replications, in arrays; NaN where there is no number."""
+
+    def __init__(self, said: Mapping[int, Said], replications: Sequence[int], truth: float | None) -> None:
+        missing = Said(None)
+        rows = [said.get(at, missing) for at in replications]
+        self.value, self.low, self.high, self.p, self.p_holm, self.own = (
+            np.array([np.nan if one[at] is None else one[at] for one in rows], np.float64)
+            for at in (0, 1, 2, 3, 4, 6)
+        )
+        self.warnings = [one.warnings for one in rows]
+        self.truth = np.where(np.isfinite(self.own), self.own, np.nan if truth is None else truth)
+        self.given = np.isfinite(self.low) & np.isfinite(self.truth)
+        near = 1e-9 * np.maximum(1.0, np.abs(self.truth))  # sums in another order differ in the last digit
+        with np.errstate(invalid="ignore"):
+            self.under = self.given & (self.high < self.truth - near)
+            self.above = self.given & (self.low > self.truth + near)
+        self.covers = self.given & ~self.under & ~self.above
+        self.warned = np.array([bool(one) for one in self.warnings])
+
+    def oracle(self) -> float:
+        """The width of the middle 95% of the estimates about their truth."""
+        error = self.value - np.where(np.isfinite(self.own), self.own, 0.0)
+        known = error[np.isfinite(error)]
+        return float(np.subtract(*np.quantile(known, [0.975, 0.025]))) if known.size >= _FEW else np.nan
+
+    def null_holds(self, null: float | None) -> bool:
+        """Whether the truth is what the test's null hypothesis says."""
+        known = self.value[np.isfinite(self.value)]
+        if not known.size or not np.isfinite(self.truth).any():
+            return False
+        truth = float(np.nanmean(self.truth))
+        if null is None:
+            return truth <= _FLOOR * float(known.mean())
+        return abs(truth - null) <= max(_NEAR * float(known.std()), 1e-9)
+
+
+def lines_of(
+    cell: str,
+    documents: Iterable[Mapping[str, Any]],
+    measures: Mapping[str, Certified],
+) -> list[Line]:
+    """The lines of one population, from the documents of its work."""
+    truth: dict[str, float] = {}
+    found: dict[str, dict[int, Said]] = {}
+    for one in documents:
+        truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
+        for key, at, said in read_found(one):
+            found.setdefault(key, {})[at] = said
+    replications = sorted({at for some in found.values() for at in some})
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for key in found:
+        measure, name, estimand, _ = json.loads(key)
+        grouped.setdefault((measure, name, estimand), []).append(key)
+    lines = []
+    for (measure, name, estimand), keys in grouped.items():
+        if measure in measures:
+            places = [Place(found[key], replications, truth.get(key)) for key in keys]
+            about = Line(
+                cell=cell,
+                measure=measure,
+                name=name,
+                estimand=estimand,
+                places=len(keys),
+                replications=len(replications),
+            )
+            lines.append(line_of(about, places, measures[measure]))
+    return lines
+
+
+def line_of(about: Line, places: Sequence[Place], certified: Certified) -> Line:
+    """A line with its numbers and its verdict."""
+    values = np.stack([one.value for one in places])
+    given, covers = (np.stack([getattr(one, name) for one in places]) for name in ("given", "covers"))
+    made: dict[str, Any] = asdict(about)
+    made |= {"defined": float(np.isfinite(values).mean()), "interval": float(given.mean())}
+    truths = [float(np.nanmean(one.truth)) for one in places if np.isfinite(one.truth).any()]
+    if truths:
+        off = [float(np.nanmean(p.value - p.truth)) for p in places if np.isfinite(p.value - p.truth).any()]
+        made |= {"truth": float(np.mean(truths)), "bias": float(np.mean(off)) if off else None}
+    if given.any() and not certified.why_not:
+        made |= _coverage(places, given, covers)
+    if not certified.why_not:
+        made |= _tests(places, certified.null_of(about.name))
+    counted = Counter(kind for one in places for kinds in one.warnings for kind in kinds)
+    made["warnings"] = {kind: round(n / values.size, 3) for kind, n in counted.most_common(4)}
+    return Line(**{**made, "verdict": _verdict(made)})
+
+
+def _coverage(places: Sequence[Place], given: NDArray[np.bool_], covers: NDArray[np.bool_]) -> dict[str, Any]:
+    warned = np.stack([one.warned for one in places])
+    coverage, error = _share(covers, given)
+    plain, _ = _share(covers & ~warned, given & ~warned)
+    widths = [one.high[one.given] - one.low[one.given] for one in places]
+    ratios = [
+        float(width.mean()) / oracle
+        for width, one in zip(widths, places, strict=True)
+        if width.size and (oracle := one.oracle()) > 1e-9
+    ]
+    return {
+        "coverage": coverage,
+        "coverage_error": error,
+        "above": float(np.stack([one.above for one in places]).sum() / given.sum()),
+        "unwarned": float((given & ~warned).sum() / given.sum()),
+        "coverage_unwarned": plain,
+        "width": float(np.median(ratios)) if ratios else None,
+    }
+
+
+def _share(what: NDArray[np.bool_], of: NDArray[np.bool_]) -> tuple[float | None, float | None]:
+    """A share over places and replications, and its standard error: the places of a study go together."""
+    count, size = what.sum(0).astype(float), of.sum(0).astype(float)
+    if not size.sum():
+        return None, None
+    share = count.sum() / size.sum()
+    some = int((size > 0).sum())
+    spread = np.sqrt(((count - share * size) ** 2).sum()) / size.sum()
+    least = np.sqrt(max(share * (1 - share), 0.02) / some)  # none of few is no certainty
+    return float(share), float(max(spread, least) if share in (0.0, 1.0) else spread)
+
+
+def _tests(places: Sequence[Place], null: float | None) -> dict[str, Any]:
+    tested = [one for one in places if np.isfinite(one.p).any()]
+    if not tested:
+        return {}
+    holds = [one.null_holds(null) for one in tested]
+    made: dict[str, Any] = {}
+    for name, wanted in (("rejected", True), ("power", False)):
+        some = [one for one, is_null in zip(tested, holds, strict=True) if is_null is wanted]
+        if some:
+            p = np.stack([one.p for one in some])
+            share, error = _share(p < LEVEL, np.isfinite(p))
+            made |= {name: share, **({"rejected_error": error} if wanted else {})}
+    if all(holds):
+        adjusted = np.stack([one.p_holm for one in tested])
+        known = np.isfinite(adjusted).any(0)
+        if known.any():
+            made["rejected_holm"] = float((np.nan_to_num(adjusted[:, known], nan=1.0) < LEVEL).any(0).mean())
+    return made
+
+
+def _verdict(made: Mapping[str, Any]) -> Verdict:
+    """Whether a line keeps to the limits, as far as its replications can say."""
+    if made["replications"] < _FEW or (made["coverage"] is None and made["rejected"] is None):
+        return "open"
+    if _rejects(made["rejected"], made["rejected_error"]) or _rejects(
+        made["rejected_holm"], (REJECTED * (1 - REJECTED) / made["replications"]) ** 0.5
+    ):
+        return "fail"
+    if _misses(made["coverage"], made["coverage_error"]):
+        few = (made["unwarned"] or 0) * made["replications"] * made["places"] < _FEW
+        return "warned" if few or not _misses(made["coverage_unwarned"], made["coverage_error"]) else "fail"
+    if made["width"] is not None and made["width"] > WIDTH * (1 + _Z * 0.75 / made["replications"] ** 0.5):
+        return "wide"
+    return "pass"
+
+
+def _misses(coverage: float | None, error: float | None) -> bool:
+    return coverage is not None and coverage < COVERED - _Z * (error or 0.0)
+
+
+def _rejects(share: float | None, error: float | None) -> bool:
+    return share is not None and share > REJECTED + _Z * (error or 0.0)

@@ -1,0 +1,205 @@
+"""The grid of populations over which every measure is certified, and what works through it.
+
+``python -m quaver.certification.gate --out FOLDER`` goes on from where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import product
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from quaver.certification.certified_measures import Certified, certified_measures
+from quaver.certification.coverage import Line, lines_of
+from quaver.certification.covering_array import Row, covering_array
+from quaver.certification.population import Population
+from quaver.certification.replications import Work, work
+
+FACTORS: Mapping[str, Sequence[Any]] = {
+    "items": (30, 100, 300, 1000),
+    "variants": (3, 10, 30),
+    "level": ("near perfect", "middling", "chance"),
+    "labels": ("balanced", "rare"),
+    "items are": ("independent", "clustered"),
+    "noise": ("equal", "unequal"),
+    "missing": (0.0, 0.1),
+    "effects": ("none", "some"),
+}
+"""The grid. ``effects``: none, so that all null hypotheses are true but for the prompts' noise; or some:
+prompts that differ, overconfidence, and gold labels that depend on the items' columns."""
+
+RESULTS = "work.jsonl"
+"""The file of a folder of results that holds what processes returned, a line each."""
+
+_LEVELS = {"near perfect": (0.985, 0.99), "middling": (0.85, 0.85), "chance": (0.0, 0.0)}
+_SHARES = {"balanced": (1 / 3, 1 / 3, 1 / 3), "rare": (0.05, 0.95)}
+_GROUPS = {30: 3, 100: 5, 300: 10, 1000: 20}
+_BLOCK = 3000
+"""How many items × prompts × replications a process is given at a time: seconds of work."""
+
+
+def population_of(row: Row) -> Population:
+    """The population of a cell of the grid."""
+    agreement, validity = _LEVELS[row["level"]]
+    clustered, some = row["items are"] == "clustered", row["effects"] == "some"
+    return Population(
+        items=row["items"],
+        variants=row["variants"],
+        shares=_SHARES[row["labels"]],
+        agreement=agreement,
+        validity=validity,
+        noisy=0.25 if row["noise"] == "unequal" else 0.0,
+        group_size=_GROUPS[row["items"]] if clustered else 1,
+        icc=0.2 if clustered else 0.0,
+        missing=row["missing"],
+        unparsed=row["missing"],
+        prompt_sd=0.5 if some else 0.0,
+        label_sd=0.5 if some else 0.0,
+        sharpness=1.5 if some else 1.0,
+        effect=0.3 if some else 0.0,
+    )
+
+
+def cells(*, whole: bool = False) -> dict[str, Population]:
+    """The populations, by name: those in which every pair of levels meets, or all of them."""
+    every = (dict(zip(FACTORS, row, strict=True)) for row in product(*FACTORS.values()))
+    return {name_of(row): population_of(row) for row in (every if whole else covering_array(FACTORS))}
+
+
+def name_of(row: Row) -> str:
+    """A cell in words."""
+    kept = [f"{row['items']} items × {row['variants']}", row["level"], row["labels"]]
+    kept += [word for word in (row["items are"],) if word != "independent"]
+    kept += ["unequal noise"] if row["noise"] == "unequal" else []
+    kept += [f"{row['missing']:.0%} missing"] if row["missing"] else []
+    return ", ".join([*kept, f"{row['effects']} effects" if row["effects"] == "some" else "no effects"])
+
+
+def tasks(
+    populations: Mapping[str, Population],
+    measures: Sequence[Certified],
+    *,
+    replications: int,
+    resamples: int,
+    seed: int,
+) -> Iterator[Work]:
+    """The work to be done: truths first, then some replications of every cell, then more of every cell."""
+    for name, one in populations.items():
+        yield Work(name, one, tuple(measures), -1, 0, 0, seed)
+    left = dict.fromkeys(populations, 0)
+    while any(done < replications for done in left.values()):
+        for name, one in populations.items():
+            block = max(1, min(20, 2 * _BLOCK // (one.items * one.variants) or 1))
+            if left[name] < replications:
+                count = min(block, replications - left[name])
+                yield Work(name, one, tuple(measures), left[name], count, resamples, seed)
+                left[name] += count
+
+
+def run(
+    todo: Iterable[Work], folder: Path, *, processes: int, seconds: float | None = None
+) -> dict[str, dict[str, Any]]:
+    """Do what is not done yet, and say all that is done, by name.
+
+    Args:
+        todo: The work.
+        folder: Where results are; each is appended as it comes, so that a run goes on where one stopped.
+        processes: How many work at once.
+        seconds: After so long nothing more is begun.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RESULTS
+    done = read(path)
+    left = iter([one for one in todo if one.name not in done])
+    deadline = None if seconds is None else monotonic() + seconds
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(name, "1")
+    spawn = multiprocessing.get_context("spawn")
+    with path.open("a", encoding="utf-8") as file, ProcessPoolExecutor(processes, spawn) as pool:
+        running: set[Future[dict[str, Any]]] = set()
+        while True:
+            while len(running) < 2 * processes and (deadline is None or monotonic() < deadline):
+                if (task := next(left, None)) is None:
+                    break
+                running.add(pool.submit(work, task))
+            if not running:
+                return done
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                one = future.result()
+                done[one["work"]] = one
+                file.write(json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n")
+                file.flush()
+
+
+def read(path: Path) -> dict[str, dict[str, Any]]:
+    """The results in a file, by the work's name; a line that was cut off is left out."""
+    found = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                one = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            found[one["work"]] = one
+    return found
+
+
+def lines(done: Mapping[str, Mapping[str, Any]], measures: Mapping[str, Certified]) -> list[Line]:
+    """The lines of every cell."""
+    by_cell: dict[str, list[Mapping[str, Any]]] = {}
+    for name, one in done.items():
+        by_cell.setdefault(name.rpartition(" ")[0], []).append(one)
+    return [line for cell, some in by_cell.items() for line in lines_of(cell, some, measures)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Work through the grid, and print what fails."""
+    parser = argparse.ArgumentParser(prog="python -m quaver.certification.gate", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("certification"), help="the folder of results")
+    parser.add_argument("--whole", action="store_true", help="all cells, not only every pair of levels")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, help="begin nothing more after so long")
+    parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--resamples", type=int, default=400)
+    parser.add_argument("--measure", action="append", help="only this measure; as often as you like")
+    parser.add_argument("--cells", type=int, help="only so many of the cells")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    measures = certified_measures()
+    if asked.measure:
+        measures = {k: one for k, one in measures.items() if {k, one.path} & set(asked.measure)}
+    populations = dict(list(cells(whole=asked.whole).items())[: asked.cells])
+    todo = tasks(
+        populations,
+        list(measures.values()),
+        replications=asked.replications,
+        resamples=asked.resamples,
+        seed=asked.seed,
+    )
+    done = run(todo, asked.out, processes=asked.processes, seconds=asked.seconds)
+    found = lines({k: v for k, v in done.items() if k.rpartition(" ")[0] in populations}, measures)
+    (asked.out / "lines.json").write_text(
+        json.dumps([one.document() for one in found], ensure_ascii=False, indent=0), encoding="utf-8"
+    )
+    failing = [one for one in found if one.verdict == "fail"]
+    for line in failing:
+        sys.stdout.write(json.dumps(line.document(), ensure_ascii=False) + "\n")
+    counts = {
+        verdict: sum(one.verdict == verdict for one in found)
+        for verdict in ("pass", "warned", "wide", "fail", "open")
+    }
+    sys.stdout.write(json.dumps(counts) + "\n")
+    return 1 if failing else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,269 @@
+"""What one process does: draw studies from a population, take measures of them, and keep what they said."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from quaver.certification.certified_measures import Certified
+from quaver.certification.population import Population, Prompts, large_study, study
+from quaver.core.records import Estimate
+from quaver.core.seeds import derive
+
+FIXED = "fixed"
+"""The estimand of a measure that offers no choice: these prompts, other items."""
+
+_TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**18
+_SETS, _SET_ITEMS = 64, 2**10
+"""How many sets of prompts the mean over prompts is taken of, and of how many items each."""
+_NEXT_ITEMS = 2**12
+
+
+class Work(NamedTuple):
+    """Some replications of a population, or its truth, for some measures.
+
+    Attributes:
+        cell: What the population is called.
+        population: It.
+        measures: What is taken of its studies.
+        start: The first replication; -1 for the truth.
+        studies: How many replications.
+        resamples: Bootstrap resamples of each interval.
+        seed: Root seed.
+    """
+
+    cell: str
+    population: Population
+    measures: tuple[Certified, ...]
+    start: int
+    studies: int
+    resamples: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What it is called in the file of results."""
+        return f"{self.cell} {'truth' if self.start < 0 else self.start}"
+
+
+class Said(NamedTuple):
+    """What is kept of an estimate.
+
+    Attributes:
+        value: The number; None where undefined.
+        low: The interval's lower end.
+        high: Its upper end.
+        p: The p value of its own test.
+        p_holm: The same, adjusted for the other comparisons.
+        warnings: The warnings' kinds, without their numbers.
+        truth: What the interval should hold, where that differs from one replication to the next.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    warnings: tuple[str, ...] = ()
+    truth: float | None = None
+
+
+def key_of(certified: Certified, estimand: str, estimate: Estimate) -> str:
+    """What an estimate is about: a line of the results, and where in its cell."""
+    where = {name: value for name, value in estimate.cell.items() if name != "conclusion"}
+    return json.dumps([certified.name, estimate.measure, estimand, where], separators=(",", ":"))
+
+
+def kind_of(warning: str) -> str:
+    """A warning without its numbers.
+
+    >>> kind_of("only 3 of 1,200 units differ: 0.1 to 5e-05")
+    'only # of # units differ: # to #'
+    """
+    return re.sub(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?", "#", warning)[:120]
+
+
+def work(task: Work) -> dict[str, Any]:
+    """Do some work.
+
+    Returns:
+        A document for the file of results: ``work`` (its name), ``found`` (by key, what each replication
+        said) or ``truth``, ``failed`` (measures that raised, and how), and ``seconds`` by measure.
+    """
+    doer = _Worker(task)
+    found = doer.truths() if task.start < 0 else doer.replications()
+    return {"work": task.name, **found, "failed": doer.failed, "seconds": doer.seconds}
+
+
+class _Worker:
+    """Takes the measures of one task."""
+
+    def __init__(self, task: Work) -> None:
+        self._task = task
+        self.failed: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+
+    def truths(self) -> dict[str, Any]:
+        """The true values: of the fixed prompts, and the mean over sets of prompts."""
+        asked = self._task.population.variants * self._task.population.repeats
+        items = min(_TRUTH_ITEMS, 2 ** (_TRUTH_ROWS // asked).bit_length() // 2)
+        truth = {key: one.value for key, one in self._estimates(None, FIXED, items)}
+        population: dict[str, list[float]] = {}
+        if self._of("population"):
+            for at in range(_SETS):
+                fresh = self._seed("set", at)
+                for key, one in self._estimates(fresh, "population", _SET_ITEMS):
+                    if one.value is not None:
+                        population.setdefault(key, []).append(one.value)
+        means = {
+            key: [float(np.mean(some)), float(np.std(some) / len(some) ** 0.5)]
+            for key, some in population.items()
+        }
+        return {
+            "truth": {**{key: [value, 0.0] for key, value in truth.items() if value is not None}, **means}
+        }
+
+    def replications(self) -> dict[str, Any]:
+        """What each replication said."""
+        found: dict[str, dict[str, list[Any]]] = {}
+        kinds: dict[str, int] = {}
+        for at in range(self._task.start, self._task.start + self._task.studies):
+            for key, said in self._replication(at):
+                found.setdefault(key, {})[str(at)] = _bare(said, kinds)
+        return {"found": found, "kinds": list(kinds)}
+
+    def _replication(self, at: int) -> Iterator[tuple[str, Said]]:
+        seed = self._seed("study", at)
+        options = {"resamples": self._task.resamples, "seed": seed}
+        for key, one in self._estimates(None, FIXED, None, seed, options):
+            yield key, _said(one)
+        if not (self._of("population") or self._of("next")):
+            return
+        fresh = self._seed("prompts", at)
+        for key, one in self._estimates(fresh, "population", None, seed, options):
+            yield key, _said(one)
+        coming = dict(self._coming(fresh)) if self._of("next") else {}
+        for key, one in self._estimates(fresh, "next", None, seed, options):
+            yield key, _said(one)._replace(truth=coming.get(key))
+
+    def _coming(self, seed: int) -> Iterator[tuple[str, float | None]]:
+        """What the next prompt gives; of a measure that one prompt does not have, what the next set gives."""
+        single = self._estimates(seed, "next", _NEXT_ITEMS, variants=1)
+        found = {key: one.value for key, one in single}
+        yield from found.items()
+        if left := [one for one in self._of("next") if not _defined(found, one)]:
+            for key, one in self._estimates(self._seed("next set", seed), "next", _NEXT_ITEMS, only=left):
+                yield key, one.value
+
+    def _of(self, estimand: str) -> list[Certified]:
+        return [one for one in self._task.measures if estimand in (one.estimands or (FIXED,))]
+
+    def _seed(self, what: str, at: int) -> int:
+        return derive(self._task.seed, "certify", self._task.cell, what, str(at)) % 2**31
+
+    def _estimates(
+        self,
+        fresh: int | None,
+        estimand: str,
+        large: int | None,
+        drawn: int = 0,
+        options: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        variants: int | None = None,
+        only: Iterable[Certified] | None = None,
+    ) -> Iterator[tuple[str, Estimate]]:
+        """The estimates of the measures that have an estimand, of one study.
+
+        Args:
+            fresh: What the prompts are drawn from; None for the fixed ones.
+            estimand: Of which.
+            large: Of a very large study, of how many items; None for a study of the population's size.
+            drawn: What the study is drawn from.
+            options: Options of the measures.
+            variants: Of how many prompts, the last of ``variants`` more than a study has.
+            only: Of these measures alone.
+        """
+        frames: dict[tuple[int, int], tuple[Population, pl.DataFrame]] = {}
+        for certified in self._of(estimand) if only is None else only:
+            shape = (certified.models, certified.evaluators)
+            if shape not in frames:
+                frames[shape] = self._drawn(shape, fresh, large, drawn, variants)
+            population, frame = frames[shape]
+            given = {"resamples": 0, **options}
+            if large is None and certified.estimands:
+                given["estimand"] = estimand
+            for one in self._taken(certified, frame, population, given):
+                yield key_of(certified, estimand, one), one
+
+    def _drawn(
+        self, shape: tuple[int, int], fresh: int | None, large: int | None, seed: int, variants: int | None
+    ) -> tuple[Population, pl.DataFrame]:
+        population = replace(self._task.population, models=shape[0], evaluators=shape[1])
+        prompts: Prompts
+        if fresh is None:
+            prompts = population.fixed_prompts(self._seed("prompts", -1))
+        elif variants is None:
+            prompts = population.prompts(fresh)
+        else:
+            prompts = population.prompts(derive(fresh, "next") % 2**31, variants)
+        if large is None:
+            return population, study(population, prompts, seed)
+        return population, large_study(population, prompts, self._seed("truth", fresh or 0), large)
+
+    def _taken(
+        self, certified: Certified, frame: pl.DataFrame, population: Population, options: Mapping[str, Any]
+    ) -> list[Estimate]:
+        began = perf_counter()
+        if large := not options["resamples"]:  # a very large study's items are in no groups
+            population = replace(population, group_size=1)
+        try:
+            found = certified.taken(frame, population, **options)
+        except Exception as error:  # whatever a measure raises, another package's too, is a result
+            self.failed[certified.name] = f"{type(error).__name__}: {error}"[:300]
+            return []
+        if not large:
+            spent = self.seconds.get(certified.name, 0.0)
+            self.seconds[certified.name] = round(spent + perf_counter() - began, 4)
+        return found
+
+
+def _defined(found: Mapping[str, float | None], certified: Certified) -> bool:
+    return any(json.loads(key)[0] == certified.name and value is not None for key, value in found.items())
+
+
+def _said(one: Estimate) -> Said:
+    p, holm = (one.details.get(name) for name in ("p", "p_holm"))
+    return Said(
+        value=one.value,
+        low=one.low,
+        high=one.high,
+        p=p if isinstance(p, float) and math.isfinite(p) else None,
+        p_holm=holm if isinstance(holm, float) else None,
+        warnings=tuple(dict.fromkeys(map(kind_of, one.warnings)))
+        or ((kind_of(one.reason),) if one.reason else ()),
+    )
+
+
+def _bare(said: Said, kinds: dict[str, int]) -> list[Any]:
+    """For the file: seven digits are enough, and each kind of warning stands there once."""
+    numbers: list[Any] = [float(f"{one:.7g}") if isinstance(one, float) else one for one in said]
+    numbers[Said._fields.index("warnings")] = [kinds.setdefault(one, len(kinds)) for one in said.warnings]
+    return numbers
+
+
+def read_found(document: Mapping[str, Any]) -> Iterator[tuple[str, int, Said]]:
+    """Key, replication and what was said, of a document that `work` made."""
+    kinds = document.get("kinds", ())
+    for key, some in document.get("found", {}).items():
+        for at, values in some.items():
+            said = Said(*values)
+            yield key, int(at), said._replace(warnings=tuple(kinds[int(one)] for one in said.warnings))

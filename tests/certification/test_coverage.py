@@ -1,0 +1,87 @@
+"""A line of the certificate says how often an interval covers, and a broken one is caught."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from quaver.certification.certified_measures import Certified, certified_measures
+from quaver.certification.coverage import Line, Place, line_of, lines_of
+from quaver.certification.population import Population
+from quaver.certification.replications import Said, Work, kind_of, work
+from quaver.core import registry
+
+ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)
+MEASURE = Certified(name="m", path="accuracy", null=0.0)
+
+
+def said(width: float, warned: Callable[[float], bool] = lambda _: False, truth: float = 0.0) -> list[Said]:
+    """Normal estimates with intervals of so many standard errors each way."""
+    values = np.random.default_rng(1).normal(truth, 1, 400).tolist()
+    return [
+        Said(v, v - width, v + width, p=0.01 if abs(v) > width else 0.5, warnings=("rough",) * warned(v))
+        for v in values
+    ]
+
+
+def line(some: list[Said], truth: float = 0.0) -> Line:
+    places = [Place(dict(enumerate(some)), range(len(some)), truth)]
+    return line_of(ABOUT, places, MEASURE)
+
+
+def test_a_good_interval_passes() -> None:
+    found = line(said(1.96))
+    assert found.verdict == "pass"
+    assert found.coverage == pytest.approx(0.95, abs=0.025)
+    assert found.rejected == pytest.approx(0.05, abs=0.025)
+    assert found.width == pytest.approx(1.0, abs=0.15)
+    assert found.power is None
+
+
+@pytest.mark.parametrize(("width", "verdict"), [(1.4, "fail"), (1.96, "pass"), (3.5, "wide")])
+def test_a_narrow_interval_fails_and_a_wide_one_is_called_so(width: float, verdict: str) -> None:
+    assert line(said(width)).verdict == verdict
+
+
+def test_a_narrow_interval_with_a_warning_where_it_misses_is_warned() -> None:
+    some = [one._replace(p=None) for one in said(1.4, warned=lambda value: abs(value) > 1.2)]
+    assert line(some).verdict == "warned"
+
+
+def test_what_is_rejected_of_an_untrue_null_is_power() -> None:
+    found = line(said(1.96, truth=3.0), truth=3.0)
+    assert found.rejected is None
+    assert found.power is not None
+    assert found.power > 0.7
+
+
+def test_a_test_that_rejects_too_often_fails() -> None:
+    some = [one._replace(p=0.01 if index % 8 == 0 else 0.5) for index, one in enumerate(said(1.96))]
+    assert line(some).verdict == "fail"
+
+
+def test_a_warning_is_known_by_its_words() -> None:
+    assert kind_of("only 3 of 1,200 units") == kind_of("only 12 of 30 units")
+
+
+SMALL = Population(items=30, variants=3, repeats=1)
+
+
+def certificate(name: str, count: int = 30, resamples: int = 50) -> list[Line]:
+    measure = certified_measures()[name]
+    documents = [work(Work("c", SMALL, (measure,), start, count, resamples, seed=1)) for start in (-1, 0)]
+    return lines_of("c", documents, {name: measure})
+
+
+def test_a_measure_is_certified_from_its_declaration_alone() -> None:
+    found = certificate("accuracy")
+    assert {one.measure for one in found} == {"accuracy"}
+    assert all(one.replications == 30 and one.coverage is not None for one in found)
+
+
+def test_work_is_the_same_every_time() -> None:
+    assert certificate("inter_pss", 3) == certificate("inter_pss", 3)
+
+
+def test_every_registered_measure_is_certified() -> None:
+    assert set(registry.names("measures")) <= set(certified_measures())

@@ -1,0 +1,71 @@
+"""Simulated studies are what their population says."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.certification.population import GROUP, Population, large_study, study
+from quaver.measures import accuracy, compliance, ece, label_shares
+
+NOISY = Population(items=400, variants=8, shares=(0.05, 0.95), noisy=0.25, missing=0.1, validity=0.9)
+
+
+def draw(population: Population, seed: int = 1) -> pl.DataFrame:
+    return study(population, population.fixed_prompts(1), seed)
+
+
+def test_the_same_seed_gives_the_same_study() -> None:
+    assert draw(NOISY).equals(draw(NOISY))
+    assert not draw(NOISY).equals(draw(NOISY, 2))
+
+
+def test_noise_leaves_each_prompts_shares_as_they_are() -> None:
+    frame = large_study(NOISY, NOISY.fixed_prompts(1), 1)
+    found = label_shares(frame, labels=NOISY.labels, by=["variant"], resamples=0)
+    rare = [one.value for one in found if one.cell["label"] == "a"]
+    assert len(rare) == NOISY.variants
+    assert rare == pytest.approx([0.05] * NOISY.variants, abs=0.004)
+    right = {one.cell["variant"]: one.value for one in accuracy(frame, by=["variant"], resamples=0)}
+    quiet = [value for name, value in right.items() if name not in ("v01", "v02")]
+    assert max(right["v01"], right["v02"]) < min(quiet) - 0.01
+
+
+def test_answers_are_missing_as_often_as_the_population_says() -> None:
+    frame = large_study(NOISY, NOISY.fixed_prompts(1), 1)
+    assert compliance(frame, resamples=0)[0].value == pytest.approx(0.9, abs=0.002)
+
+
+@pytest.mark.parametrize(("sharpness", "least", "most"), [(1.0, 0.0, 0.004), (2.0, 0.03, 0.2)])
+def test_confidence_is_calibrated_unless_it_is_sharpened(sharpness: float, least: float, most: float) -> None:
+    population = Population(sharpness=sharpness, prompt_sd=0.5)
+    error = ece(large_study(population, population.fixed_prompts(1), 1), resamples=0)[0].value
+    assert error is not None
+    assert least <= error <= most
+
+
+def test_a_large_study_is_what_studies_are_on_average() -> None:
+    population = replace(NOISY, items=200, variants=3, group_size=10, icc=0.3)
+    large = accuracy(large_study(population, population.fixed_prompts(1), 1), resamples=0)[0].value
+    some = [accuracy(draw(population, at), resamples=0)[0].value or 0.0 for at in range(60)]
+    assert np.mean(some) == pytest.approx(large, abs=4 * float(np.std(some)) / 60**0.5)
+
+
+def test_groups_share_their_gold_labels() -> None:
+    def spread(icc: float) -> float:
+        population = Population(items=4000, variants=1, repeats=1, shares=(0.5, 0.5), group_size=10, icc=icc)
+        groups = draw(population).group_by(GROUP).agg((pl.col("gold") == "a").mean().alias("share"))
+        return float(groups["share"].std() or 0.0)
+
+    assert spread(0.0) == pytest.approx((0.25 / 10) ** 0.5, rel=0.15)
+    assert spread(0.5) > 1.5 * spread(0.0)
+
+
+def test_a_second_evaluator_fails_to_parse_some_answers() -> None:
+    population = Population(evaluators=2)
+    frame = draw(population)
+    lost = frame.group_by("evaluator").agg(pl.col("label").null_count().alias("lost")).sort("evaluator")
+    assert frame.height == 2 * population.items * population.variants * population.repeats
+    assert dict(lost.with_columns(pl.col("evaluator").cast(pl.String)).rows())["e"] == 0
+    assert lost["lost"].max() > 0
