@@ -3,35 +3,45 @@
 A norm-like statistic f (convex, f(0) = 0, f(λx) = |λ|·f(x): Σ|·|, max |·|, max − min, a total variation) of a
 vector θ̂ = θ + e is larger than f(θ) on average, the more so the smaller θ is beside the noise e. A bootstrap
 adds that noise a second time, so its interval starts too high and can never reach 0. Here the interval holds
-the values of f(θ) that the observed f(θ̂) does not reject::
+the values c of f(θ) that the observed f(θ̂) does not reject, on whichever side::
 
-    low:   the c with P(f(c·u + e) ≥ f(θ̂)) = tail;  0 where c = 0 is not rejected
-    high:  the c with P(f(c·u + e) ≥ f(θ̂)) = 1 − tail, f(θ̂) being taken to be no less than the 16%
-           quantile of f(e): by chance a value can be too small for any θ (a power-constrained limit: Cowan,
-           Cranmer, Gross & Vitells 2011, arXiv:1105.3166)
+    P(f(c·u + e) ≥ f(θ̂)) > above(c)   and   P(f(c·u + e) ≤ f(θ̂)) > below(c)
 
-e are deviations that imitate the noise (`deviations`), and u is a direction with f(u) = 1. The direction of θ
-is unknown: how far noise lifts f depends on whether θ has a few large components or many equal ones. So the
-test is inverted along three directions that the data leave open, and the interval spans all of them: θ̂ as it
-is; θ̂ sharpened (each component moved towards 0 by √2 of its standard error); θ̂ flattened (each moved away
-from 0 by one standard error, but none beyond the largest component less its own). Along θ̂ alone, 95%
-intervals of a sum over 10 components cover 76-97%, of a maximum 85-97%; along the three 92-99%.
+e are deviations that imitate the noise (`deviations`), and u is a direction with f(u) = 1. The two tails,
+which sum to 1 − level, are those of the unified intervals of Feldman & Cousins (1998, Physical Review D 57,
+3873-3889): equal where c stands out of the noise, and all above at c = 0, where nothing can be too small. So
+the lower end is 0 exactly where the one-sided test at that level does not reject c = 0, and no interval is
+empty.
+
+The direction of θ is unknown: how far noise lifts f depends on whether θ has a few large components or many
+equal ones. So the test is inverted along three directions that the data leave open, and the interval spans
+all of them: θ̂ as it is; θ̂ sharpened (each component moved towards 0 by √2 of its standard error); θ̂
+flattened (each moved away from 0 by one standard error, but none beyond the largest component less its own).
+Along θ̂ alone, 95% intervals of a sum over 10 components cover 76-97%, of a maximum 85-97%; along the three
+92-99%.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from quaver.estimation.bootstrap import Floats
 
 Norm = Callable[[Floats], Floats]
 """Vectors, shape (samples, dims) -> their f, shape (samples,)."""
 
+Noise = Callable[[Floats], Floats]
+"""A vector θ, shape (dims,) -> the deviations of its estimate, shape (draws, dims), always from one seed."""
+
 _SHARP = 2**0.5
-_LEAST = 0.16
+_LEAST = 0.05
+"""Below this quantile of f(e), the draws cannot say how small a value is for its c."""
+
 _FAR = 1e15
 _STEPS = 20
 """Bisections: the ends are known to a millionth of the first bracket."""
@@ -58,38 +68,37 @@ class Inverted(NamedTuple):
     p: float
 
 
-def inverted(theta: Floats, noise: Floats, norm: Norm, confidence_level: float = 0.95) -> Inverted:
+def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level: float = 0.95) -> Inverted:
     """The interval of f(θ) by test inversion: see the module's docstring.
 
     Args:
         theta: θ̂, shape (dims,). Where f ignores a shift of all components, pass it centred.
-        noise: The deviations e, shape (draws, dims).
+        noise: The deviations e, shape (draws, dims); or what makes them at another θ, where they are not
+            the same everywhere: a share varies most near one half.
         norm: f.
         confidence_level: Of the interval.
 
-    One component, noise of standard deviation 1 and f = |·|: |θ| + e or e − |θ| is at least 3 in size with
-    probability 0.025 at |θ| = 1.04, where Φ(1.04 − 3) = 0.025, and with 0.975 at 4.96:
+    One component, noise of standard deviation 1 and f = |·|: 5 stands out of the noise, so the ends are those
+    of a normal mean, 5 ± 1.96:
 
     >>> noise = deviations(np.eye(1), draws=20_000)
-    >>> found = inverted(np.array([3.0]), noise, lambda x: np.abs(x).max(1))
-    >>> bool(abs(found.low - 1.04) < 0.05), bool(abs(found.high - 4.96) < 0.05), found.p < 0.005
+    >>> found = inverted(np.array([5.0]), noise, lambda x: np.abs(x).max(1))
+    >>> bool(abs(found.low - 3.04) < 0.05), bool(abs(found.high - 6.96) < 0.05), found.p < 0.001
     (True, True, True)
     """
-    value = float(norm(theta[None, :])[0])
-    tail = (1 - confidence_level) / 2
-    alone = norm(noise)
+    at = noise if callable(noise) else lambda _: noise
+    value, alone = float(norm(theta[None, :])[0]), norm(at(np.zeros(theta.size)))
     reached = value - 1e-12 * max(1.0, value)
     least = max(reached, float(np.quantile(alone, _LEAST)))
-    sought = ((tail, reached), (0.5, reached), (1 - tail, least))
-    tried = np.array([*_directions(theta, noise.std(0)), noise[alone.argmax()]])
+    around = at(theta)
+    tried = np.array([*_directions(theta, around.std(0)), around[0]])
     sizes = norm(tried)
     ways = [way / size for way, size in zip(tried[:3], sizes, strict=False) if size > 0] or [tried[3]]
-    ends = [[_crossing(way, noise, norm, to, at) for at, to in sought] for way in ways]
-    low, middle, high = np.array(ends).T
+    lines = [_Line(way, at, norm, float(alone.mean()), confidence_level) for way in ways]
     return Inverted(
-        low=float(low.min()),
-        high=float(high.max()),
-        debiased=float(middle.mean()),
+        low=min(line.crossing(reached, lambda above: above) for line in lines),
+        high=max(line.crossing(least, lambda above: above + confidence_level) for line in lines),
+        debiased=float(np.mean([line.crossing(reached, lambda _: 0.5) for line in lines])),
         floor=float(alone.mean()),
         floor_high=float(np.quantile(alone, confidence_level)),
         p=float((1 + (alone >= reached).sum()) / (1 + alone.size)),
@@ -107,24 +116,65 @@ def _directions(theta: Floats, error: Floats) -> Iterator[Floats]:
     yield sign * (np.minimum(size + error, top) if top > 0 else error)
 
 
-def _crossing(way: Floats, noise: Floats, norm: Norm, reached: float, share: float) -> float:
-    """The c at which the share of f(c·way + e) that reach a value is ``share``; 0 where it is so at once.
+class _Line(NamedTuple):
+    """The vectors c·way, and their estimates."""
 
-    The share grows with c (Anderson's inequality, for symmetric noise), so bisection finds it.
+    way: Floats
+    noise: Noise
+    norm: Norm
+    floor: float
+    level: float
+
+    def crossing(self, value: float, share: Callable[[float], float]) -> float:
+        """The c at which a share of f(c·way + e) reaches a value; 0 where it does so at once.
+
+        It grows with c (Anderson's inequality, for symmetric noise), so bisection finds it.
+
+        Args:
+            value: The value.
+            share: The share, from the tail above the acceptance region of c.
+        """
+
+        def over(c: float) -> bool:
+            theta = c * self.way
+            values = self.norm(theta + self.noise(theta))
+            apart, error = float(values.mean()) - self.floor, float(values.std())
+            above = _above(self.level, apart / error if error > 0 else np.inf)
+            return bool((values >= value).mean() >= share(above))
+
+        if over(0.0) or not self.way.any():
+            return 0.0
+        low, high = 0.0, max(value, 1e-12)
+        while not over(high) and high < _FAR:
+            low, high = high, 2 * high
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if over(middle) else (middle, high)
+        return (low + high) / 2
+
+
+def _above(level: float, apart: float) -> float:
+    """The tail above the unified acceptance region of a mean that is ``apart`` standard errors from 0."""
+    steps, tails = _unified(level)
+    return float(np.interp(apart, steps, tails))
+
+
+@lru_cache(maxsize=8)
+def _unified(level: float) -> tuple[Floats, Floats]:
+    """By how far a mean μ ≥ 0 of N(μ, 1) stands out, the tail above its region (Feldman & Cousins 1998).
+
+    The region has the x with the largest ratio of φ(x − μ) to φ(x − max(x, 0)): up to μ + k, and down to
+    μ − k or, below x = 0, to μ/2 − k²/2μ. Where μ is above z = Φ⁻¹((1 + level)/2), both tails are equal.
     """
-
-    def over(c: float) -> bool:
-        return bool((norm(c * way + noise) >= reached).mean() >= share)
-
-    if over(0.0) or not way.any():
-        return 0.0
-    low, high = 0.0, max(reached, 1e-12)
-    while not over(high) and high < _FAR:
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if over(middle) else (middle, high)
-    return (low + high) / 2
+    mean = np.linspace(0, special.ndtri((1 + level) / 2), 200)
+    low, high = np.zeros(mean.size), np.full(mean.size, 10.0)
+    for _ in range(60):
+        k = (low + high) / 2
+        with np.errstate(divide="ignore"):
+            under = np.where(k > mean, mean / 2 - k**2 / (2 * mean), mean - k)
+        enough = special.ndtr(k) - special.ndtr(under - mean) >= level
+        low, high = np.where(enough, low, k), np.where(enough, k, high)
+    return mean, np.asarray(special.ndtr(-high))
 
 
 def deviations(covariance: Floats, *, draws: int, freedom: float = np.inf, seed: int = 0) -> Floats:
