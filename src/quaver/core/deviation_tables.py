@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -24,6 +25,8 @@ class Deviations:
             ``label``, ``answers``.
         items_held: The share of the deviations in the worst fifth of the items; None where it means nothing.
         variants_held: The same of the variants.
+        group: The column that groups the items; None: nothing does.
+        groups: The group of each item that has one.
     """
 
     answers: pl.DataFrame
@@ -34,6 +37,8 @@ class Deviations:
     pairs: pl.DataFrame
     items_held: float | None
     variants_held: float | None
+    group: str | None = None
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -72,6 +72,19 @@ def level_deviations(above: Floats, below: Floats) -> Floats:
     return np.asarray((above - pooled * below) / whole)
 
 
+def by_unit(values: Floats, units: Units) -> Floats:
+    """Sums over the items of each unit, from shape (items, numbers).
+
+    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), Units(3, np.array([0, 1, 0]))).tolist()
+    [[5.0], [2.0]]
+    """
+    if units.clusters is None:
+        return values
+    sums = np.zeros((units.count, values.shape[1]))
+    np.add.at(sums, units.clusters, values)
+    return sums
+
+
 @one_thread()
 def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -> Floats:
     """Sums of deviations over units, each unit's with a sign at random: what differences look like by chance.
@@ -95,11 +108,7 @@ def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -
     >>> with_random_signs(np.array([[1.0], [1.0]]), Units(2), 4, 0)[:, 0].tolist()
     [0.0, 2.0, 2.0, 0.0]
     """
-    flat = deviations.reshape(len(deviations), -1)
-    if units.clusters is not None:
-        grouped = np.zeros((units.count, flat.shape[1]))
-        np.add.at(grouped, units.clusters, flat)
-        flat = grouped
+    flat = by_unit(deviations.reshape(len(deviations), -1), units)
     rng, found = np.random.default_rng(seed), np.empty((draws, flat.shape[1]))
     block = max(1, _BLOCK // max(1, len(flat)))
     for start in range(0, draws, block):

@@ -34,6 +34,8 @@ class Statistic:
             infinite. None: it has no range.
         spread: From the value, and the largest share of further units that may differ, where the value may
             lie. It makes the interval where no unit differs; without it there is none.
+        interval: An interval that the measure has made itself, by test inversion say, and its name for the
+            method; it takes the place of the jackknife's or the bootstrap's.
         moves: From a share of units, how far the value moves at most where these are labelled differently;
             None of a mean within 0 and 1.
         excluded: What was left out, counted by kind.
@@ -54,6 +56,7 @@ class Statistic:
     differing: int | None = None
     ends: tuple[float, float] | None = None
     spread: Callable[[float, float], Interval] | None = None
+    interval: tuple[Interval, str] | None = None
     moves: Callable[[float], Interval] | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -166,6 +169,9 @@ class Sampler:
     def _interval(self, statistic: Statistic, draws: Draws) -> tuple[Interval | None, str, dict[str, Any]]:
         """The interval, how it was made, and what belongs to it in the details."""
         resampling, of, unit = self.resampling, statistic.column, self.units.name
+        if statistic.interval is not None:
+            own, name = statistic.interval
+            return own, f"{name} over {self.units.count} {unit}s", {}
         point = float(draws.point[of])
         if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
             variance, freedom = float(draws.variance[of]), float(draws.freedom[of])

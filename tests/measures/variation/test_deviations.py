@@ -38,6 +38,15 @@ def test_shares_have_intervals_and_the_numbers_of_the_tables() -> None:
     assert estimates["of", "item"].value == pytest.approx(2 / 4)
 
 
+def test_groups_of_items_are_the_units() -> None:
+    frame = answers().with_columns(author=pl.col("item").str.slice(1).cast(pl.Int64) // 2)
+    found = deviations(frame, group="author")
+    assert found is not None
+    worst = next(one for one in deviation_shares(found) if one.cell == {"variant": "w4"})
+    assert (worst.unit, worst.n) == ("author", 5)
+    assert worst.value == pytest.approx(0.4)
+
+
 def test_where_nothing_can_be_said_it_is_not() -> None:
     assert deviations(answers().clear()) is None
     assert deviations(answers().drop("variant")) is None

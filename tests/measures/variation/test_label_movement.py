@@ -58,9 +58,56 @@ def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate])
         if estimate.low is not None:
             assert estimate.low <= estimate.value <= estimate.high
             assert estimate.low < estimate.high
-        elif estimate.measure != "variation":
-            assert estimate.low is None
-            assert any("does not vary" in warning for warning in estimate.warnings)
+        else:
+            assert any("no unit makes a difference" in warning for warning in estimate.warnings)
+
+
+def repeated(seed: int, moves: float, groups: int = 0) -> pl.DataFrame:
+    """Sixty items in two formats; names turns some a into b, and the members of a group go together."""
+    rng = np.random.default_rng(seed)
+    units = groups or 60
+    truth = rng.random(units) < 0.5
+    again = rng.random((units, 2)) < 0.4
+    label = np.where(again, rng.random((units, 2)) < 0.5, truth[:, None])
+    label[:, 0] |= rng.random(units) < moves
+    label = np.repeat(label, 60 // units, axis=0)
+    item, level = np.indices(label.shape)
+    return pl.DataFrame(
+        {
+            "item": item.ravel(),
+            "format": np.array(["names", "letters"])[level.ravel()],
+            "author": item.ravel() // (60 // units),
+            "label": np.array(["a", "b"])[label.ravel().astype(int)],
+        }
+    )
+
+
+def measured(frame: pl.DataFrame, measure: str, group: str | None = None) -> Estimate:
+    found = label_movement(
+        frame, {"format": FACTORS["format"]}, labels=LABELS, group=group, resamples=200, seed=1
+    )
+    return next(one for one in found if one.measure == measure and one.cell["factor"] == "format")
+
+
+def test_where_nothing_moves_the_range_and_the_part_reach_nothing() -> None:
+    ranges = [measured(repeated(seed, 0.0), "label_range") for seed in range(40)]
+    assert np.mean([one.low == 0 for one in ranges]) >= 0.9
+    assert np.mean([one.details["p"] <= 0.05 for one in ranges]) <= 0.15
+    parts = [measured(repeated(seed, 0.0), "variation") for seed in range(40)]
+    assert np.mean([one.low <= 0 for one in parts]) >= 0.9
+    moved = measured(repeated(0, 0.6), "label_range")
+    assert moved.low > 0
+    assert moved.details["p"] < 0.01
+    assert measured(repeated(0, 0.6), "variation").low > 0
+
+
+def test_items_of_a_group_are_not_so_many_items() -> None:
+    frame = repeated(3, 0.3, groups=10)
+    alone, together = measured(frame, "label_range"), measured(frame, "label_range", "author")
+    assert (alone.unit, together.unit) == ("item", "author")
+    assert together.details["p"] > alone.details["p"]
+    assert together.high - together.low > alone.high - alone.low
+    assert together.value == alone.value
 
 
 def test_variation(found: list[Estimate]) -> None:

@@ -65,6 +65,21 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
 
 
+def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path: Path) -> None:
+    grouped = STUDY.replace("gold: truth", "gold: truth, groups: [author]").replace(
+        "by: [model]}\n  - {use: cons", "by: [model], group: author}\n  - {use: cons"
+    )
+    items = ITEMS.replace("truth\n", "truth,author\n", 1)
+    items = "\n".join(
+        line if at == 0 or not line else f"{line},{at // 3}" for at, line in enumerate(items.split("\n"))
+    )
+    study = Study.open(written(tmp_path, grouped, items), functions={"fake": annotate})
+    study.run()
+    units = {one.measure: one.unit for one in study.estimates(of="charts")}
+    moving = ("level_shares", "label_range", "variation", "deviation_share", "failed_calls", "label_shift")
+    assert {units[name] for name in (*moving, "flips_prompts")} == {"author"}
+
+
 def asked(answers: pl.DataFrame, **options: Any) -> list[Measurement]:
     from quaver.measures import consistency, sensitivity
 

@@ -23,18 +23,18 @@ import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimate, LabelSet
-from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
 from quaver.estimation.cells import frame_of
+from quaver.estimation.gaps import gap, within
 from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted
-from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
+from quaver.estimation.noise_floor import level_deviations
 from quaver.estimation.statistic import Sampler, Statistic
 
 _RESAMPLES = 500
-_FLIPS = 1000
 _HOW = "share of pairs of labels that differ: "
 _WHAT = {
     "flips_repeats": "one item, one prompt, two repeats",
@@ -70,6 +70,7 @@ def label_flips(
     factors: Sequence[str],
     *,
     labels: LabelSet,
+    group: str | None = None,
     resamples: int = _RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
@@ -80,14 +81,15 @@ def label_flips(
     ``flips_agreement``, 1 − D_prompts / D_chance; ``flips_noise``, D_repeats / D_prompts where there are
     repeats; ``label_in_use``, the share of the most frequent label (``label`` in the details); and
     ``wrong_labels``, the share of labels that are not the item's gold label, with the most frequent wrong one
-    in the details. For each model and factor: ``label_shift`` (see `_shift`). Intervals resample items.
+    in the details. For each model and factor: ``label_shift`` (see `_shift`).
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, ``model``,
             ``decoding``, a column for each factor, and ``gold`` where it is known.
         factors: The columns that vary with the prompt.
         labels: The label set.
-        resamples: Bootstrap resamples of items.
+        group: The column whose groups of items are the units of the intervals, instead of items.
+        resamples: Random draws behind the intervals; 0 for none.
         seed: Root seed.
 
     Returns:
@@ -103,16 +105,16 @@ def label_flips(
     >>> found["flips_prompts"], found["flips_chance"], found["flips_agreement"]
     (0.5, 0.5, 0.0)
     """
-    frame = _labelled(frame_of(annotations), factors, labels)
+    given = frame_of(annotations)
+    groups = item_groups(given, group)
+    frame = _labelled(given, factors, labels)
     resampling = Resampling(resamples=resamples, seed=seed)
     found: list[Estimate] = []
     for (model,), part in frame.group_by("model", maintain_order=True):
-        answers = part.filter(pl.col("label").is_not_null())
-
-        codes = labels.codes
-        by_factor = [_shift(answers, factor, codes, resampling) for factor in factors]
+        answers, codes = part.filter(pl.col("label").is_not_null()), labels.codes
+        by_factor = [_shift(answers, factor, codes, groups, resampling) for factor in factors]
         shifts = [one for one in by_factor if one is not None]
-        alone = [_flips(answers, codes), _in_use(answers, codes), _wrong(answers)]
+        alone = [_flips(answers, codes, groups), _in_use(answers, codes, groups), _wrong(answers, groups)]
         found += [one for group in alone for one in group.estimated(str(model), resampling)]
         found += adjusted(
             [one for group in shifts if group for one in group.estimated(str(model), resampling)]
@@ -185,10 +187,10 @@ class _Pairs:
         return pairs + square @ ((whole**2).sum(1) - whole.sum(1) ** 2), agree
 
 
-def _flips(answers: pl.DataFrame, labels: Sequence[str]) -> _Group:
+def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
     """The shares of pairs that differ, and what they say together."""
     items = answers["item"].unique().sort().to_list()
-    units = Units(len(items))
+    units = groups.units(items)
     strata = []
     for _, part in answers.group_by("decoding", maintain_order=True):
         counts, seen = counted(part, ["variant"], labels)
@@ -250,21 +252,21 @@ def _differ(pairs: Floats, agree: Floats) -> Floats:
     return np.asarray(np.where(pairs > 0, 1 - agree / np.where(pairs > 0, pairs, 1), np.nan))
 
 
-def _in_use(answers: pl.DataFrame, labels: Sequence[str]) -> _Group:
+def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
     """The share of the most frequent label among all labels."""
     said = Statistic(
         part="label_in_use", method="share of the most frequent label", reason="no answer has a label"
     )
     if answers.is_empty():
         return _Group(Units(0), [said])
-    counts, _ = counted(answers.with_columns(all=pl.lit(0)), ["all"], labels)
+    counts, items = counted(answers.with_columns(all=pl.lit(0)), ["all"], labels)
     totals = counts[:, 0].sum(0)
     most = int(totals.argmax())
     said = replace(said, details={"label": labels[most], "labels": int((totals > 0).sum())})
-    return _mean(said, counts[:, 0, most], counts[:, 0].sum(1))
+    return _mean(said, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
 
 
-def _wrong(answers: pl.DataFrame) -> _Group:
+def _wrong(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
     """The share of labels that are not the gold label, and which wrong label is the most frequent."""
     said = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
     judged = answers.filter(pl.col("gold").is_not_null())
@@ -280,12 +282,11 @@ def _wrong(answers: pl.DataFrame) -> _Group:
         share, sizes = times / wrong.height, {"wrong": wrong.height, "judged": judged.height}
         said = replace(said, details={"label": label, "share": share, **sizes})
     wrong_labels, all_labels = (by_item[name].to_numpy().astype(float) for name in ("wrong", "labels"))
-    return _mean(said, wrong_labels, all_labels)
+    return _mean(said, groups.units(by_item["item"].to_list()), wrong_labels, all_labels)
 
 
-def _mean(said: Statistic, part: Floats, whole: Floats) -> _Group:
+def _mean(said: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
     """A ratio of sums over items."""
-    units = Units(len(part))
     own = np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
     share = replace(
         said,
@@ -299,11 +300,12 @@ def _mean(said: Statistic, part: Floats, whole: Floats) -> _Group:
 
 
 def _shift(
-    answers: pl.DataFrame, factor: str, labels: Sequence[str], resampling: Resampling
+    answers: pl.DataFrame, factor: str, labels: Sequence[str], groups: ItemGroups, resampling: Resampling
 ) -> _Group | None:
     """How far a factor moves the share of a label: the largest less the smallest over its levels.
 
-    Of the label that moves most. A range is above 0 by chance alone, and the more levels the further: in the
+    Of the label that moves most. A range is above 0 by chance alone, and the more levels the further: its
+    interval inverts a test (`gaps.gap`), so that it is of the true range, widened to hold the value. In the
     details stand ``floor``, ``floor_high`` and ``p``, when what each item (or group) adds to the levels'
     shares gets a sign at random, so that it may well matter to an item which level is asked but not in one
     direction for all items; ``p_holm`` is adjusted for the model's factors. ``lowest`` and ``highest`` are
@@ -316,20 +318,18 @@ def _shift(
         return None
     levels = frame[factor].unique().sort().to_list()
     counts, items = counted(frame, [factor], labels)
-    units = Units(len(items))
+    units = groups.units(items)
     totals = counts.sum(0)
     spans = _ranges(totals)
     label = int(np.argmax(spans))
     shares = totals[:, label] / np.maximum(totals.sum(1), 1)
     low, high = int(shares.argmin()), int(shares.argmax())
-    draws = affordable(_FLIPS if resampling.resamples else 0, units.count)
     apart = level_deviations(counts, counts.sum(2, keepdims=True))
-    by_chance = with_random_signs(apart, units, draws, derive(resampling.seed, "signs", factor))
+    known = within(0.0, 1.0, gap(apart, units, lambda x: np.ptp(x, 1).max(1), resampling, factor))
     pairs = counts[:, low].sum(1) * counts[:, high].sum(1)
     agree = (counts[:, low] * counts[:, high]).sum(1)
     flips = float(_differ(pairs.sum(), agree.sum()))
-    known = above_floor(float(spans[label]), np.ptp(by_chance, 1).max(1), resampling.confidence_level)
-    directed = (float(spans[label]) - known.get("floor", 0.0)) / flips if flips > 0 else 0.0
+    directed = (float(spans[label]) - known.details.get("floor", 0.0)) / flips if flips > 0 else 0.0
 
     def under(weights: Floats) -> Floats:
         sums = (weights @ counts.reshape(len(items), -1)).reshape(len(weights), *counts.shape[1:])
@@ -342,14 +342,14 @@ def _shift(
         where={"factor": factor, "label": labels[label]},
         n=units.count,
         details={
-            **known,
+            **known.details,
             "lowest": levels[low],
             "highest": levels[high],
             "shares": dict(zip(levels, shares.tolist(), strict=True)),
             "flips": flips,
             "directed": min(1.0, max(0.0, directed)),
         },
-        ends=(0.0, 1.0),
+        interval=known.interval and (known.interval, "interval by test inversion"),
         spread=mean_within,
     )
     return _Group(units, [shift])

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Resampling, Units, bootstrap
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import frame_of
 from quaver.estimation.intervals import mean_within
+from quaver.estimation.item_groups import item_groups
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
@@ -24,20 +25,26 @@ _KINDS = {
 
 @guarded
 def answer_quality(
-    annotations: Frame, factors: Sequence[str] = (), *, resamples: int = _RESAMPLES, seed: int = 0
+    annotations: Frame,
+    factors: Sequence[str] = (),
+    *,
+    group: str | None = None,
+    resamples: int = _RESAMPLES,
+    seed: int = 0,
 ) -> list[Estimate]:
     """Of all calls of each model: how many failed, gave no label, were cut off.
 
     One denominator for the three, the calls: ``failed_calls``, ``unlabelled_answers`` (an answer came, and no
     label could be taken from it) and ``truncated_answers``. In the details: ``times`` and ``calls``; for the
     unlabelled ``statuses``, and ``by`` and ``shares`` of the factor over whose levels their share ranges
-    furthest; for those cut off ``unlabelled``, how many of them have no label. Intervals resample items.
+    furthest; for those cut off ``unlabelled``, how many of them have no label.
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, and where they are known
             ``model``, ``status``, ``truncated`` and a column for each factor.
         factors: The columns that vary with the prompt.
-        resamples: Bootstrap resamples of items.
+        group: The column whose groups of items are the units of the intervals, instead of items.
+        resamples: 0 for no intervals.
         seed: Root seed.
 
     Returns:
@@ -50,28 +57,29 @@ def answer_quality(
     >>> [(one.measure, one.value) for one in answer_quality(frame)]
     [('failed_calls', 0.25), ('unlabelled_answers', 0.25), ('truncated_answers', 0.0)]
     """
-    frame = _marked(frame_of(annotations), factors)
+    given = frame_of(annotations)
+    frame, groups = _marked(given, factors), item_groups(given, group)
     resampling = Resampling(resamples=resamples, seed=seed)
     found = []
     for (model,), part in frame.group_by("model", maintain_order=True):
         items = part.group_by("item", maintain_order=True).agg(
             pl.len(), *(pl.col(kind).sum() for kind in _KINDS)
         )
-        units = Units(items.height)
+        units = groups.units(items["item"].to_list())
         calls = items["len"].to_numpy().astype(float)
         for kind, method in _KINDS.items():
             times = items[kind].to_numpy().astype(float)
             details = {"times": int(times.sum()), "calls": int(calls.sum())}
             share = Statistic(
                 method=method,
+                under=ratio(times[:, None], calls[:, None]),
                 differing=differing(times / calls, units),
                 ends=(0.0, 1.0),
                 spread=mean_within,
                 details={**_details(part, kind, factors), **details},
             )
             where = {"model": str(model)}
-            draws = bootstrap(ratio(times[:, None], calls[:, None]), units, resampling)
-            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share, draws))
+            found.append(Sampler(units, resampling, measure=kind, where=where).estimated(share))
     return found
 
 

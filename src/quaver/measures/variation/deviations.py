@@ -17,10 +17,11 @@ import polars as pl
 
 from quaver.core.deviation_tables import Deviations
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.estimation.bootstrap import Resampling, Units
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader
 from quaver.estimation.intervals import mean_within
+from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.statistic import Sampler, Statistic
@@ -29,12 +30,13 @@ _KEYS = ("model", "decoding", "item")
 _FIFTH = 5
 
 
-def deviations(annotations: Frame) -> Deviations | None:
+def deviations(annotations: Frame, *, group: str | None = None) -> Deviations | None:
     """Count the answers that deviate from their item's modal label.
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``variant``, ``label``, and where they
             are known ``model``, ``decoding`` and ``gold``.
+        group: The column whose groups of items `deviation_shares` takes for the units of its intervals.
 
     Returns:
         None where there are no annotations, or these columns are missing.
@@ -77,6 +79,8 @@ def deviations(annotations: Frame) -> Deviations | None:
         pairs.sort(["answers", "mode", "label"], descending=[True, False, False]),
         _held(items),
         _held(variants),
+        group=group,
+        groups=item_groups(frame, group).of,
     )
 
 
@@ -85,14 +89,14 @@ def deviation_shares(found: Deviations, resamples: int = 1000, seed: int = 0) ->
     """The share of answers that deviate, of each variant, model and class, as estimates.
 
     Share = Σ_u o_u / Σ_u m_u over the items u, with m_u a level's answers about u and o_u those that deviate
-    from u's modal label. The interval resamples items; the modal label stays what it is. Shares of variants,
-    of models or of classes are left out where there is only one; ``deviations_held`` is undefined, with a
-    reason, where there are fewer than five items or variants, or no answer deviates.
+    from u's modal label. The interval is over items, or groups of them; the modal label stays what it is.
+    Shares of variants, of models or of classes are left out where there is only one; ``deviations_held`` is
+    undefined, with a reason, where there are fewer than five items or variants, or no answer deviates.
 
     Args:
         found: What `deviations` found.
-        resamples: Bootstrap resamples of items for the intervals.
-        seed: Root seed of the bootstrap.
+        resamples: Random draws behind the intervals; 0 for none.
+        seed: Root seed of the draws.
 
     Returns:
         ``deviation_share``, with ``variant``, ``model`` or ``class`` in the cell, and ``deviations_held``:
@@ -137,7 +141,7 @@ def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resam
     deviating, answers = np.zeros((2, len(items), len(levels)))
     place = (summed["row"].to_numpy(), summed["at"].to_numpy())
     deviating[place], answers[place] = summed["other"].to_numpy(), summed["len"].to_numpy()
-    units = Units(len(items))
+    units = ItemGroups(found.group, found.groups).units(items)
     sampler, under = Sampler(units, resampling, measure="deviation_share"), ratio(deviating, answers)
     own = np.where(answers > 0, deviating / np.maximum(answers, 1), np.nan)
     for at, level in enumerate(levels):

@@ -7,22 +7,29 @@ items: by their gold label, and one by one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader, UnknownColumn
+from quaver.estimation.gaps import gap, within
+from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.item_groups import ItemGroups, item_groups
+from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
-from quaver.estimation.one_thread import one_thread
+from quaver.estimation.noise_floor import level_deviations
+from quaver.estimation.statistic import Sampler, Statistic
 
 _RESAMPLES = 1000
-_CHUNK = 100
 _TAU = "Goodman & Kruskal (1954), Journal of the ASA 49, 732-764, section 9 (tau)"
+_INVERTED = "interval by test inversion"
+_RANGE = "largest minus smallest share over the factor's levels, for the label that moves most"
+_PART = "adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class _Counts:
     factor: str
     levels: list[str]
     labels: list[str]
+    items: list[str]
     counts: Floats
 
 
@@ -41,6 +49,7 @@ def label_movement(
     factors: Mapping[str, Sequence[str]],
     *,
     labels: LabelSet,
+    group: str | None = None,
     resamples: int = _RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
@@ -52,13 +61,19 @@ def label_movement(
     cell: ``factor``, ``label``) and ``variation`` (`adjusted_tau`; cell: ``factor``). The items take part as
     ``gold``, where two gold labels occur, and one by one as ``item``.
 
+    Noise alone makes a range, and a part of the variation, larger than 0. Their intervals invert a test
+    (`gaps.gap`), so they are of the true range and reach 0 where nothing moves; they are widened to hold the
+    value. In the range's details are ``debiased``, ``floor``, ``floor_high`` and ``p``; in the variation's,
+    ``p``.
+
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, a column for each factor,
             and ``gold`` where it is known.
         factors: The levels of each factor, in the order in which to report them.
         labels: The label set.
-        resamples: Bootstrap resamples of items for the intervals.
-        seed: Root seed of the bootstrap.
+        group: The column whose groups of items are the units of the intervals, instead of items.
+        resamples: Random draws behind the intervals; 0 for none.
+        seed: Root seed of the draws.
 
     Returns:
         The estimates; none where there are no annotations.
@@ -83,6 +98,7 @@ def label_movement(
         return []
     ColumnReader(given, {}).one_evaluator(())
     known = list(labels.codes)
+    groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
     frame = _text(given, factors, known)
     factors = {**factors, "gold": _gold(frame, known)}
     names = [*known, NO_LABEL]
@@ -90,12 +106,9 @@ def label_movement(
     for factor, levels in factors.items():
         if len(levels) > 1:
             counted = _count(frame, factor, list(levels), names)
-            found += _shares(counted, resamples, seed)
-            found.append(_variation(factor, counted.counts.sum(0), counted.counts.shape[0]))
-    by_item = frame.group_by("item").agg(
-        (pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(names)
-    )
-    return [*found, _variation("item", by_item.drop("item").to_numpy().astype(float), by_item.height)]
+            sampler = Sampler(groups.units(counted.items), resampling)
+            found += [sampler.estimated(one) for one in _of_factor(counted, sampler)]
+    return [*found, _of_items(frame, names, groups, resampling)]
 
 
 def _text(frame: pl.DataFrame, factors: Mapping[str, Sequence[str]], known: Sequence[str]) -> pl.DataFrame:
@@ -132,65 +145,125 @@ def _count(frame: pl.DataFrame, factor: str, levels: list[str], labels: list[str
     )
     counts = np.zeros((len(items), len(levels), len(labels)))
     counts[places] = table["len"].to_numpy()
-    return _Counts(factor, levels, labels, counts)
+    return _Counts(factor, levels, labels, items, counts)
 
 
-@one_thread()
-def _shares(counted: _Counts, resamples: int, seed: int) -> list[Estimate]:
+def _of_factor(counted: _Counts, sampler: Sampler) -> Iterator[Statistic]:
+    """Shares by level, the range of the label that moves most, and the part of the variation."""
+    yield from _shares(counted, sampler.units)
+    answered = counted.counts.sum((0, 2)) > 0
+    if answered.any():
+        counts = counted.counts[:, answered]
+        yield _range(counted, counts, sampler)
+        yield _variation(counted, counts, sampler)
+
+
+def _shares(counted: _Counts, units: Units) -> Iterator[Statistic]:
     items, levels, labels = counted.counts.shape
-    point = _levels(counted.counts.sum(0))
-    draws = np.empty((resamples, levels, labels))
-    generator = np.random.default_rng([abs(seed), 0x6D6F7665])
-    flat = counted.counts.reshape(items, levels * labels)
-    for start in range(0, resamples, _CHUNK):
-        size = min(_CHUNK, resamples - start)
-        weights = generator.multinomial(items, np.full(items, 1 / items), size)
-        draws[start : start + size] = _levels((weights @ flat).reshape(size, levels, labels))
-    found = [
-        _estimate(
-            "level_shares",
-            {"factor": counted.factor, "level": counted.levels[i], "label": counted.labels[k]},
-            point[i, k],
-            draws[:, i, k],
-            items,
-            "share of all answers at this level",
+    whole = counted.counts.sum(2)
+    own = np.where(whole[..., None] > 0, counted.counts / np.maximum(whole, 1)[..., None], np.nan)
+    under = ratio(counted.counts.reshape(items, -1), np.repeat(whole, labels, axis=1))
+    for place in range(levels * labels):
+        level, label = divmod(place, labels)
+        yield Statistic(
+            part="level_shares",
+            method="share of all answers at this level",
+            under=under,
+            column=place,
+            where={
+                "factor": counted.factor,
+                "level": counted.levels[level],
+                "label": counted.labels[label],
+            },
+            n=units.touched(whole[:, level] > 0),
+            reason="no answers",
+            differing=differing(own[:, level, label], units),
+            ends=(0.0, 1.0),
+            spread=mean_within,
         )
-        for i in range(levels)
-        for k in range(labels)
-    ]
-    spans = np.nanmax(point, 0) - np.nanmin(point, 0)
-    most = int(np.argmax(spans[: labels - 1]))  # the last is no label
-    with np.errstate(all="ignore"):
-        widths = draws[:, :, most].max(1) - draws[:, :, most].min(1)
-    cell = {"factor": counted.factor, "label": counted.labels[most]}
-    how = "largest minus smallest share over the factor's levels, for the label that moves most"
-    found.append(_estimate("label_range", cell, spans[most], widths, items, how))
-    return found
 
 
-def _levels(counts: Floats) -> Floats:
-    total = counts.sum(-1, keepdims=True)
-    return np.asarray(np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan))
-
-
-def _estimate(
-    measure: str, cell: dict[str, str], value: float, draws: Floats, items: int, method: str
-) -> Estimate:
-    if not np.isfinite(value):
-        return Estimate(measure, None, n=items, cell=cell, method=method, reason="no answers")
-    known = draws[np.isfinite(draws)]
-    low, high = np.quantile(known, [0.025, 0.975]) if known.size > 1 else (value, value)
-    flat = high - low <= 1e-12
-    return Estimate(
-        measure,
-        float(value),
-        None if flat else min(float(low), float(value)),
-        None if flat else max(float(high), float(value)),
-        n=items,
-        cell=cell,
-        method=method + ("" if flat else f"; percentile interval, {draws.size} resamples of items"),
-        warnings=("the bootstrap does not vary, so there is no interval",) if flat else (),
+def _range(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
+    """The range of the label that moves most, over the levels with answers."""
+    whole = counts.sum(2, keepdims=True)
+    spans = np.ptp(counts.sum(0) / whole.sum(0), axis=0)[:-1]  # the last is no label
+    most = int(np.argmax(spans))
+    apart = level_deviations(counts, whole)[..., :-1]
+    known = within(
+        0.0,
+        1.0,
+        gap(apart, sampler.units, lambda x: np.ptp(x, 1).max(1), sampler.resampling, counted.factor),
     )
+
+    def under(weights: Floats) -> Floats:
+        levels = ratio(counts[..., most], whole[..., 0])(weights)
+        return np.asarray(np.ptp(levels, axis=1)[:, None])
+
+    return Statistic(
+        part="label_range",
+        method=_RANGE,
+        under=under,
+        where={"factor": counted.factor, "label": counted.labels[most]},
+        details=known.details,
+        interval=known.interval and (known.interval, _INVERTED),
+        spread=mean_within,
+    )
+
+
+def _variation(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
+    """The part of the labels' variation that goes with the level: its root is a norm of the shares' gaps."""
+    items, *shape = counts.shape
+    totals = counts.sum(0)
+    sizes = totals.sum(1, keepdims=True)
+    alone = float((totals.sum(0) ** 2).sum() / sizes.sum())
+    scale = np.sqrt(sizes / max(float(sizes.sum()) - alone, 1e-12))
+    apart = level_deviations(counts, counts.sum(2, keepdims=True)) * scale
+    known = gap(apart, sampler.units, _length, sampler.resampling, counted.factor, "variation")
+    ends = known.interval and Interval(*np.minimum(np.square(known.interval), 1.0).tolist())
+
+    def under(weights: Floats) -> Floats:
+        return _taus((weights @ counts.reshape(items, -1)).reshape(len(weights), *shape))[:, None]
+
+    return Statistic(
+        part="variation",
+        method=_PART,
+        under=under,
+        where={"factor": counted.factor},
+        reason="no variation, or no more answers than levels",
+        details={name: known.details[name] for name in ("p",) if known.details},
+        interval=ends and (ends, _INVERTED),
+        source=_TAU,
+    )
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt((vectors**2).sum((1, 2))))
+
+
+def _of_items(
+    frame: pl.DataFrame, names: Sequence[str], groups: ItemGroups, resampling: Resampling
+) -> Estimate:
+    """The part of the labels' variation that goes with the item; its interval is the jackknife's."""
+    table = (
+        frame.group_by("item")
+        .agg((pl.col("label") == label).sum().alias(f"{at}") for at, label in enumerate(names))
+        .sort("item")
+    )
+    counts = table.drop("item").to_numpy().astype(np.float64)
+
+    def under(weights: Floats) -> Floats:
+        return _taus(counts, weights)[:, None]
+
+    variation = Statistic(
+        part="variation",
+        method=_PART,
+        under=under,
+        where={"factor": "item"},
+        reason="no variation, or no more answers than levels",
+        ends=(0.0, 1.0),
+        source=_TAU,
+    )
+    return Sampler(groups.units(table["item"].to_list()), resampling).estimated(variation)
 
 
 def adjusted_tau(counts: Floats) -> float | None:
@@ -212,24 +285,27 @@ def adjusted_tau(counts: Floats) -> float | None:
     >>> round(adjusted_tau(np.array([[2.0, 2.0], [2.0, 2.0]])), 4)  # 1 - 7/6
     -0.1667
     """
-    sizes = counts.sum(1)
-    counts, sizes = counts[sizes > 0], sizes[sizes > 0]
-    n, levels = float(sizes.sum()), len(sizes)
-    alone = float((counts.sum(0) ** 2).sum()) / n if n else 0.0
-    if n <= levels or n - alone <= 1e-12:
-        return None
-    tau = (float((counts**2 / sizes[:, None]).sum()) - alone) / (n - alone)
-    return 1 - (1 - tau) * (n - 1) / (n - levels)
+    value = float(_taus(counts[None])[0])
+    return value if np.isfinite(value) else None
 
 
-def _variation(factor: str, counts: Floats, items: int) -> Estimate:
-    value = adjusted_tau(counts)
-    return Estimate(
-        "variation",
-        value,
-        n=items,
-        cell={"factor": factor},
-        method="adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor",
-        reference=_TAU,
-        reason=None if value is not None else "no variation, or no more answers than levels",
-    )
+def _taus(counts: Floats, weights: Floats | None = None) -> Floats:
+    """`adjusted_tau` of several tables; NaN where it is undefined.
+
+    Args:
+        counts: Shape (samples, levels, labels), or (levels, labels) with weights.
+        weights: How often each level is there, shape (samples, levels).
+    """
+    sizes = counts.sum(-1)
+    square = (counts**2).sum(-1) / np.where(sizes > 0, sizes, 1)
+    if weights is None:
+        there = (sizes > 0).sum(-1)
+        n, by_label, inside = sizes.sum(-1), counts.sum(-2), square.sum(-1)
+    else:
+        there = weights @ (sizes > 0)
+        n, by_label, inside = weights @ sizes, weights @ counts, weights @ square
+    alone = (by_label**2).sum(-1) / np.where(n > 0, n, 1)
+    defined = (n > there) & (n - alone > 1e-12)
+    tau = (inside - alone) / np.where(defined, n - alone, 1)
+    adjusted = 1 - (1 - tau) * (n - 1) / np.where(defined, n - there, 1)
+    return np.asarray(np.where(defined, adjusted, np.nan))

@@ -31,38 +31,53 @@ _MATRIX = 24
 
 
 def moved(
-    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+    experiment: Experiment,
+    evaluators: Sequence[str],
+    frame: pl.DataFrame,
+    seed: int,
+    group: str | None = None,
 ) -> list[Estimate]:
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
     With it, how often answers deviate from their item's modal label, by variant, model and class; and what
-    the verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip.
-    All of it is for the labels of the first of the study's evaluators.
+    the verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip. All
+    of it is for the labels of the first of the study's evaluators; ``group`` is the column whose groups of
+    items are the units of the intervals (see `group_of`).
     """
     if frame.is_empty():
         return []
     frame = _first(evaluators, frame)
     several = _several(experiment, frame)
-    found = deviations(frame)
+    found = deviations(frame, group=group)
     shares = [] if found is None else deviation_shares(found, seed=seed)
     asking = [name for name in several if name != "model"]
     return [
-        *label_movement(frame, several, labels=experiment.labels, seed=seed),
+        *label_movement(frame, several, labels=experiment.labels, group=group, seed=seed),
         *shares,
-        *answer_quality(frame, asking, seed=seed),
-        *label_flips(_sample(frame, seed), asking, labels=experiment.labels, seed=seed),
+        *answer_quality(frame, asking, group=group, seed=seed),
+        *label_flips(_sample(frame, seed), asking, labels=experiment.labels, group=group, seed=seed),
     ]
 
 
+def group_of(measurements: Sequence[Measurement], frame: pl.DataFrame) -> str | None:
+    """The column that groups the items: the one that the study's measures name, if they name one."""
+    named = {one.options.get("group") for one in measurements} - {None}
+    return str(next(iter(named))) if len(named) == 1 and named <= set(frame.columns) else None
+
+
 def answered(
-    experiment: Experiment, evaluators: Sequence[str], frame: pl.DataFrame, seed: int
+    experiment: Experiment,
+    evaluators: Sequence[str],
+    frame: pl.DataFrame,
+    seed: int,
+    group: str | None = None,
 ) -> list[Estimate]:
     """The quality of the answers alone, by the first evaluator: the gate before every number."""
     if frame.is_empty():
         return []
     frame = _first(evaluators, frame)
     asking = [name for name in _several(experiment, frame) if name != "model"]
-    return answer_quality(frame, asking, seed=seed)
+    return answer_quality(frame, asking, group=group, seed=seed)
 
 
 def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]]:

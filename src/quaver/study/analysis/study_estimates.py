@@ -77,16 +77,18 @@ def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) ->
 
 def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
     """What the report's charts show beyond what the file asks for (see `chart_estimates`)."""
-    from quaver.study.analysis.chart_estimates import moved, pictured  # loads the measures behind them
+    from quaver.study.analysis.chart_estimates import group_of, moved, pictured  # loads measures
 
     frame = measurable(study) if frame is None else frame
-    seed = study.spec.seed
-    found = pictured(measurements(study, None, frame), frame, seed)
-    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed)]
+    seed, asked = study.spec.seed, measurements(study, None, frame)
+    found = pictured(asked, frame, seed)
+    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed, group_of(asked, frame))]
 
 
 def estimates_of_quality(study: StudySource) -> list[Estimate]:
     """The quality of the answers alone: the gate before every number."""
-    from quaver.study.analysis.chart_estimates import answered  # as above
+    from quaver.study.analysis.chart_estimates import answered, group_of  # as above
 
-    return answered(study.experiment, evaluators_of(study), measurable(study), study.spec.seed)
+    frame = measurable(study)
+    group = group_of(measurements(study, None, frame), frame)
+    return answered(study.experiment, evaluators_of(study), frame, study.spec.seed, group)

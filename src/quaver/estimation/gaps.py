@@ -1,0 +1,71 @@
+"""How far shares lie apart (a range, a sum of absolute gaps): the interval by test inversion, the floor."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quaver.core.seeds import derive
+from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.intervals import Interval
+from quaver.estimation.inversion import Norm, deviations, inverted
+from quaver.estimation.noise_floor import above_floor, affordable, by_unit, with_random_signs
+
+_LEAST = 1e-12
+
+
+class Gap(NamedTuple):
+    """What is known of how far shares lie apart.
+
+    Attributes:
+        interval: Of the true gap, which noise does not push up; None without resamples.
+        details: ``debiased`` (the gap of which the observed one is the median) and what `above_floor` gives.
+    """
+
+    interval: Interval | None
+    details: dict[str, Any]
+
+
+def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str) -> Gap:
+    """The gap f(θ̂) of an estimate θ̂ that is a sum over items, such as `noise_floor.level_deviations`.
+
+    The interval inverts the test of each possible gap (`inversion.inverted`), with noise that has the
+    covariance m/(m − 1)·Σ (z_u − z̄)(z_u − z̄)′ of the m units' own sums z_u. The floor is the gap when each
+    unit's z_u gets a random sign (`noise_floor.with_random_signs`).
+
+    Args:
+        parts: What each item adds, shape (items, …).
+        units: Items, or groups of them.
+        norm: f, of vectors of shape (samples, …).
+        resampling: The confidence level, the seed, and how many draws.
+        *of: What the gap is of, by which its random numbers differ from another's.
+
+    Of 100 items, 20 are right in the first prompt alone and 10 in the second alone:
+
+    >>> apart = np.repeat([0.01, -0.01, 0.0], [20, 10, 70])[:, None]
+    >>> found = gap(apart, Units(100), lambda x: np.abs(x[:, 0]), Resampling())
+    >>> found.interval.low, round(found.interval.high, 1), 0.05 < found.details["p"] < 0.12
+    (0.0, 0.2, True)
+    """
+    draws = affordable(resampling.resamples, units.count)
+    if not draws:
+        return Gap(None, {})
+    theta, shape = parts.sum(0), parts.shape[1:]
+    chance = norm(with_random_signs(parts, units, draws, derive(resampling.seed, "signs", *of)))
+    details = above_floor(float(norm(theta[None])[0]), chance, resampling.confidence_level)
+    sums = by_unit(parts.reshape(len(parts), -1), units)
+    apart = sums - sums.mean(0)
+    freedom = max(1, len(sums) - 1)
+    covariance = apart.T @ apart * len(sums) / freedom
+    noise = deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
+    found = inverted(theta.ravel(), noise, lambda x: norm(x.reshape(-1, *shape)), resampling.confidence_level)
+    return Gap(Interval(found.low, found.high), {"debiased": found.debiased, **details})
+
+
+def within(low: float, high: float, gap: Gap) -> Gap:
+    """The gap with ends no further than a statistic can be."""
+    if gap.interval is None:
+        return gap
+    ends = np.clip([*gap.interval, gap.details["debiased"]], low, high).tolist()
+    return Gap(Interval(ends[0], ends[1]), {**gap.details, "debiased": ends[2]})
