@@ -29,7 +29,7 @@ FUNCTIONS = {
     "item_stability": "quaver.measures.variation.item_tables",
     "label_movement": "quaver.measures.variation.label_movement",
     "least_consistent": "quaver.measures.variation.item_tables",
-    "likelihood_ratio": "quaver.measures.correctness.mixed_logit",
+    "likelihood_ratio": "quaver.measures.correctness.likelihood_ratio",
     "mcnemar": "quaver.measures.correctness.differences",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "most_sensitive": "quaver.measures.variation.item_tables",

@@ -15,7 +15,7 @@ from quaver.estimation.statistic import Keep
 from quaver.measures.calibration.calibration_error import reliability_curve as reliability_curve
 from quaver.measures.correctness.baselines import baseline as baseline
 from quaver.measures.correctness.differences import mcnemar as mcnemar
-from quaver.measures.correctness.mixed_logit import likelihood_ratio as likelihood_ratio
+from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio
 from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
 from quaver.measures.stability.generalizability import dependability as dependability
 from quaver.measures.stability.generalizability import smallest_design as smallest_design
@@ -441,6 +441,7 @@ def mixed_effects(
     annotations: Frame,
     *,
     formula: str = "correct ~ 1",
+    random: Literal["auto", "intercept", "slopes"] = "auto",
     missing: Literal["wrong", "drop"] = "wrong",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),

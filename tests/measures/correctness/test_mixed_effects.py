@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
+from quaver.measures.correctness.likelihood_ratio import likelihood_ratio
 from quaver.measures.correctness.mixed_effects import mixed_effects
-from quaver.measures.correctness.mixed_logit import likelihood_ratio, mixed_logit
+from quaver.measures.correctness.mixed_logit import mixed_logit
 
 pytest.importorskip("gpboost")
 
@@ -37,7 +38,7 @@ def answers(items: int = 30, seed: int = 3) -> pl.DataFrame:
 
 def test_they_are_the_numbers_of_the_fit() -> None:
     frame = answers()
-    found = mixed_effects(frame, formula="correct ~ treatment * temperature")
+    found = mixed_effects(frame, formula="correct ~ treatment * temperature", resamples=0)
     whole = mixed_logit(frame, "correct ~ treatment * temperature")
     plain = mixed_logit(frame, "correct ~ treatment + temperature")
     effects = {one.cell["term"]: one.value for one in found if one.measure == "mixed_effects"}
@@ -47,6 +48,29 @@ def test_they_are_the_numbers_of_the_fit() -> None:
     assert (last.value, last.details["df"]) == pytest.approx(
         (likelihood_ratio(plain, whole)["chi2"], 1), abs=1e-3
     )
+
+
+def test_it_says_which_random_effects_it_has_and_why_not_others() -> None:
+    found = mixed_effects(answers(60), formula="correct ~ treatment * temperature", resamples=0)
+    sds = {one.cell["term"]: one for one in found if one.measure == "mixed_effects_sd"}
+    assert sds["1 | item"].value == pytest.approx(1, abs=0.4)
+    assert sds["1 | item"].details["groups"] == 60
+    lost = {name: one.reason for name, one in sds.items() if one.value is None}
+    assert lost
+    assert all("left out" in str(reason) for reason in lost.values())
+    (one,) = [one for one in found if one.cell.get("term") == "treatment[T1]"]
+    assert set(one.details["left_out"]) == set(lost)
+    assert "(1 | item)" in one.method
+    alone = mixed_effects(answers(60), formula="correct ~ treatment * temperature", random="intercept")
+    assert [one.cell["term"] for one in alone if one.measure == "mixed_effects_sd"] == ["1 | item"]
+
+
+def test_p_of_the_interactions_is_simulated_with_few_items_and_resamples() -> None:
+    formula = "correct ~ treatment * temperature"
+    for items, resamples, draws in ((12, 19, 19), (12, 0, 0), (50, 19, 0)):
+        (*_, last) = mixed_effects(answers(items), formula=formula, resamples=resamples)
+        assert last.details["draws"] == draws
+        assert (last.details["p"] == last.details["p_chi2"]) is (not draws)
 
 
 def test_a_level_that_is_always_right_has_no_estimate() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError
+from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
@@ -19,7 +20,9 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.formula import parsed
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.reading import Reading
-from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, likelihood_ratio, mixed_logit
+from quaver.measures.correctness.likelihood_ratio import DRAWS, FEW_ITEMS, likelihood_ratio
+from quaver.measures.correctness.mixed_logit import REFERENCE, MixedLogit, Structure, mixed_logit
+from quaver.measures.correctness.random_effects import described
 from quaver.measures.variation.label_shares import ASKING
 
 WIDEST: Final = 10.0
@@ -38,7 +41,7 @@ _SEPARATED = "always right or always wrong here, or nearly so: the log odds have
     missing=("wrong", "drop"),
     parts={
         "_sd": Presentation(
-            title="How much the items differ in difficulty, by the mixed model",
+            title="How much items differ, by the mixed model: in difficulty, and in what a term does",
             axis="standard deviation, in log odds",
         ),
         "_interactions": Presentation(
@@ -46,15 +49,21 @@ _SEPARATED = "always right or always wrong here, or nearly so: the log odds have
         ),
     },
 )
-def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Missing) -> Iterator[Estimate]:
-    """Effects on the log odds of a right answer, in a logistic model with a random intercept an item.
+def mixed_effects(
+    reading: Reading, *, formula: str = "correct ~ 1", random: Structure = "auto", missing: Missing
+) -> Iterator[Estimate]:
+    """Effects on the log odds of a right answer, in a logistic model with random effects of the item.
 
-    log odds(right) = X·β + u, u ~ N(0, sd²) of each item (or of each of the groups that ``group`` names), by
-    maximum likelihood (see `mixed_logit`, which takes any frame). Text columns are compared with their first
-    level; numbers are slopes. One estimate for each coefficient, with its Wald interval (nothing is
-    resampled) and, in ``details``, ``se``, ``z``, ``p`` and the ``odds_ratio``; ``mixed_effects_sd``, the
-    items' standard deviation; and, where the formula has interactions, ``mixed_effects_interactions``, the
-    likelihood-ratio χ² of all of them together (``details``: ``df``, ``p``).
+    log odds(right) = X·β + Z·u, every u ~ N(0, sd²) of its own sd, by maximum likelihood (see `mixed_logit`,
+    which takes any frame and says which random effects there are). Text columns are compared with their first
+    level; numbers are slopes. Items are those of ``group``, where it is given.
+
+    One estimate for each coefficient, with its interval by t with Satterthwaite's freedom (nothing is
+    resampled) and, in ``details``, ``se``, ``z``, ``freedom``, ``p``, the ``odds_ratio`` and the random
+    effects that were ``left_out``, with the reason; ``mixed_effects_sd``, the standard deviation of each
+    random effect, undefined for those left out; and, where the formula has interactions,
+    ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together (``details``: ``df``,
+    ``p``, by simulation with fewer than 50 items, ``p_chi2`` and ``draws``; see `likelihood_ratio`).
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
@@ -64,9 +73,12 @@ def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Mi
     Args:
         formula: ``"correct ~ treatment * temperature"``, of the frame's columns; by default the intercept
             alone.
+        random: The random effects. ``"intercept"``: one for each item; ``"slopes"``: for every term of the
+            formula too; ``"auto"``: of these, all that are not singular and let the fit converge.
 
     Returns:
-        Estimates for each cell; the cell holds the coefficient's name under ``"term"``.
+        Estimates for each cell; the cell holds the name of the coefficient or random effect under
+        ``"term"``.
 
     Of two items' 20 answers half are right, so that the log odds are 0:
 
@@ -89,6 +101,7 @@ def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Mi
         if name not in frame.columns:
             raise UnknownColumn(name, frame.columns, where="formula")
     model = f"{formula}, unanswered {treatment(missing)}"
+    asked = _Asked(formula, terms, random, reading.resampling)
     for cell in reading.cells(raters=ASKING, gold=True):
         blank = Estimate(
             "mixed_effects",
@@ -96,20 +109,36 @@ def mixed_effects(reading: Reading, *, formula: str = "correct ~ 1", missing: Mi
             confidence_level=reading.resampling.confidence_level,
             n=cell.units.count,
             unit=cell.unit,
-            method=f"logistic regression, random intercept by {cell.unit}, {model}",
+            method=f"logistic regression, random effects by {cell.unit}, {model}",
             reference=REFERENCE,
             cell=cell.where,
         )
-        yield from _fitted(frame, cell, blank, formula, terms, missing)
+        yield from _fitted(frame, cell, blank, asked, missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for.
+
+    Attributes:
+        formula: The formula.
+        terms: Its terms.
+        random: The random effects.
+        resampling: For the test of the interactions.
+    """
+
+    formula: str
+    terms: tuple[tuple[str, ...], ...]
+    random: Structure
+    resampling: Resampling
+
+    def fit(self, rows: pl.DataFrame, formula: str) -> MixedLogit:
+        level = self.resampling.confidence_level
+        return mixed_logit(rows, formula, group=_ITEM, random=self.random, confidence_level=level)
 
 
 def _fitted(
-    frame: pl.DataFrame,
-    cell: Cell,
-    blank: Estimate,
-    formula: str,
-    terms: tuple[tuple[str, ...], ...],
-    missing: Missing,
+    frame: pl.DataFrame, cell: Cell, blank: Estimate, asked: _Asked, missing: Missing
 ) -> list[Estimate]:
     judged = judge(cell, missing)
     blank = replace(blank, excluded=judged.excluded)
@@ -122,12 +151,18 @@ def _fitted(
     )
     blank = replace(blank, n=len(np.unique(items[place[0]])))
     try:
-        whole = mixed_logit(rows, formula, group=_ITEM, confidence_level=blank.confidence_level)
-        return [*_coefficients(whole, blank), *_interactions(rows, whole, terms, blank)]
+        whole = asked.fit(rows, asked.formula)
     except UnknownColumn:
         raise
     except MeasureError as error:  # what these answers do not allow; and gpboost, which others may have
         return [replace(blank, reason=_reason(error))]
+    effects = described([one.name for one in whole.random])
+    blank = replace(blank, method=f"{blank.method}: {effects}")
+    return [
+        *_coefficients(whole, blank),
+        *_deviations(whole, blank),
+        *_interactions(rows, whole, asked, blank),
+    ]
 
 
 def _coefficients(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
@@ -137,36 +172,52 @@ def _coefficients(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
         if one.se > WIDEST:
             made.append(replace(where, reason=_SEPARATED))
             continue
-        details = {
+        details: dict[str, Any] = {
             "se": one.se,
             "z": one.z,
+            "freedom": one.freedom,
             "p": one.p,
             "odds_ratio": float(np.exp(one.value)),
             "rows": whole.n,
         }
-        how = f"{blank.method}: log odds, Wald interval"
+        if whole.left_out:
+            details["left_out"] = dict(whole.left_out)
+        how = f"{blank.method}: log odds, interval by t with Satterthwaite's freedom"
         made.append(replace(where, value=one.value, low=one.low, high=one.high, method=how, details=details))
-    method = f"{blank.method}: standard deviation of the intercepts"
-    return [*made, replace(blank, measure="mixed_effects_sd", value=whole.sd, method=method)]
+    return made
 
 
-def _interactions(
-    rows: pl.DataFrame, whole: MixedLogit, terms: tuple[tuple[str, ...], ...], blank: Estimate
-) -> list[Estimate]:
+def _deviations(whole: MixedLogit, blank: Estimate) -> list[Estimate]:
+    """The standard deviation of each random effect, and of those that were left out the reason."""
+    blank = replace(blank, measure="mixed_effects_sd", method=f"{blank.method}: standard deviation")
+    found = [
+        replace(blank, value=one.sd, cell={**blank.cell, "term": one.name}, details={"groups": one.groups})
+        for one in whole.random
+    ]
+    return found + [
+        replace(blank, cell={**blank.cell, "term": name}, reason=f"left out of the model: {reason}")
+        for name, reason in whole.left_out.items()
+    ]
+
+
+def _interactions(rows: pl.DataFrame, whole: MixedLogit, asked: _Asked, blank: Estimate) -> list[Estimate]:
     """The test of all interactions together, where there are any."""
-    alone = [name for (name, *more) in terms if not more]
-    if len(alone) == len(terms):
+    alone = [name for (name, *more) in asked.terms if not more]
+    if len(alone) == len(asked.terms):
         return []
     method = f"{blank.method}: likelihood-ratio χ² of the interactions together"
     blank = replace(blank, measure="mixed_effects_interactions", method=method)
+    resampling = asked.resampling
+    draws = min(DRAWS, resampling.resamples) if whole.groups < FEW_ITEMS else 0
     try:
-        plain = mixed_logit(
-            rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=_ITEM, confidence_level=blank.confidence_level
-        )
+        plain = mixed_logit(rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=_ITEM, random="intercept")
+        found = likelihood_ratio(plain, whole, draws=draws, seed=resampling.seed)
     except MeasureError as error:
         return [replace(blank, reason=_reason(error))]
-    found = likelihood_ratio(plain, whole)
-    return [replace(blank, value=found["chi2"], details={"df": found["df"], "p": found["p"]})]
+    if found["draws"]:
+        blank = replace(blank, method=f"{method}, p from {found['draws']} simulated sets of answers")
+    details = {name: found[name] for name in ("df", "p", "p_chi2", "draws")}
+    return [replace(blank, value=found["chi2"], details=details)]
 
 
 def _reason(error: MeasureError) -> str:

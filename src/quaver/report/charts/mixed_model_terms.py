@@ -1,4 +1,4 @@
-"""The terms of a mixed logistic model, with the spread of its items and the test of its interactions."""
+"""The terms of a mixed logistic model, with its random effects and the test of its interactions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ def mixed_effects(results: Results) -> Iterator[Figure]:
     )
     if not some:
         return
+    left_out = [one for one in results.of(_SD) if one.value is None]
     deviations = "; ".join(_of(one, items, results) + printed(one.value or 0.0) for one in items)
+    reasons = "; ".join(f"{_of(one, left_out, results)}({_why(one)})" for one in left_out)
     tests = "; ".join(_of(one, together, results) + _test(one) for one in together)
-    beside = f" Standard deviation over items, in log odds: {deviations}." if items else ""
+    beside = f" Random effects, standard deviation in log odds: {deviations}." if items else ""
+    beside += f" Random effects left out: {reasons}." if reasons else ""
     beside += f" Test of all interactions: {tests}." if together else ""
     yield Figure(
         draw=partial(score_chart, some, results),
@@ -47,11 +50,17 @@ def mixed_effects(results: Results) -> Iterator[Figure]:
 
 def _of(one: Estimate, some: list[Estimate], results: Results) -> str:
     """The name of an estimate among several."""
-    name = cell_name(one, varying(some), results, "")
+    columns = [column for column in one.cell if column == "term" or column in varying(some)]
+    name = cell_name(one, columns, results, "")
     return f"{name} " if name else ""
 
 
+def _why(one: Estimate) -> str:
+    return (one.reason or "").removeprefix("left out of the model: ")
+
+
 def _test(one: Estimate) -> str:
-    p = one.details.get("p")
+    p, draws = one.details.get("p"), one.details.get("draws")
     found = f"χ² = {printed(one.value or 0.0)} with {one.details.get('df', '?')} df"
-    return found + (f", p = {printed(p)}" if isinstance(p, float) else "")
+    found += f", p = {printed(p)}" if isinstance(p, float) else ""
+    return found + (f" from {draws} simulated sets of answers" if draws else "")

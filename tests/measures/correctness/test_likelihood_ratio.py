@@ -1,0 +1,67 @@
+"""The likelihood-ratio test: lme4's numbers, the same random effects on both sides, simulated p values."""
+
+from __future__ import annotations
+
+import pytest
+from tests.measures.correctness.counted_answers import answers
+
+from quaver.errors import MeasureError
+from quaver.measures.correctness.likelihood_ratio import likelihood_ratio
+from quaver.measures.correctness.mixed_logit import mixed_logit
+
+pytest.importorskip("gpboost")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return answers("mixed_slopes.csv")
+
+
+@pytest.fixture(scope="module")
+def larger(rows):
+    return mixed_logit(rows, "correct ~ treatment * temperature")
+
+
+def test_with_many_items_it_is_that_of_lme4():
+    many = answers("mixed_intercepts.csv")
+    both = [mixed_logit(many, f"correct ~ treatment {sign} temperature", random="intercept") for sign in "+*"]
+    found = likelihood_ratio(*both)
+    assert found["df"] == 5
+    assert found["chi2"] == pytest.approx(12.747936, abs=1e-3)
+    assert found["p"] == found["p_chi2"] == pytest.approx(0.025859, abs=1e-5)
+
+
+def test_with_few_items_p_is_simulated(rows, larger):
+    found = likelihood_ratio(mixed_logit(rows, "correct ~ treatment + temperature"), larger)
+    assert found["chi2"] == pytest.approx(0.113621127, abs=1e-4)  # lme4 1.1-31
+    assert found["p_chi2"] == pytest.approx(0.944773027, abs=1e-4)
+    assert found["p"] == pytest.approx(0.94, abs=0.1)
+    assert found["p"] == 20 / found["draws"]  # as many as it takes for twenty that are as large
+    again = likelihood_ratio(mixed_logit(rows, "correct ~ treatment + temperature"), larger, seed=1)
+    assert again["draws"] != found["draws"]
+    alone = likelihood_ratio(mixed_logit(rows, "correct ~ treatment + temperature"), larger, draws=0)
+    assert alone["p"] == alone["p_chi2"] == found["p_chi2"]
+
+
+def test_an_effect_of_all_items_is_found(rows):
+    strong = rows.with_columns(correct=(rows["correct"] == 1) | (rows["treatment"] == "T1") & (rows["k"] < 3))
+    both = [mixed_logit(strong, f"correct ~ {terms}") for terms in ("temperature", "temperature + treatment")]
+    assert likelihood_ratio(*both, draws=39)["p"] == 1 / 40
+
+
+def test_both_models_have_the_random_effects_of_the_larger(rows, larger):
+    smaller = [
+        mixed_logit(rows, "correct ~ treatment + temperature", random=random)
+        for random in ("auto", "intercept")
+    ]
+    found = [likelihood_ratio(one, larger, draws=0)["chi2"] for one in smaller]
+    assert found[0] == found[1]
+
+
+def test_models_that_are_not_nested_are_refused(rows, larger):
+    smaller = mixed_logit(rows, "correct ~ treatment")
+    with pytest.raises(MeasureError, match="not the larger"):
+        likelihood_ratio(larger, smaller)
+    part = mixed_logit(rows.filter(rows["item"] < "q12"), "correct ~ treatment")
+    with pytest.raises(MeasureError, match="different data"):
+        likelihood_ratio(part, larger)
