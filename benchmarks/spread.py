@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from quaver.estimation.bootstrap import Resampling, Units
+from quaver.estimation.gaps import gap
+from quaver.estimation.noise_floor import level_deviations
 from quaver.measures.correctness.robustness import corrected_spread
 
 REPLICATIONS = 300
@@ -24,12 +27,15 @@ def replication(items: int, variants: int, sd: float, rng: np.random.Generator) 
     truth = float(np.ptp(chances(rng.normal(0.3, 1.2, POPULATION), effects).mean(0)))
     right = (rng.random((items, variants)) < chances(rng.normal(0.3, 1.2, items), effects)).astype(float)
     value = float(np.ptp(right.mean(0)))
-    found = corrected_spread(right, np.ones_like(right))
+    corrected = corrected_spread(right, np.ones_like(right))
+    apart = level_deviations(right[..., None], np.ones((items, variants, 1)))
+    interval = gap(apart, Units(items), lambda x: np.ptp(x, 1)[:, 0], Resampling(resamples=400)).interval
+    assert interval is not None
     drawn = rng.multinomial(items, np.full(items, 1 / items), 200) @ right / items
     dealt = [np.ptp(rng.permuted(right, axis=1).mean(0)) for _ in range(40)]
-    covered = found.interval.low - 1e-9 <= truth <= found.interval.high + 1e-9
+    covered = interval.low - 1e-9 <= truth <= interval.high + 1e-9
     bootstrap = 2 * value - float(np.ptp(drawn, axis=1).mean())
-    return truth, value, found.value, bootstrap, value - float(np.mean(dealt)), float(covered)
+    return truth, value, corrected, bootstrap, value - float(np.mean(dealt)), float(covered)
 
 
 def main() -> None:

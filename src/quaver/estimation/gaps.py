@@ -9,17 +9,15 @@ import numpy as np
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.intervals import Interval
-from quaver.estimation.inversion import Norm, deviations, inverted
+from quaver.estimation.inversion import Inverted, Norm, deviations, inverted
 from quaver.estimation.noise_floor import above_floor, affordable, by_unit, with_random_signs
-
-_LEAST = 1e-12
 
 
 class Gap(NamedTuple):
     """What is known of how far shares lie apart.
 
     Attributes:
-        interval: Of the true gap, which noise does not push up; None without resamples.
+        interval: Of the true gap, which noise does not push up; None without draws, or of one unit.
         details: ``debiased`` (the gap of which the observed one is the median) and what `above_floor` gives.
     """
 
@@ -51,16 +49,24 @@ def gap(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: st
     draws = affordable(resampling.resamples, units.count)
     if not draws:
         return Gap(None, {})
-    theta, shape = parts.sum(0), parts.shape[1:]
     chance = norm(with_random_signs(parts, units, draws, derive(resampling.seed, "signs", *of)))
-    details = above_floor(float(norm(theta[None])[0]), chance, resampling.confidence_level)
+    details = above_floor(float(norm(parts.sum(0)[None])[0]), chance, resampling.confidence_level)
+    if units.count < 2:
+        return Gap(None, details)
+    found = inverted_sum(parts, units, norm, resampling, *of)
+    return Gap(Interval(found.low, found.high), {"debiased": found.debiased, **details})
+
+
+def inverted_sum(parts: Floats, units: Units, norm: Norm, resampling: Resampling, *of: str) -> Inverted:
+    """The interval of `gap` alone, for a floor that is already known."""
+    draws, shape = affordable(resampling.resamples, units.count), parts.shape[1:]
     sums = by_unit(parts.reshape(len(parts), -1), units)
     apart = sums - sums.mean(0)
-    freedom = max(1, len(sums) - 1)
+    freedom = len(sums) - 1
     covariance = apart.T @ apart * len(sums) / freedom
     noise = deviations(covariance, draws=draws, freedom=freedom, seed=derive(resampling.seed, "noise", *of))
-    found = inverted(theta.ravel(), noise, lambda x: norm(x.reshape(-1, *shape)), resampling.confidence_level)
-    return Gap(Interval(found.low, found.high), {"debiased": found.debiased, **details})
+    over = resampling.confidence_level
+    return inverted(sums.sum(0), noise, lambda x: norm(x.reshape(-1, *shape)), over)
 
 
 def within(low: float, high: float, gap: Gap) -> Gap:

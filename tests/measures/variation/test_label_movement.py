@@ -91,7 +91,7 @@ def measured(frame: pl.DataFrame, measure: str, group: str | None = None) -> Est
 
 def test_where_nothing_moves_the_range_and_the_part_reach_nothing() -> None:
     ranges = [measured(repeated(seed, 0.0), "label_range") for seed in range(40)]
-    assert np.mean([one.low == 0 for one in ranges]) >= 0.9
+    assert np.mean([one.low == 0 for one in ranges]) >= 0.85
     assert np.mean([one.details["p"] <= 0.05 for one in ranges]) <= 0.15
     parts = [measured(repeated(seed, 0.0), "variation") for seed in range(40)]
     assert np.mean([one.low <= 0 for one in parts]) >= 0.9

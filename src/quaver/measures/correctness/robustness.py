@@ -7,22 +7,21 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
-from quaver.core.seeds import derive
 from quaver.errors import UnknownName
-from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.encoding import Ints
-from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.gaps import Gap, gap, within
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import judge, treatment
 from quaver.estimation.means import over_strata
-from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
+from quaver.estimation.noise_floor import level_deviations
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
@@ -57,13 +56,14 @@ def spread(
     where fewer than two variants have answers to items with a gold label. ``columns={"variant": "format"}``
     compares formats.
 
-    A maximum less a minimum is biased upwards, the more so the more variants and the fewer items, and its
-    bootstrap interval misses a true spread of 0; it is given for the value as it stands, widened to hold it.
-    In ``details``: ``corrected`` (see `corrected_spread`) with its percentile interval; ``floor`` and
-    ``floor_high``, the mean and upper quantile of the spread when each item's (or group's) deviations from
-    the variants' mean get a sign at random (as many times as there are resamples, less often where the data
-    are large; variants may differ in their noise), and ``p`` of the value among these; ``lowest`` and
-    ``highest``, the variants.
+    A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
+    interval inverts a test (`gaps.gap`): it is of the true spread, reaches 0 where variants may not differ,
+    and is widened to hold the value. In ``details``: ``corrected`` (see `corrected_spread`);
+    ``corrected_interval``, the interval before it was widened; ``debiased``, the spread of which the observed
+    one is the median; ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
+    item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
+    resamples, less often where the data are large; variants may differ in their noise), and ``p`` of the
+    value among these; ``lowest`` and ``highest``, the variants.
 
     Args:
         variants: The names of those to compare (a name is the values of the variant's columns, joined by
@@ -166,20 +166,27 @@ class _Accuracies:
             "highest_accuracy": float(each[high]),
         }
 
-    def corrected(self, units: Units, tail: float) -> list[Corrected]:
-        """The corrected spread in each part."""
-        return [
-            corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units, tail)
+    def corrected(self, units: Units) -> float:
+        """The mean corrected spread over the parts."""
+        each = [
+            corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
             for part in self.parts
         ]
+        return float(np.mean(each))
 
-    def floors(self, units: Units, draws: int, seed: int) -> Floats:
-        """The mean spread over the parts when each unit's deviations get a sign at random."""
-        found = np.zeros(draws)
-        for part in self.parts:
-            right, asked = self.right[:, part.columns, None], self.asked[:, part.columns, None]
-            found += np.ptp(with_random_signs(level_deviations(right, asked), units, draws, seed), 1)[:, 0]
-        return found / len(self.parts)
+    def gap(self, units: Units, resampling: Resampling) -> Gap:
+        """The interval of the mean spread over the parts, and its floor."""
+        parts = [
+            level_deviations(self.right[:, part.columns, None], self.asked[:, part.columns, None])
+            for part in self.parts
+        ]
+        ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+
+        def spread(shares: Floats) -> Floats:
+            each = [np.ptp(part, axis=1)[:, 0] for part in np.split(shares, ends, axis=1)]
+            return np.asarray(np.mean(each, axis=0))
+
+        return within(0.0, 1.0, gap(np.concatenate(parts, 1), units, spread, resampling, "spread"))
 
 
 def _unknown(name: str, names: Sequence[str]) -> UnknownName:
@@ -193,16 +200,7 @@ def _range(values: Floats) -> Floats:
     return np.asarray(np.where(np.isfinite(high), high - low, np.nan))
 
 
-class Corrected(NamedTuple):
-    """A spread without what noise adds to it."""
-
-    value: float
-    interval: Interval
-
-
-def corrected_spread(
-    right: Floats, asked: Floats, units: Units | None = None, tail: float = 0.025
-) -> Corrected:
+def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -> float:
     """The spread less what noise adds to it: spread × √max(0, 1 − 1/F).
 
     F compares the variance of the variants' accuracies with the sampling variance that items give it (the
@@ -212,22 +210,16 @@ def corrected_spread(
     McCulloch 1992, Variance Components, section 3.5); ``docs/measures-correctness.md`` compares it with
     the bootstrap's correction and with the floor taken off.
 
-    The interval turns the exact interval of a noncentral χ²'s parameter into the same scale: with
-    x = (variants − 1)·F, its ends are spread × √(λ / x) for the λ at which x is the upper or lower quantile.
-    It is 0 to 0 where the accuracies lie closer together than noise leaves them in all but a share ``tail``,
-    and ends at 1: no accuracies lie further apart.
-
     Args:
         right: Right answers, shape (items, variants).
         asked: Answers that count, the same shape; each variant has some.
         units: What is resampled, where it is groups of items.
-        tail: What lies outside the interval on each side.
 
     Two variants, four items, of which one variant gets all right and one none: items do not matter, F = ∞:
 
-    >>> corrected_spread(np.array([[1.0, 0]] * 4), np.ones((4, 2))).value
+    >>> corrected_spread(np.array([[1.0, 0]] * 4), np.ones((4, 2)))
     1.0
-    >>> corrected_spread(np.array([[1.0, 0], [0, 1], [1, 0], [0, 1]]), np.ones((4, 2))).value
+    >>> corrected_spread(np.array([[1.0, 0], [0, 1], [1, 0], [0, 1]]), np.ones((4, 2)))
     0.0
     """
     total = asked.sum(0)
@@ -241,42 +233,24 @@ def corrected_spread(
     of = units or Units(len(asked))
     count = of.touched(asked.sum(1) > 0)
     noise = float((influence**2).sum()) * count / (count - 1) if count > 1 else np.inf
-    if between <= 1e-15 or noise <= 1e-15:
-        return Corrected(wide, Interval(wide, wide)) if noise <= 1e-15 else Corrected(0.0, Interval(0.0, 0.0))
-    shrunk = wide * np.sqrt(max(0.0, 1 - noise / between))
-    if not np.isfinite(noise):
-        return Corrected(0.0, Interval(0.0, wide))
-    x, freedom = (accuracy.size - 1) * between / noise, accuracy.size - 1
-    ends = [min(1.0, wide * np.sqrt(_noncentrality(x, freedom, share) / x)) for share in (1 - tail, tail)]
-    return Corrected(float(shrunk), Interval(float(ends[0]), float(ends[1])))
-
-
-def _noncentrality(x: float, freedom: int, share: float) -> float:
-    """The noncentral χ²'s parameter at which ``x`` has ``share`` below it; 0 where none has so little."""
-    if special.chdtr(freedom, x) <= share:
-        return 0.0
-    top = x + 10 * np.sqrt(x + freedom) + 10
-    while special.chndtr(x, freedom, top) > share:
-        top *= 2
-    return float(optimize.brentq(lambda at: special.chndtr(x, freedom, at) - share, 1e-12, top))
+    if noise <= 1e-15:
+        return wide
+    return wide * float(np.sqrt(max(0.0, 1 - noise / between))) if between > 1e-15 else 0.0
 
 
 def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
     under = over_strata(lambda weights: answers.spreads(answers.accuracies(weights)))
     value, resampling = float(cell.draws(under).point[0]), cell.resampling
-    corrected = answers.corrected(cell.units, resampling.tail)
-    drawn = affordable(resampling.resamples, cell.units.count)
-    floors = answers.floors(cell.units, drawn, derive(resampling.seed, "signs"))
+    known, corrected = answers.gap(cell.units, resampling), answers.corrected(cell.units)
     details: dict[str, Any] = {
-        "corrected": float(np.mean([one.value for one in corrected])),
-        "corrected_interval": (
-            float(np.mean([one.interval.low for one in corrected])),
-            float(np.mean([one.interval.high for one in corrected])),
-        ),
+        "corrected": corrected,
         "variants": answers.variants,
-        **above_floor(value, floors, resampling.confidence_level),
+        **known.details,
         **answers.extremes(),
     }
+    if resampling.resamples:
+        low, high = known.interval or (0.0, 1.0)
+        details["corrected_interval"] = (min(low, corrected), max(high, corrected))
     warnings: tuple[str, ...] = ()
     if details.get("floor_high", -1.0) >= value:
         warnings = (
@@ -284,5 +258,11 @@ def _spread(found: Statistic, answers: _Accuracies, cell: Cell) -> Statistic:
             f"up to {details['floor_high']:.3g})",
         )
     return replace(
-        found, under=under, details=details, warnings=warnings, ends=(0.0, 1.0), spread=mean_within
+        found,
+        under=under,
+        details=details,
+        warnings=warnings,
+        ends=(0.0, 1.0),
+        interval=known.interval and (known.interval, "interval by test inversion"),
+        spread=mean_within,
     )

@@ -349,6 +349,7 @@ def _shift(
             "flips": flips,
             "directed": min(1.0, max(0.0, directed)),
         },
+        ends=(0.0, 1.0),
         interval=known.interval and (known.interval, "interval by test inversion"),
         spread=mean_within,
     )

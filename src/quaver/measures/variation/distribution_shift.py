@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.column_roles import UnknownColumn
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
+from quaver.estimation.gaps import inverted_sum
+from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import above_floor, affordable, level_deviations, with_random_signs
 from quaver.estimation.reading import Reading
@@ -59,7 +61,6 @@ _DISTANCES: dict[str, tuple[Distance, str, str]] = {
     section="factors",
     compares=("variant", "text"),
     missing=("drop", "category"),
-    interval="percentile",  # BCa is erratic for a distance near 0
     source="Lin (1991), IEEE Trans. Information Theory 37, 145-151, equation 4.1 (Jensen-Shannon)",
     parts={"_tv": Presentation(better="lower"), "_js": Presentation(better="lower")},
 )
@@ -132,14 +133,10 @@ def _shifts(found: Statistic, cell: Cell, reference: str | None) -> Iterator[Est
     found = replace(found, n=cell.units.touched(np.asarray(present.any(1))))
     compared = [index for index in range(kept.size) if index != place]
     where = [cell.strata[kept[index]] for index in compared]
-    resampling = cell.resampling
-    draws = affordable(resampling.resamples, cell.units.count)
-    seed = derive(resampling.seed, "signs")
+    shift = _Shift(counts, place, compared, cell)
     for kind, (distance, name, source) in _DISTANCES.items():
         one = replace(found, part=f"_{kind}", method=name, source=source)
-        shift = _Shift(counts, distance, place, compared)
-        floors = shift.by_chance(cell.units, draws, seed)
-        statistics = _statistics(one, shift, floors, where, cell)
+        statistics = _statistics(one, shift, distance, where)
         yield from adjusted([cell.estimated(statistic) for statistic in statistics])
 
 
@@ -150,24 +147,25 @@ def _normalised(totals: Floats) -> Floats:
 
 
 class _Shift:
-    """One distance of each condition's label shares from its reference's."""
+    """Each condition's label shares and those of what it is compared with: how far they are apart."""
 
-    def __init__(
-        self,
-        counts: Floats,
-        distance: Distance,
-        reference: int | None,
-        compared: Sequence[int],
-    ) -> None:
-        self._counts, self._distance = counts, distance
+    def __init__(self, counts: Floats, reference: int | None, compared: Sequence[int], cell: Cell) -> None:
+        self.cell, self._counts = cell, counts
         self._reference, self._compared = reference, list(compared)
+        both = np.stack(self._pair(counts), 1)
+        each = [level_deviations(pair, pair.sum(-1, keepdims=True)) for pair in np.moveaxis(both, 2, 0)]
+        self._parts = np.stack([one[:, 0] - one[:, 1] for one in each], 1)
+        resampling, units = cell.resampling, cell.units
+        draws = affordable(resampling.resamples, units.count)
+        self._signed = with_random_signs(self._parts, units, draws, derive(resampling.seed, "signs"))
+        self.plain = self._shares(counts.sum(0))
 
     @property
     def two_sided(self) -> bool:
         """Whether two conditions are compared with each other, so that both distances are one test."""
         return self._reference is None and len(self._compared) == 2
 
-    def pair(self, totals: Floats) -> tuple[Floats, Floats]:
+    def _pair(self, totals: Floats) -> tuple[Floats, Floats]:
         """What is counted in each condition that is compared, and in what it is compared with."""
         if self._reference is None:
             other = totals.sum(-2, keepdims=True) - totals
@@ -175,59 +173,85 @@ class _Shift:
             other = np.broadcast_to(totals[..., [self._reference], :], totals.shape)
         return totals[..., self._compared, :], other[..., self._compared, :]
 
-    def shares(self, totals: Floats) -> tuple[Floats, Floats]:
+    def _shares(self, totals: Floats) -> tuple[Floats, Floats]:
         """Shares of the labels in each condition, and in what it is compared with."""
-        one, two = self.pair(totals)
+        one, two = self._pair(totals)
         return _normalised(one), _normalised(two)
 
-    def by_chance(self, units: Units, draws: int, seed: int) -> Floats:
-        """Each distance where the two sides of the comparison are exchanged at random, unit by unit."""
-        both = np.stack(self.pair(self._counts), 1)
-        each = [level_deviations(pair, pair.sum(-1, keepdims=True)) for pair in np.moveaxis(both, 2, 0)]
-        apart = np.stack([one[:, 0] - one[:, 1] for one in each], 1)
-        gaps = with_random_signs(apart, units, draws, seed)
-        one, two = self.plain
-        middle = (one + two) / 2
-        sides = (_normalised(np.maximum(middle + sign * gaps / 2, 0)) for sign in (1, -1))
-        return self._distance(*sides)
+    def under(self, distance: Distance) -> Weighted:
+        """The distances of all conditions as a function of item weights."""
+        items, *shape = self._counts.shape
 
-    def distances(self, totals: Floats) -> Floats:
-        """The distance of each condition that is compared."""
-        one, two = self.shares(totals)
-        known = np.isfinite(one).all(-1) & np.isfinite(two).all(-1)
-        values = self._distance(np.nan_to_num(one), np.nan_to_num(two))
-        return np.asarray(np.where(known, values, np.nan))
+        def distances(weights: Floats) -> Floats:
+            totals = (weights @ self._counts.reshape(items, -1)).reshape(len(weights), *shape)
+            one, two = self._shares(totals)
+            known = np.isfinite(one).all(-1) & np.isfinite(two).all(-1)
+            values = distance(np.nan_to_num(one), np.nan_to_num(two))
+            return np.asarray(np.where(known, values, np.nan))
 
-    def statistic(self, weights: Floats) -> Floats:
-        """The distances under item weights."""
-        items = self._counts.shape[0]
-        totals = weights @ self._counts.reshape(items, -1)
-        return self.distances(totals.reshape(len(weights), *self._counts.shape[1:]))
+        return distances
 
-    @property
-    def plain(self) -> tuple[Floats, Floats]:
-        """Shares in the data as they are."""
-        return self.shares(self._counts.sum(0))
+    def apart(self, distance: Distance, gaps: Floats) -> Floats:
+        """The distances if the shares were apart by these gaps, around the mean of both sides."""
+        middle = np.maximum((self.plain[0] + self.plain[1]) / 2, np.abs(gaps) / 2)  # no share is below 0
+        sides = (_normalised(middle + sign * gaps / 2) for sign in (1, -1))
+        return distance(*sides)
+
+    def floors(self, distance: Distance) -> Floats:
+        """The distances where the two sides are exchanged at random, unit by unit."""
+        return self.apart(distance, self._signed)
+
+    @cached_property
+    def ends(self) -> Floats | None:
+        """The gaps at the ends of each interval and in its middle, shape (3, conditions, labels).
+
+        They are the gaps that there are, made smaller or larger until their total variation is that of an
+        interval's end (`gaps.inverted_sum`), or of the debiased value.
+        """
+        if not len(self._signed) or self.cell.units.count < 2:
+            return None
+        found = np.empty((3, *self._parts.shape[1:]))
+        for at in range(found.shape[1]):
+            parts = self._parts[:, at]
+            one = inverted_sum(parts, self.cell.units, _half_sum, self.cell.resampling, "shift", str(at))
+            gaps = parts.sum(0)
+            if not _half_sum(gaps[None])[0] > 1e-12:
+                gaps = np.linalg.eigh(parts.T @ parts)[1][:, -1]
+            scaled = np.clip([one.low, one.high, one.debiased], 0.0, 1.0) / _half_sum(gaps[None])
+            found[:, at] = scaled[:, None] * gaps
+        return found
+
+
+def _half_sum(gaps: Floats) -> Floats:
+    return np.asarray(np.abs(gaps).sum(-1) / 2)
 
 
 def _statistics(
-    found: Statistic, shift: _Shift, floors: Floats, where: Sequence[dict[str, str]], cell: Cell
+    found: Statistic, shift: _Shift, distance: Distance, where: Sequence[dict[str, str]]
 ) -> Iterator[Statistic]:
-    under = shift.statistic
+    under, floors, cell = shift.under(distance), shift.floors(distance), shift.cell
     values = cell.draws(under).point
     own, other = shift.plain
+    ends = None if shift.ends is None else shift.apart(distance, shift.ends)
     for column, condition in enumerate(where):
+        known = above_floor(float(values[column]), floors[:, column], cell.resampling.confidence_level)
+        interval = None
+        if ends is not None:
+            low, high, middle = ends[:, column].tolist()
+            interval = Interval(low, high), "interval by test inversion"
+            known = {"debiased": middle, **known}
         yield replace(
             found,
             under=under,
             column=column,
             where=condition,
             details={
-                **above_floor(float(values[column]), floors[:, column], cell.resampling.confidence_level),
+                **known,
                 **({"hypothesis": "the same distribution"} if shift.two_sided else {}),
                 "shares": dict(zip(cell.labels, own[column].tolist(), strict=True)),
                 "reference_shares": dict(zip(cell.labels, other[column].tolist(), strict=True)),
             },
             ends=(0.0, 1.0),
+            interval=interval,
             spread=mean_within,
         )

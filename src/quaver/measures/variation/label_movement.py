@@ -205,6 +205,7 @@ def _range(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
         under=under,
         where={"factor": counted.factor, "label": counted.labels[most]},
         details=known.details,
+        ends=(0.0, 1.0),
         interval=known.interval and (known.interval, _INVERTED),
         spread=mean_within,
     )

@@ -40,8 +40,8 @@ def spread(results: Results) -> Iterator[Figure]:
     yield Figure(
         draw=partial(draw, Forest(marks, "highest minus lowest accuracy", percent=True, domain=(0.0, top))),
         estimates=every,
-        subtitle="The highest minus the lowest accuracy. Noise alone: the same, with each item’s answers "
-        f"assigned to the prompts at random. {BARS}{cut(len(some), len(every), 'spreads', 'largest')}",
+        subtitle="The highest minus the lowest accuracy. Noise alone: the same, where prompts differ "
+        f"on each item in a random direction. {BARS}{cut(len(some), len(every), 'spreads', 'largest')}",
         alternative=f"{spoken(every, results)} In {floors} of {len(every)} cells noise alone gives as much.",
         table=_table(every, results),
     )
