@@ -10,7 +10,7 @@ import numpy as np
 
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.disagreement import REFERENCE, Disagreement
-from quaver.agreement.stratified_alpha import alpha_losses, spread_over
+from quaver.agreement.stratified_alpha import alpha_losses, rarest_labels, spread_over
 from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Draws, Floats
@@ -78,6 +78,7 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
     said = replace(
         ratings.said(f"Krippendorff's alpha, {ratings.level}"),
         differing=cell.units.touched(per_item > 1e-12),
+        rarest=rarest_labels(ratings.counts, cell.units),
         n=cell.units.touched(model.pairable[:, 0]) if model.strata else 0,
         reason=reason,
     )

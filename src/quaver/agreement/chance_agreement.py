@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.coefficient import Ratings, coefficient
+from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.intervals import mean_within
@@ -104,6 +105,7 @@ def gwet_ac(ratings: Ratings) -> Statistic:
     found = _of_pairs(ratings, weights, "Gwet's agreement coefficient", under)
     if found.under is not None and q < 2:
         found = replace(found, under=None, reason="fewer than two labels")
+    found = replace(found, rarest=None)  # a rare label does not move its chance
     return replace(found, part="1" if ratings.level == "nominal" else "2")
 
 
@@ -120,6 +122,7 @@ def _of_pairs(
     said = replace(
         ratings.said(f"{method}, {ratings.level} weights"),
         differing=cell.units.touched((paired > 0) & (share < 1 - 1e-12)),
+        rarest=rarest_labels(ratings.counts, cell.units) if low < 0 else None,
         n=cell.units.touched(paired > 0),
     )
     if not paired.any():

@@ -12,7 +12,7 @@ import numpy as np
 from quaver.agreement.disagreement import Disagreement, scale
 from quaver.core.records import LabelSet, Level
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing
 from quaver.estimation.intervals import Interval
@@ -110,6 +110,7 @@ def alpha_over_strata(
         where=where or {},
         n=cell.units.touched(np.asarray(model.pairable.any(1))),
         differing=cell.units.touched(np.asarray((model.per_item > 1e-12).any(1))),
+        rarest=rarest_labels(counts.sum(1), cell.units),
         details=details or {},
     )
     if not kept:
@@ -127,6 +128,19 @@ def alpha_over_strata(
         excluded={**said.excluded, **{f"{stratum}: {why}": count for why, count in lost.items()}},
         details={**said.details, "level": level, "strata": len(kept)},
     )
+
+
+def rarest_labels(counts: Floats, units: Units) -> int:
+    """How many units have a label that is not the most frequent one: without any, agreement is undefined.
+
+    Args:
+        counts: Shape (items, labels).
+        units: What is resampled.
+    """
+    if not counts.size:
+        return 0
+    most = int(counts.sum(0).argmax())
+    return units.touched(np.asarray(np.delete(counts, most, 1).any(1)))
 
 
 def said_of_alpha(cell: Cell, method: str, missing: Missing) -> Statistic:

@@ -7,13 +7,14 @@ of units that differ from the rest, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
+from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Units
 
 FEW = 15
@@ -28,6 +29,7 @@ class Kept:
         draws: The resamples of the statistic, and of those that share its function.
         column: Which of their numbers the estimate is.
         units: What was resampled.
+        n: On how many of them it rests.
         moves: The statistic's.
         ends: The statistic's.
     """
@@ -35,6 +37,7 @@ class Kept:
     draws: Draws
     column: int
     units: Units
+    n: int
     moves: Callable[[float], Interval] | None = None
     ends: tuple[float, float] | None = None
 
@@ -56,7 +59,7 @@ class Kept:
     @property
     def freedom(self) -> float:
         """The degrees of freedom of the variance."""
-        return float(self.draws.freedom[self.column])
+        return min(float(self.draws.freedom[self.column]), self.n - 1.0)
 
 
 class Interval(NamedTuple):
@@ -148,6 +151,30 @@ def _poisson(found: float, tail: float, *, exact: bool) -> Interval:
     z2 = float(scipy.special.ndtri(tail)) ** 2
     half = (z2 * (found + z2 / 4)) ** 0.5
     return Interval(max(0.0, min(low, found + z2 / 2 - half)), max(high, found + z2 / 2 + half))
+
+
+def of_mean(parts: Sequence[tuple[float, float, float]]) -> Interval:
+    """The interval of a mean of independent estimates, from theirs.
+
+    With l and u the distances from each estimate to its ends: mean − √Σ l² / k to mean + √Σ u² / k. Source:
+    Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
+
+    Args:
+        parts: Value, low and high of each.
+
+    >>> [round(end, 2) for end in of_mean([(0.5, 0.2, 0.6), (1.0, 0.6, 1.0)])]  # 0.75 - 0.25, 0.75 + 0.05
+    [0.5, 0.8]
+    """
+    value, low, high = np.array(parts, np.float64).T
+    down, up = np.hypot.reduce(value - low), np.hypot.reduce(high - value)
+    return Interval(*(float(value.mean() + end / len(parts)) for end in (-down, up)))
+
+
+def ends_of(one: Estimate) -> tuple[float, float, float] | None:
+    """An estimate's value, low and high; None where it has no interval."""
+    if one.value is None or one.low is None or one.high is None:
+        return None
+    return one.value, one.low, one.high
 
 
 def percentile(values: Floats, tail: float) -> Interval | None:

@@ -10,7 +10,11 @@ import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.intervals import FEW, Interval, Kept, bca, clopper_pearson, effective, percentile
+from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
+
+FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
+"""Below these many differing units, units with the rarest label, and groups, the interval is flagged:
+``benchmarks/coverage.py`` shows why."""
 
 Keep = Literal["draws", "distribution"]
 """What an estimate can carry beside its numbers: see `Estimate`."""
@@ -30,6 +34,8 @@ class Statistic:
         reason: Why the number is undefined, should it be.
         n: On how many units it rests; the cell's if left out.
         differing: How many units differ from the rest (disagree, err …); None where that means nothing here.
+        rarest: How many units hold the rarest label (or kind of answer) on which the number rests; None where
+            it rests on none.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         spread: From the value, and the largest share of further units that may differ, where the value may
@@ -54,6 +60,7 @@ class Statistic:
     reason: str | None = None
     n: int | None = None
     differing: int | None = None
+    rarest: int | None = None
     ends: tuple[float, float] | None = None
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
@@ -143,38 +150,51 @@ class Sampler:
         The interval is the one that the resampling names (percentile where there is no BCa), widened where
         needed until the value lies in it. Where no unit makes a difference, it is the statistic's ``spread``
         of the exact upper bound on the share of differing units, and a warning says so; without a ``spread``
-        there is no interval.
+        there is no interval. Where one or two do, it is never narrower than where none does.
         """
         resampling, n, point = self.resampling, blank.n, float(draws.point[statistic.column])
         made = replace(blank, value=point, reason=None)
         if not resampling.resamples:
             return made
-        chosen, how, found = self._interval(statistic, draws)
+        chosen, how, found = self._interval(statistic, draws, n)
         details = {**statistic.details, **found}
         details |= {name: one for name, one in blank.details.items() if name not in details}
         warnings, few = blank.warnings, statistic.differing
+        share = clopper_pearson(0, n, resampling.confidence_level).high
+        bound = statistic.spread(point, share) if statistic.spread else None
         if chosen is None or chosen.high - chosen.low <= 1e-12:
-            share = clopper_pearson(0, n, resampling.confidence_level).high
-            chosen = statistic.spread(point, share) if statistic.spread else None
-            how = "exact binomial interval"
+            chosen, how = bound, "exact binomial interval"
             warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
-        elif few is not None and few < FEW:
+        elif few is not None and few < FEW_DIFFERING:
+            chosen = Interval(min(chosen.low, bound.low), max(chosen.high, bound.high)) if bound else chosen
             warnings += (_few_differing(few, n, details["share_differing"]),)
+        warnings += self._scarce(statistic)
         made = replace(made, warnings=warnings, details=details)
         if chosen is None:
             return made
         low, high = min(chosen.low, point), max(chosen.high, point)
         return replace(made, low=low, high=high, method=f"{statistic.method}; {how}")
 
-    def _interval(self, statistic: Statistic, draws: Draws) -> tuple[Interval | None, str, dict[str, Any]]:
-        """The interval, how it was made, and what belongs to it in the details."""
+    def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
+        """Why the interval may cover too rarely whatever the units say: too few of what matters."""
+        warnings: tuple[str, ...] = ()
+        if statistic.rarest is not None and statistic.rarest < FEW_RARE:
+            warnings += (_few_rare(statistic.rarest, self.units.name),)
+        if self.units.clusters is not None and self.units.count < FEW_GROUPS:
+            warnings += (_few_groups(self.units.count, self.units.name),)
+        return warnings
+
+    def _interval(
+        self, statistic: Statistic, draws: Draws, n: int
+    ) -> tuple[Interval | None, str, dict[str, Any]]:
+        """The interval of a number of n units, how it was made, and what belongs to it in the details."""
         resampling, of, unit = self.resampling, statistic.column, self.units.name
         if statistic.interval is not None:
             own, name = statistic.interval
             return own, f"{name} over {self.units.count} {unit}s", {}
         point = float(draws.point[of])
         if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
-            variance, freedom = float(draws.variance[of]), float(draws.freedom[of])
+            variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
             groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
             how = f"jackknife interval over {self.units.count} {unit}s{groups}"
             if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
@@ -194,7 +214,7 @@ class Sampler:
     def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with what it was asked to keep."""
         if "draws" in self._keep and made.value is not None:
-            kept = Kept(draws, statistic.column, self.units, statistic.moves, statistic.ends)
+            kept = Kept(draws, statistic.column, self.units, made.n, statistic.moves, statistic.ends)
             made = replace(made, draws=kept)
         if "distribution" in self._keep and statistic.values is not None:
             values = statistic.values
@@ -214,6 +234,17 @@ def _not_varying(n: int, share: float) -> str:
 
 def _few_differing(few: int, n: int, bound: tuple[float, float]) -> str:
     return (
-        f"only {few} of {n} units differ: the interval may cover less often than its level "
-        f"says; an exact interval for the share that differ is {bound[0]:.3g} to {bound[1]:.3g}"
+        f"only {few} of {n} units differ: the interval is a rough one; an exact interval for the share that "
+        f"differ is {bound[0]:.3g} to {bound[1]:.3g}"
     )
+
+
+def _few_rare(rarest: int, unit: str) -> str:
+    return (
+        f"the rarest label that counts here occurs in {rarest} {unit}s only: the interval may be too narrow, "
+        "since so few show little of how such units differ"
+    )
+
+
+def _few_groups(count: int, unit: str) -> str:
+    return f"only {count} groups ({unit}): the interval rests on a rough estimate of how groups differ"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Weighted
@@ -173,10 +174,15 @@ def brier(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator
         under=ratio(loss[:, None], n[:, None]),
         details={**brier_parts(answers, chosen), "answers": answers.right.size},
         differing=differing(own.round(12), cell.units),
+        rarest=min(_units_with(cell, answers, some) for some in (answers.right > 0, answers.right < 1)),
         ends=(0.0, 1.0),
         spread=mean_within,
         values=own,
     )
+
+
+def _units_with(cell: Cell, answers: Graded, some: NDArray[np.bool_]) -> int:
+    return cell.units.touched(np.bincount(answers.item[some], minlength=answers.items) > 0)
 
 
 class _Answers:

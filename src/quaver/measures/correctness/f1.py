@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +13,11 @@ from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import mean_within
+from quaver.estimation.intervals import ends_of, mean_within, of_mean
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import differing
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import FEW_DIFFERING, Statistic
 from quaver.measures.variation.label_shares import ASKING
 
 
@@ -90,7 +90,9 @@ def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
             n=cell.units.touched(np.asarray(judged.asked.any((1, 2)))),
             reason=judged.reason,
         )
-        yield from map(cell.estimated, _f1(found, cell, judged, apart=apart))
+        macro, *rest = map(cell.estimated, _f1(found, cell, judged, apart=apart))
+        yield _with_rare(macro, [one for one in rest if one.measure.endswith("_label")])
+        yield from rest
 
 
 def confusion(cell: Cell, judged: Judged) -> Floats:
@@ -136,6 +138,19 @@ def _with_unanswered(counts: Floats, cell: Cell, judged: Judged) -> Floats:
     return np.concatenate([counts, own], 1)
 
 
+def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
+    """The macro F1, whose interval holds what the labels allow in which next to nothing differs.
+
+    A label of three items that are all right says little of the next item, and nothing to the variance.
+    """
+    known = [one for one in labels if one.value is not None]
+    few = any(one.details.get("differing", FEW_DIFFERING) < FEW_DIFFERING for one in known)
+    if macro.low is None or macro.high is None or not few:
+        return macro
+    low, high = of_mean([ends for one in known if (ends := ends_of(one))])
+    return replace(macro, low=max(0.0, min(macro.low, low)), high=min(1.0, max(macro.high, high)))
+
+
 def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
     if judged.reason:
         yield replace(found, part="_macro")
@@ -147,23 +162,25 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     sums = counts.sum(0)
     right, asked = counts[:, :, 0].sum(1), counts[:, :, 2].sum(1)
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
-    found = replace(
-        found,
-        under=f1_statistic(counts),
-        differing=differing(own, cell.units),
-        ends=(0.0, 1.0),
-        spread=mean_within,
-    )
+    found = replace(found, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
+    having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
+    occurring = [units for units, both in zip(having, sums[:, 1:].sum(1), strict=True) if both]
+    rarest = min(occurring[:-1] or occurring) if apart else min(occurring)
+    plain = replace(found, differing=differing(own, cell.units))
     share = float(sums[:, 2].max() / sums[:, 2].sum())
     shared = {"labels": int((sums[:, 1:].sum(1) > 0).sum()), "answers": int(sums[:, 2].sum())}
     majority = 2 * share / (1 + share) / int((sums[:, 2] > 0).sum())
-    yield replace(found, part="_macro", details={**shared, "majority": majority})
-    yield replace(found, part="_micro", column=1, details=shared)
+    yield replace(plain, part="_macro", rarest=rarest, details={**shared, "majority": majority})
+    yield replace(plain, part="_micro", column=1, details=shared)
     for at, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
+        using = np.asarray(counts[:, at, 1:].any(1))
         yield replace(
             found,
             part="_label",
             column=2 + at,
+            n=cell.units.touched(using),
+            differing=differing(np.where(using, own, np.nan), cell.units),
+            rarest=having[at],
             where={"label": label},
             details={
                 "given": int(given),

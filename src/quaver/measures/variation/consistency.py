@@ -24,7 +24,7 @@ from quaver.estimation.cell import Cell, never_labelled
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.column_roles import Columns
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import Interval
+from quaver.estimation.intervals import Interval, effective
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.reading import Reading
@@ -39,6 +39,9 @@ from quaver.measures.variation.item_sensitivity import (
     unequal,
     unlabelled,
 )
+
+_BORROWED = 5
+"""How many items of all classes each class's variance counts beside its own."""
 
 _PAIRED = 300
 """Of more items in a class than these, the pairs among this many, evenly spread, are kept."""
@@ -100,19 +103,39 @@ def consistency(
         "self_pairs": paper if self_pairs is None else self_pairs,
         "pooled": paper if pooled is None else pooled,
     }
-    return unequal(
-        [
-            cell.estimated(statistic)
-            for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing)
-            for statistic in _consistency(cell, missing, pairing, classes)
-        ]
-    )
+    found: list[Estimate] = []
+    for cell in reading.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
+        whole, *each = map(cell.estimated, _consistency(cell, missing, pairing))
+        if not pairing["pooled"]:
+            whole = _over_classes(whole, each, cell.resampling.confidence_level)
+        found += [whole, *(each if classes else ())]
+    return unequal(found)
 
 
-def _consistency(
-    cell: Cell, missing: Missing, pairing: Mapping[str, bool], classes: bool
-) -> Iterator[Statistic]:
-    """The statistic of all classes, and of each one where that is wanted."""
+def _over_classes(whole: Estimate, each: Sequence[Estimate], confidence_level: float) -> Estimate:
+    """The mean of the classes, with an interval in which no small class is taken for a certain one.
+
+    Three items that are all alike have no variance, and say little of a fourth. Each class's variance an
+    item is therefore drawn towards that of all classes, as if it had ``_BORROWED`` items more.
+    """
+    own = whole.details.get("standard_error")
+    classes = [one for one in each if one.value is not None]
+    if own is None or not classes:
+        return whole
+    n = np.array([one.n for one in classes], np.float64)
+    item = n * np.array([one.details.get("standard_error", 0.0) for one in classes]) ** 2
+    drawn = (n * item + _BORROWED * (n @ item) / n.sum()) / (n + _BORROWED) / n
+    variance = float(drawn.sum()) / len(classes) ** 2
+    if variance <= own**2:
+        return whole
+    freedom = float(drawn.sum() ** 2 / (drawn**2 / (n - 1 + _BORROWED)).sum())
+    low, high = effective(whole.value or 0.0, variance, freedom, confidence_level, (0.0, 1.0))
+    details = {**whole.details, "standard_error": variance**0.5, "freedom": freedom}
+    return replace(whole, low=low, high=high, details=details)
+
+
+def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> Iterator[Statistic]:
+    """The statistic of all classes, and of each one."""
     counts = cell.counts()
     gold = np.full(len(cell.items), -1) if cell.gold is None else cell.gold
     pairs = [Pairs(counts[:, s], gold, **pairing) for s in range(counts.shape[1])]
@@ -123,6 +146,7 @@ def _consistency(
         yield replace(said, reason=why if cell.items else "no annotations")
         return
     item = mean_defined(np.stack([part.per_item() for part in pairs], 1))
+    having = {code: cell.units.touched(gold == code) for code in np.unique(gold[gold >= 0]).tolist()}
     q = counts.sum(2)[gold >= 0]
     q = q[q > 0]
     base = {"labels": len(cell.labels), "predictions": (float(q.min()), float(q.max())), **pairing}
@@ -143,12 +167,13 @@ def _consistency(
     def overall(weights: Floats) -> Floats:
         return np.concatenate([part.overall(weights) for part in pairs], 1)
 
-    yield one(overall, item, by_class=_by_class(pairs, cell.labels))
-    for code in codes if classes else ():
+    whole = one(overall, item, by_class=_by_class(pairs, cell.labels))
+    yield replace(whole, rarest=None if pairing["pooled"] else min(having.values()))
+    for code in codes:
         own = one(_of_class(pairs, code), np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
         matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)])
-        yield replace(own, where={"class": cell.labels[code]}, values=matrix)
+        yield replace(own, where={"class": cell.labels[code]}, rarest=having[code], values=matrix)
 
 
 def spread_evenly(members: NDArray[np.int64], most: int) -> NDArray[np.int64]:
