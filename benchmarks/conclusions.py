@@ -1,8 +1,10 @@
-"""How often conclusions from simulated labels come out as they should, and what Dawid & Skene's labels add.
+"""How often conclusions from simulated labels come out as they should, one by one and all together.
 
-Of each item the truth is drawn with log-odds ``slope`` times a covariate; a prompt gives it with a
-certain accuracy. ``backwards`` prompts take the covariate the wrong way round. Run it as
-``python benchmarks/conclusions.py [RUNS [linear | logistic]]``; 100 runs of the linear take a minute.
+`groups` compares two groups of items, with few labels or few groups on one side, beside a z test that knows
+the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives with a
+certain accuracy, perhaps with the covariate turned round; `joint` judges 20 specifications that err together;
+`together` compares Dawid & Skene's labels with the prompts'. Run it as ``python benchmarks/conclusions.py
+[RUNS]``; 400 runs take about two minutes.
 """
 
 from __future__ import annotations
@@ -11,89 +13,215 @@ import sys
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
-from quaver.estimation.bootstrap import Resampling, Units, bootstrap
-from quaver.estimation.intervals import bca
-from quaver.estimation.regression import linear, logistic
+from quaver.core.records import Label, LabelSet
+from quaver.estimation.score_tests import LinearTest, LogisticTest
 from quaver.measures.validity.claims import read_effect
+from quaver.measures.validity.conclusions import conclusion
 from quaver.measures.validity.consensus import dawid_skene, majority
 
-CASES = (
+GROUPS = (
+    # items, of which in the smaller group, share of the label in the larger one, in the smaller one
+    (1000, 30, 0.03, 0.03),
+    (1000, 30, 0.03, 0.15),
+    (400, 20, 0.05, 0.05),
+    (400, 20, 0.05, 0.25),
+    (400, 40, 0.05, 0.05),
+    (400, 40, 0.05, 0.20),
+    (100, 20, 0.05, 0.05),
+    (100, 20, 0.05, 0.30),
+    (100, 5, 0.3, 0.3),
+    (1000, 500, 0.01, 0.01),
+    (100, 50, 0.5, 0.5),
+)
+CLUSTERED = (
+    # groups, items in each, groups treated (0: items, within groups), correlation within a group, effect
+    (20, 5, 10, 0.0, 0.0),
+    (20, 5, 10, 0.3, 0.0),
+    (20, 5, 10, 0.1, 0.3),
+    (10, 10, 5, 0.0, 0.0),
+    (10, 10, 5, 0.3, 0.0),
+    (10, 10, 5, 0.1, 0.3),
+    (20, 5, 0, 0.3, 0.0),
+    (20, 5, 0, 0.1, 0.3),
+    (40, 10, 8, 0.3, 0.0),
+    (40, 10, 8, 0.1, 0.3),
+)
+PROMPTS = (
     # items, slope, accuracy of the prompt, whether it reads the covariate backwards
     (400, 0.5, 0.95, False),
     (400, 0.5, 0.75, False),
     (400, 0.5, 0.60, False),
+    (400, 0.5, 0.50, False),
     (400, 0.5, 0.95, True),
     (400, 0.0, 0.95, False),
     (100, 0.0, 0.95, False),
-    (400, 0.5, 0.50, False),
+)
+JOINT = (
+    # items, share of the label, correlation of specifications, groups (0: none), effect
+    (300, 0.3, 0.0, 0, 0.0),
+    (300, 0.3, 0.6, 0, 0.0),
+    (300, 0.3, 0.9, 0, 0.0),
+    (300, 0.05, 0.6, 0, 0.0),
+    (200, 0.3, 0.6, 20, 0.0),
+    (300, 0.3, 0.2, 0, 0.25),
+    (300, 0.3, 0.6, 0, 0.25),
+    (300, 0.3, 0.9, 0, 0.25),
 )
 ACCURACIES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 EFFECT = read_effect("x > 0", ["Intercept", "x"])
+Z = -float(ndtri(0.025))
 
 
-def labels(rng: np.random.Generator, items: int, slope: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def percent(decided: np.ndarray) -> float:
+    """How many of the runs, in percent."""
+    return round(100 * float(decided.mean()), 1)
+
+
+def groups(items: int, few: int, share: float, other: float, runs: int) -> dict[str, object]:
+    """Verdicts on two groups of items, and those of a z test with the variance under no difference known."""
+    rng = np.random.default_rng([items, few, round(1000 * share), round(1000 * other)])
+    small = np.arange(items) < few
+    labels = (rng.random((items, runs)) < np.where(small, other, share)[:, None]) * 1.0
+    matrix = np.stack([np.ones(items), small], 1) * 1.0
+    pooled = (few * other + (items - few) * share) / items
+    error = (pooled * (1 - pooled) * (1 / few + 1 / (items - few))) ** 0.5
+    found = {"items": items, "smaller group": few, "share": share, "its share": other}
+    for test in (LinearTest, LogisticTest):
+        fitted = test(matrix, labels, EFFECT.contrast)
+        rejected = np.abs(fitted.statistic(np.zeros(runs))) > Z
+        found[test.__name__] = percent(rejected & np.isfinite(fitted.value))
+    apart = labels[small].mean(0) - labels[~small].mean(0)
+    return {**found, "knows the shares": percent(np.abs(apart) > Z * error)}
+
+
+def clustered(
+    count: int, size: int, treated: int, correlation: float, effect: float, runs: int
+) -> dict[str, object]:
+    """Verdicts on items in groups, and those of a z test that knows how far the estimates spread."""
+    rng = np.random.default_rng([count, size, treated, round(100 * correlation), round(100 * effect)])
+    codes = np.repeat(np.arange(count), size)
+    x = (codes < treated if treated else rng.random(codes.size) < 0.3) * 1.0
+    score = correlation**0.5 * rng.standard_normal((count, runs))[codes]
+    score += (1 - correlation) ** 0.5 * rng.standard_normal((codes.size, runs))
+    labels = (score < ndtri(0.3 + effect * x)[:, None]) * 1.0
+    test = LinearTest(np.stack([np.ones(codes.size), x], 1), labels, EFFECT.contrast, codes)
+    return {
+        "groups": f"{count} of {size}",
+        "treated": treated or "items",
+        "correlation": correlation,
+        "effect": effect,
+        "verdicts": percent(np.abs(test.statistic(np.zeros(runs))) > Z),
+        "knows the spread": percent(np.abs(test.value) > Z * test.value.std()),
+    }
+
+
+def truths(rng: np.random.Generator, items: int, slope: float, runs: int) -> tuple[np.ndarray, ...]:
     """The covariate, the truth, and what the truth would be with the covariate turned round."""
     x = rng.integers(1, 8, items) - 4.0
-    truth, backwards = (rng.random(items) < 1 / (1 + np.exp(-sign * slope * x)) for sign in (1, -1))
+    chance = (1 / (1 + np.exp(-sign * slope * x)) for sign in (1, -1))
+    truth, backwards = (rng.random((items, runs)) < one[:, None] for one in chance)
     return x, truth, backwards
 
 
-def verdict(
-    rng: np.random.Generator, items: int, slope: float, accuracy: float, turned: bool, fit: str
-) -> str:
+def prompts(items: int, slope: float, accuracy: float, turned: bool, runs: int) -> dict[str, object]:
     """What one prompt's labels say of the claim that the effect is positive."""
-    x, truth, backwards = labels(rng, items, slope)
+    rng = np.random.default_rng([items, round(100 * slope), round(100 * accuracy), turned])
+    x, truth, backwards = truths(rng, items, slope, runs)
     base = backwards if turned else truth
-    said = np.where(rng.random(items) < accuracy, base, ~base).astype(float)
-    matrix = np.stack([np.ones(items), x], 1)
-    statistic = (linear if fit == "linear" else logistic)(matrix, said, EFFECT.contrast)
-    draws = bootstrap(statistic, Units(items), Resampling(resamples=1000, seed=int(rng.integers(2**31))))
-    ends = bca(float(draws.point[0]), draws.values[:, 0], draws.jackknife[:, 0], 0.025, items)
-    return EFFECT.verdict(*(ends or (None, None)))
+    said = np.where(rng.random(base.shape) < accuracy, base, ~base) * 1.0
+    found = {"items": items, "slope": slope, "accuracy": accuracy, "backwards": turned}
+    for test in (LinearTest, LogisticTest):
+        statistic = test(np.stack([np.ones(items), x], 1), said, EFFECT.contrast).statistic(np.zeros(runs))
+        found[test.__name__] = f"{percent(statistic > Z)} / {percent(statistic < -Z)}"
+    return found
 
 
-def together(rng: np.random.Generator, items: int, shared: float) -> tuple[float, float, float, float]:
+def joint(items: int, share: float, shared: float, count: int, effect: float, runs: int) -> dict[str, object]:
+    """How often 20 specifications together, and one of them, show an effect on half of the items."""
+    rng = np.random.default_rng([items, round(100 * share), round(100 * shared), count])
+    codes = np.arange(items) * max(count, 1) // items
+    x = (codes % 2 if count else np.arange(items) % 2) * 1.0
+    labels = LabelSet((Label("yes", "yes"), Label("no", "no")))
+    table = pl.DataFrame({"item": np.arange(items), "x": x})
+    rows = []
+    for run in range(runs):
+        score = shared**0.5 * rng.standard_normal((items, 1))
+        score = score + (1 - shared) ** 0.5 * rng.standard_normal((items, 20))
+        if count:
+            score = 0.3**0.5 * rng.standard_normal((count, 1))[codes] + 0.7**0.5 * score
+        said = np.where(score < ndtri(share) + effect * (x - 0.5)[:, None], "yes", "no")
+        frame = pl.DataFrame(
+            {
+                "item": np.repeat(np.arange(items), 20),
+                "variant": [f"v{at}" for at in range(20)] * items,
+                "label": said.ravel(),
+                "group": np.repeat(codes, 20),
+            }
+        )
+        found = conclusion(
+            frame,
+            formula="share(yes) ~ x",
+            effect="x > 0",
+            items=table,
+            labels=labels,
+            seed=run,
+            resamples=200,
+            group="group" if count else None,
+        )
+        together = next(one for one in found if one.measure == "conclusion_joint")
+        details = together.details
+        rows.append((details["p_share"], details["p_median"], details["count"], details["expected"]))
+    p_share, p_median, holding, expected = np.array(rows).T
+    return {
+        "items": items,
+        "share": share,
+        "correlation": shared,
+        "groups": count,
+        "effect": effect,
+        "p share": percent(p_share <= 0.05),
+        "p median": percent(p_median <= 0.05),
+        "hold": round(float(holding.mean()), 2),
+        "by chance": round(float(expected.mean()), 2),
+    }
+
+
+def together(items: int, shared: float, runs: int) -> dict[str, object]:
     """Accuracy of the median and the best prompt, of the majority's and of Dawid & Skene's labels.
 
     Args:
-        rng: Of the draw.
         items: How many.
         shared: The share of items on which all prompts that err err together.
+        runs: How many runs.
     """
-    _, truth, _ = labels(rng, items, 0.5)
-    common, together = rng.random(items), rng.random(items) < shared
-    wrong = [np.where(together, common, rng.random(items)) > accuracy for accuracy in ACCURACIES]
-    says = np.stack([np.where(one, ~truth, truth) for one in wrong], 1).astype(int)
-    counts = np.eye(2)[says]
-    right = sorted(float((says[:, k] == truth).mean()) for k in range(says.shape[1]))
-    gold = truth.astype(int)
-    most = float(majority(counts)[np.arange(items), gold].mean())
-    skene = float((dawid_skene(counts).posterior.argmax(1) == gold).mean())
-    return right[len(right) // 2], right[-1], most, skene
+    rng = np.random.default_rng([items, round(10 * shared)])
+    rows = []
+    for _ in range(runs):
+        truth = truths(rng, items, 0.5, 1)[1][:, 0]
+        common, alike = rng.random(items), rng.random(items) < shared
+        wrong = [np.where(alike, common, rng.random(items)) > accuracy for accuracy in ACCURACIES]
+        says = np.stack([np.where(one, ~truth, truth) for one in wrong], 1).astype(int)
+        counts = np.eye(2)[says]
+        right = sorted(float((says[:, k] == truth).mean()) for k in range(says.shape[1]))
+        gold = truth.astype(int)
+        most = float(majority(counts)[np.arange(items), gold].mean())
+        skene = float((dawid_skene(counts).posterior.argmax(1) == gold).mean())
+        rows.append((right[len(right) // 2], right[-1], most, skene))
+    found = np.array(rows)
+    names = ("median prompt", "best prompt", "majority", "Dawid-Skene")
+    means = dict(zip(names, found.mean(0).round(3).tolist(), strict=True))
+    better = percent(found[:, 3] > found[:, 0])
+    return {"items": items, "shared": shared, **means, "beats the median": better}
 
 
 if __name__ == "__main__":
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    fits = sys.argv[2:] or ["linear", "logistic"]
-    for fit in fits:
-        rows = []
-        for items, slope, accuracy, turned in CASES:
-            rng = np.random.default_rng([items, round(100 * slope), round(100 * accuracy), turned])
-            said = [verdict(rng, items, slope, accuracy, turned, fit) for _ in range(runs)]
-            shares = {
-                f"{one}": said.count(one) / runs for one in ("holds", "reverses", "not distinguishable")
-            }
-            rows.append({"items": items, "slope": slope, "accuracy": accuracy, "backwards": turned, **shares})
-        print(fit, pl.DataFrame(rows), flush=True)
-    rows = []
-    for items in (50, 400):
-        for shared in (0.0, 0.5, 1.0):
-            rng = np.random.default_rng([items, round(10 * shared)])
-            found = np.array([together(rng, items, shared) for _ in range(runs)])
-            names = ("median prompt", "best prompt", "majority", "Dawid-Skene")
-            means = dict(zip(names, found.mean(0).round(3).tolist(), strict=True))
-            better = float((found[:, 3] > found[:, 0]).mean())
-            rows.append({"items": items, "shared": shared, **means, "beats the median": better})
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     pl.Config.set_tbl_cols(-1)
-    print(pl.DataFrame(rows))
+    pl.Config.set_tbl_rows(-1)
+    print("two groups: verdicts in percent", pl.DataFrame([groups(*case, 5 * runs) for case in GROUPS]))
+    print("items in groups", pl.DataFrame([clustered(*case, 5 * runs) for case in CLUSTERED], strict=False))
+    print("prompts: holds / reverses", pl.DataFrame([prompts(*case, runs) for case in PROMPTS]), flush=True)
+    print("20 specifications", pl.DataFrame([joint(*case, runs) for case in JOINT]), flush=True)
+    cases = [(items, shared) for items in (50, 400) for shared in (0.0, 0.5, 1.0)]
+    print("labels together", pl.DataFrame([together(*case, min(runs, 200)) for case in cases]))

@@ -70,7 +70,9 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     def cell(estimate: Estimate) -> tuple[str, ...]:
         return tuple(estimate.cell.get(column, "") for column in apart)
 
-    for key, group in groupby(sorted(estimates, key=cell), key=cell):
+    joint = {one.cell["conclusion"]: one for one in estimates if one.measure == "conclusion_joint"}
+    single = sorted((one for one in estimates if one.measure != "conclusion_joint"), key=cell)
+    for key, group in groupby(single, key=cell):
         rows = list(group)
         counts = [one for one in rows if "verdict" not in one.details]
         drawn = sorted(
@@ -93,6 +95,8 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
             span = f" ({_share(one.low)} to {_share(one.high)})"
             title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {found}{span}"
+        if found_together := joint.pop(key[0], None):
+            title += _together(found_together)
         columns = (
             "labels of",
             "estimate",
@@ -102,6 +106,22 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             "n",
         )
         yield table(columns, shown, title)
+
+
+def _together(joint: Estimate) -> str:
+    """What all specifications of a conclusion say together, for the title of its first table."""
+    found = joint.details
+    if "p_share" not in found:
+        return ""
+    ends = f"{decimals(found['median_low'])} to {decimals(found['median_high'])}"
+    chance = (
+        f"{decimals(found['expected'], 1)} would, at most {round(found['expected_high'])} in 95% of cases"
+    )
+    return (
+        f"\nof {joint.n} specifications {found['count']} hold; without an effect {chance}: "
+        f"p {decimals(found['p_share'])}"
+        f"\nmedian estimate {decimals(found['median'])} ({ends}): p {decimals(found['p_median'])}"
+    )
 
 
 _TOGETHER = {

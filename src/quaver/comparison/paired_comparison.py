@@ -29,14 +29,14 @@ from quaver.estimation.bootstrap import Resampling
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
 from quaver.estimation.paired_differences import paired_differences
-from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
+from quaver.measures.validity.conclusions import ESTIMATED, JOINT, VERDICTS
 from quaver.study.analysis.study_estimates import own_measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 
-_CONCLUDED = (*ESTIMATED, *VERDICTS)
+_CONCLUDED = (*ESTIMATED, *VERDICTS, JOINT)
 _RESAMPLES = 2000
 _TAIL_DRAWS = 25
 """Draws that must lie beyond each end of an interval that judges."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from quaver.estimation.bootstrap import Floats, Weighted
@@ -36,12 +35,12 @@ def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     [[2.0]]
     """
     known, design, scale = _scaled(matrix, outcome)
-    observed, products = outcome[known], _products(design)
+    observed, pairs = outcome[known], products(design)
     moments = design * observed[:, None]
 
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
-        return _solved(some @ products, some @ moments) @ (contrast / scale)[:, None]
+        return _solved(some @ pairs, some @ moments) @ (contrast / scale)[:, None]
 
     return statistic
 
@@ -66,14 +65,14 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     3.0
     """
     known, design, scale = _scaled(matrix, outcome)
-    observed, products = outcome[known], _products(design)
-    start = _newton(design, products, observed, np.ones((1, observed.size)), np.zeros((1, design.shape[1])))
+    observed, pairs = outcome[known], products(design)
+    start = newton(design, pairs, observed, np.zeros((1, design.shape[1])))
     start = np.where(np.isfinite(start), start, 0.0)
 
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
         begin = np.repeat(start, some.shape[0], 0)
-        return _newton(design, products, observed, some, begin) @ (contrast / scale)[:, None]
+        return newton(design, pairs, observed, begin, weights=some) @ (contrast / scale)[:, None]
 
     return statistic
 
@@ -111,77 +110,26 @@ def contrast_bound(
     return Interval(-_largest(down, moved), _largest(up, moved))
 
 
-def two_sided_bound(
-    matrix: Floats,
-    outcome: Floats,
-    contrast: Floats,
-    confidence_level: float,
-    ends: tuple[float, float],
-    kind: Literal["linear", "logistic"] = "linear",
-    clusters: NDArray[np.int64] | None = None,
-) -> tuple[float, Interval]:
-    """How few items one side of a contrast has, and how far the contrast may lie down and up.
+def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> Floats:
+    """A = X(XᵀWX)⁻¹c: how far a contrast moves with each item's outcome (times its weight).
 
-    A contrast sets the items that raise it (those with a_i > 0, see `contrast_bound`) against those that
-    lower it. A side's outcomes have the mean Σ|a_i|y_i / Σ|a_i|, as of m = (Σ|a_i|)² / Σa_i² items (Kish
-    1965), and so the interval of Clopper and Pearson; the two sides' distances are added as squares (Zou &
-    Donner 2008). A bootstrap cannot know this of a group of one, which is the same in every sample.
-
-    Args:
-        matrix: As in `linear`.
-        outcome: As there.
-        contrast: As there.
-        confidence_level: Its level.
-        ends: The least and the largest outcome.
-        kind: Of regression.
-        clusters: Each item's unit, where items are not the units.
-
-    Returns:
-        m of the smaller side, and the distances, the first one negative.
-
-    One item labelled 1 against three, of which one is, (0.025, 1) against (0.008, 0.906): √(0.975² + 0.572²)
-    down, and 0.325 up:
-
-    >>> group = np.array([1.0, 0.0, 0.0, 0.0])
-    >>> x = np.stack([np.ones(4), group], 1)
-    >>> few, bound = two_sided_bound(x, np.array([1.0, 1, 0, 0]), np.array([0.0, 1]), 0.95, (0, 1))
-    >>> round(few, 9), round(bound.low, 2), round(bound.high, 2)
-    (1.0, -1.13, 0.32)
+    >>> levers(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0])).round(9).tolist()
+    [-1.0, 1.0]
     """
-    known = np.isfinite(outcome)
-    lever = _levers(matrix, outcome, contrast, kind)
-    observed = (outcome[known] - ends[0]) / max(ends[1] - ends[0], 1e-300)
-    units = np.arange(observed.size) if clusters is None else clusters[known]
-    sizes, squares = [], np.zeros(2)
-    for sign in (1.0, -1.0):
-        weights = np.maximum(sign * lever, 0.0)
-        if (total := float(weights.sum())) <= 1e-12 * float(np.abs(lever).sum()):
-            continue
-        size = total**2 / float((np.bincount(units, weights) ** 2).sum())
-        mean = float(np.clip(weights @ observed / total, 0.0, 1.0))
-        tail = (1 - confidence_level) / 2
-        low = float(special.betaincinv(mean * size, (1 - mean) * size + 1, tail)) if mean > 0 else 0.0
-        high = float(special.betaincinv(mean * size + 1, (1 - mean) * size, 1 - tail)) if mean < 1 else 1.0
-        far = np.array([mean - low, high - mean]) * total * (ends[1] - ends[0])
-        if kind == "logistic" and 0 < mean < 1:
-            odds = special.logit(np.array([mean, low, high]))
-            far = np.maximum(far, np.abs(odds[1:] - odds[0]) * total * mean * (1 - mean))
-        squares += (far if sign > 0 else far[::-1]) ** 2
-        sizes.append(size)
-    down, up = np.sqrt(squares)
-    return min(sizes, default=0.0), Interval(-float(down), float(up))
+    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
+    design = matrix / scale
+    weighted = design if weights is None else design * weights[:, None]
+    return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
 
 
 def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
     """How far the contrast moves with each item's outcome, of the items that have one."""
     known, design, scale = _scaled(matrix, outcome)
-    observed, weighted = outcome[known], design
-    if kind == "logistic":
-        start = np.zeros((1, design.shape[1]))
-        found = _newton(design, _products(design), observed, np.ones((1, observed.size)), start)
-        chance = special.expit(np.nan_to_num(found) @ design.T)[0]
-        weighted = design * (chance * (1 - chance))[:, None]
-    return np.asarray(design @ (np.linalg.pinv(design.T @ weighted) @ (contrast / scale)))
+    if kind == "linear":
+        return levers(design, contrast / scale)
+    found = newton(design, products(design), outcome[known], np.zeros((1, design.shape[1])))
+    chance = special.expit(np.nan_to_num(found) @ design.T)[0]
+    return levers(design, contrast / scale, chance * (1 - chance))
 
 
 def _largest(moves: Floats, count: float) -> float:
@@ -197,7 +145,8 @@ def _scaled(matrix: Floats, outcome: Floats) -> tuple[Floats, Floats, Floats]:
     return known, np.asarray(matrix[known] / scale), scale
 
 
-def _products(design: Floats) -> Floats:
+def products(design: Floats) -> Floats:
+    """Each item's products of its columns, shape (items, columns²): sums of them are cross-products."""
     return np.asarray((design[:, :, None] * design[:, None, :]).reshape(design.shape[0], -1))
 
 
@@ -214,13 +163,36 @@ def _solved(grams: Floats, moments: Floats) -> Floats:
     return np.where(regular[:, None], found, np.nan)
 
 
-def _newton(design: Floats, products: Floats, observed: Floats, weights: Floats, begin: Floats) -> Floats:
-    """Logistic coefficients, a sample a row; NaN where they do not settle."""
+def newton(
+    design: Floats,
+    pairs: Floats,
+    observed: Floats,
+    begin: Floats,
+    offset: Floats | None = None,
+    weights: Floats | None = None,
+) -> Floats:
+    """Logistic coefficients, a sample a row, by Newton's method.
+
+    Args:
+        design: X, shape (items, columns).
+        pairs: `products` of it.
+        observed: Outcomes from 0 to 1, shape (items,) or (samples, items).
+        begin: Where to start, shape (samples, columns).
+        offset: What is added to the log-odds, shape (samples, items).
+        weights: Of the items, shape (samples, items).
+
+    Returns:
+        As ``begin``; NaN where they do not settle.
+    """
     found, moving = begin.copy(), np.arange(begin.shape[0])
+    each = np.broadcast_to(observed, (moving.size, design.shape[0]))
     for _ in range(_STEPS):
-        some = weights[moving]
-        chance = special.expit(found[moving] @ design.T)
-        step = _solved((some * chance * (1 - chance)) @ products, (some * (observed - chance)) @ design)
+        log_odds = found[moving] @ design.T
+        chance = special.expit(log_odds if offset is None else log_odds + offset[moving])
+        some, left = chance * (1 - chance), each[moving] - chance
+        if weights is not None:
+            some, left = some * weights[moving], left * weights[moving]
+        step = _solved(some @ pairs, left @ design)
         reach = np.abs(step @ design.T).max(1, initial=0.0)
         step *= np.minimum(1.0, _FAR / np.maximum(reach, 1e-300))[:, None]
         found[moving] += step

@@ -68,10 +68,15 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
         "conclusion_holds",
         "conclusion_reverses",
         "conclusion_undecided",
+        "conclusion_joint",
     }
+    joint = {one.cell["conclusion"]: one for one in alone if one.measure == "conclusion_joint"}
+    assert joint["age"].value == 1.0
+    assert joint["age"].details["p_share"] < 0.05
     page = study.report().read_text(encoding="utf-8")
     assert "age: age &gt; 0" in page
     assert "2 specifications: holds under 2" in page
+    assert "Were there no effect" in page
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
 
 

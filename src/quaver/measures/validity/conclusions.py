@@ -15,13 +15,15 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell, label_counts
 from quaver.estimation.cells import Missing, frame_of
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import FEW, Interval, clopper_pearson
+from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.means import differing
 from quaver.estimation.reading import Reading
-from quaver.estimation.regression import contrast_bound, linear, logistic, two_sided_bound
+from quaver.estimation.regression import contrast_bound, linear, logistic
 from quaver.estimation.statistic import Statistic
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
+from quaver.measures.validity.conclusion_joint import Drawn, joint_estimate
 from quaver.measures.validity.consensus import dawid_skene, majority, votes
+from quaver.measures.validity.specifications import Specifications
 
 GOLD = "conclusion_gold"
 """The estimate from the gold labels."""
@@ -35,6 +37,9 @@ VERDICTS = {
 
 ESTIMATED = ("conclusion", "conclusion_majority", "conclusion_dawid_skene", GOLD)
 """The measures that are estimates of the effect."""
+
+JOINT = "conclusion_joint"
+"""The measure of all specifications together."""
 
 
 @measure(
@@ -56,8 +61,9 @@ def conclusion(
 
     An item's outcome is the share of its labels over repeats that are LABEL (``share(LABEL)``), or the mean
     of its labels' numbers (``label``). Ordinary least squares or, for a share, logistic regression; the
-    interval resamples items. Within a cell, variants are compared and their labels brought together. The
-    claim *holds* where the whole interval is on its side, *reverses* where the whole interval is on the
+    interval inverts a score test, in which few events on one side of the contrast do not pass for none
+    (`quaver.estimation.score_tests`). Within a cell, variants are compared and their labels brought together.
+    The claim *holds* where the whole interval is on its side, *reverses* where the whole interval is on the
     other, and is *not distinguishable* else.
 
     Args:
@@ -76,8 +82,13 @@ def conclusion(
         labels that all variants give together; ``conclusion_gold`` of the true labels; and
         ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the shares of variants,
         with Clopper & Pearson's interval, which takes the variants for a random sample of all that might
-        have been used. Where one side of the contrast rests on fewer than 15 items (a small group), the
-        interval is the wider one of the bootstrap's and of what these items allow, and a warning says so.
+        have been used. A warning says where one side of the contrast rests on so few items, for so uneven a
+        label, that a single one can decide; or on fewer than four groups. At the end stands
+        ``conclusion_joint`` of the specifications of all cells: the share that holds and, from permutations
+        (`quaver.measures.validity.conclusion_joint`), in ``details`` how many would hold were there no effect
+        (``expected``; at most ``expected_high`` in 95% of cases), ``p_share`` of as many as were found, and
+        the ``median`` estimate with its interval and ``p_median``. Both p values are one-sided: of no effect
+        against the one claimed.
 
     Raises:
         UnknownName: The label is not in the set.
@@ -94,9 +105,15 @@ def conclusion(
     rows = reading.frame if items is None else frame_of(items, "items")
     table = ItemTable(rows, asked, categories, effect)
     title = name or f"{formula.strip()}; {effect.strip()}"
+    drawn: list[Drawn] = []
     for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-        for one in _Specifications(cell, asked, table, regression, missing).estimates():
-            yield replace(one, cell={"conclusion": title, **one.cell})
+        one = _Conclusion(cell, asked, table, regression, missing)
+        for found in one.estimates():
+            yield replace(found, cell={"conclusion": title, **found.cell})
+        drawn += one.drawn
+    joint = joint_estimate(drawn, table, reading.resampling)
+    if joint is not None:
+        yield replace(joint, cell={"conclusion": title})
 
 
 def _regression_of(formula: str, regression: Literal["linear", "logistic"]) -> Regression:
@@ -120,7 +137,7 @@ class _Labelled(NamedTuple):
     excluded: dict[str, int]
 
 
-class _Specifications:
+class _Conclusion:
     """One conclusion in one cell, under each specification."""
 
     def __init__(
@@ -135,24 +152,53 @@ class _Specifications:
         self._numbers = label_numbers(asked.label, cell.labels, cell.label_set)
         self._matrix = table.rows(cell.items)
         self._complete = np.isfinite(self._matrix).all(1)
+        numbers = self._numbers if asked.label is None and self._numbers.size else np.array([0.0, 1.0])
+        self._ends = (float(numbers.min()), float(numbers.max()))
+        self.drawn: list[Drawn] = []
 
     def estimates(self) -> Iterator[Estimate]:
         """Each variant's, those of all together, the gold labels', and the verdicts counted."""
         cell, labels = self._cell, len(self._cell.labels)
-        single = [self._one("", self._labelled(at), where) for at, where in enumerate(cell.strata)]
-        yield from single
+        single = [("", self._labelled(at), where) for at, where in enumerate(cell.strata)]
+        others: list[tuple[str, _Labelled, Mapping[str, str]]] = []
         if len(single) > 1:
             counts = votes(cell.codes, labels)
             likeliest = dawid_skene(counts).posterior
             known = np.asarray(np.isfinite(likeliest).all(1))
             best = np.eye(labels)[np.where(known[:, None], likeliest, 0).argmax(1)]
-            yield self._one("_majority", _Labelled(majority(counts), known, {}))
-            yield self._one("_dawid_skene", _Labelled(best, known, {}))
+            others.append(("_majority", _Labelled(majority(counts), known, {}), {}))
+            others.append(("_dawid_skene", _Labelled(best, known, {}), {}))
         if cell.gold is not None and (cell.gold >= 0).any():
             true = label_counts(cell.gold[:, None], labels)
-            yield self._one("_gold", _Labelled(true, cell.gold >= 0, {}))
-        if len(single) > 1:
-            yield from self._counted(single)
+            others.append(("_gold", _Labelled(true, cell.gold >= 0, {}), {}))
+        made = list(self._drawn_from(single))
+        yield from made
+        yield from self._drawn_from(others)
+        if len(made) > 1:
+            yield from self._counted(made)
+
+    def _drawn_from(self, labelled: Sequence[tuple[str, _Labelled, Mapping[str, str]]]) -> Iterator[Estimate]:
+        """An estimate for each of several sets of labels, tested together."""
+        if not labelled:
+            return
+        shares = np.stack([np.nan_to_num(one.shares) @ self._numbers for _, one, _ in labelled], 1)
+        known = np.stack([one.known & self._complete for _, one, _ in labelled], 1)
+        outcomes = np.where(known, shares, np.nan)
+        tested = Specifications(
+            self._matrix,
+            self._table.effect.contrast,
+            outcomes,
+            self._regression,
+            self._ends,
+            self._cell.units.clusters,
+        )
+        made = [
+            self._one(part, one, where, outcomes[:, at], tested, at)
+            for at, (part, one, where) in enumerate(labelled)
+        ]
+        if not labelled[0][0]:
+            self.drawn.append(Drawn(self._cell, tested, made))
+        yield from made
 
     def _labelled(self, at: int) -> _Labelled:
         counts = label_counts(self._cell.codes[:, at], len(self._cell.labels))
@@ -163,11 +209,16 @@ class _Specifications:
             total, excluded = total + bare, {}
         return _Labelled(counts / np.maximum(total, 1)[:, None], np.asarray(total > 0), excluded)
 
-    def _one(self, part: str, labelled: _Labelled, where: Mapping[str, str] | None = None) -> Estimate:
+    def _one(
+        self,
+        part: str,
+        labelled: _Labelled,
+        where: Mapping[str, str],
+        outcome: Floats,
+        tested: Specifications,
+        at: int,
+    ) -> Estimate:
         effect = self._table.effect
-        outcome = np.where(
-            labelled.known & self._complete, np.nan_to_num(labelled.shares) @ self._numbers, np.nan
-        )
         known = np.isfinite(outcome)
         excluded = dict(labelled.excluded)
         if lacking := int((~self._complete).sum()):
@@ -183,52 +234,46 @@ class _Specifications:
             part=part,
             method=f"{self._regression} regression, contrast {effect.text}",
             reason=self._reason(outcome),
-            where=where or {},
+            where=where,
             excluded=excluded,
             n=self._cell.units.touched(known),
             differing=differing(outcome, self._cell.units),
             details=details,
         )
         if known.any() and not (self._regression == "logistic" and np.ptp(outcome[known]) == 0):
-            made = self._fitted(found, outcome)
-        else:
-            made = self._cell.estimated(found)
+            found = self._fitted(found, outcome, tested, at)
+        made = self._cell.estimated(found)
         details = {**made.details, "verdict": effect.verdict(made.low, made.high)}
         warnings, resamples = made.warnings, self._cell.resampling.resamples
+        if made.low is not None:
+            warnings += tested.warnings(at, self._cell.units.name)
         if (lost := details.get("undefined_resamples", 0)) > 0.05 * resamples:
             warnings += (f"{lost} resamples had no solution and are left out: the interval is a rough one",)
         return replace(made, details=details, warnings=warnings)
 
-    def _fitted(self, found: Statistic, outcome: Floats) -> Estimate:
-        """The estimate of a regression, with an interval that knows how few items a side rests on."""
+    def _fitted(self, found: Statistic, outcome: Floats, tested: Specifications, at: int) -> Statistic:
+        """The statistic of a regression, with the interval of its score test."""
         contrast, regression = self._table.effect.contrast, self._regression
         matrix = np.where(np.isfinite(self._matrix), self._matrix, 0.0)
-        ends = (float(self._numbers.min(initial=0.0)), float(self._numbers.max(initial=0.0)))
 
         def moves(share: float) -> Interval:
-            return contrast_bound(matrix, outcome, contrast, share, ends, regression)
+            return contrast_bound(matrix, outcome, contrast, share, self._ends, regression)
 
         def spread(value: float, share: float) -> Interval:
             return Interval(*(value + end for end in moves(share)))
 
-        fit = linear if regression == "linear" else logistic
-        made = self._cell.estimated(
-            replace(
-                found,
-                under=fit(matrix, outcome, contrast),
-                moves=moves,
-                spread=spread if regression == "linear" else None,
-            )
+        resampling = self._cell.resampling
+        if resampling.resamples and resampling.interval == "jackknife":
+            own = tested.interval(at, resampling.confidence_level)
+            # The test knows of few events by itself.
+            details = {**found.details, "differing": found.differing}
+            found = replace(found, interval=own and (own, "score interval"), differing=None, details=details)
+        return replace(
+            found,
+            under=(linear if regression == "linear" else logistic)(matrix, outcome, contrast),
+            moves=moves,
+            spread=spread if regression == "linear" else None,
         )
-        if made.value is None or made.low is None or made.high is None:
-            return made
-        clusters, confidence_level = self._cell.units.clusters, self._cell.resampling.confidence_level
-        few, bound = two_sided_bound(matrix, outcome, contrast, confidence_level, ends, regression, clusters)
-        if few >= FEW:
-            return made
-        warning = f"one side of the contrast rests on about {few:.1f} {made.unit}s: its interval is a bound"
-        low, high = min(made.low, made.value + bound.low), max(made.high, made.value + bound.high)
-        return replace(made, low=low, high=high, warnings=(*made.warnings, warning))
 
     def _reason(self, outcome: Floats) -> str:
         known = np.isfinite(outcome)

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from quaver.core.number_format import count
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY
+from quaver.report.joint_conclusion import by_chance
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
 
@@ -19,7 +21,7 @@ _FEW = 3
 
 def carrying(results: Results) -> list[Markup]:
     """A sentence or more for each thing that the study measured; none for what it did not."""
-    parts = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects)
+    parts = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects, _conclusions)
     return [sentence for part in parts for sentence in part(results)]
 
 
@@ -240,6 +242,18 @@ def _effects(results: Results) -> list[Markup]:
         if sentences:
             return sentences
     return []
+
+
+def _conclusions(results: Results) -> list[Markup]:
+    """Under how many specifications each of a few conclusions holds, and how many would by chance."""
+    joint = [one for one in results.estimates if one.measure == "conclusion_joint"]
+    words = Markup("“{}” holds under {} of {}. {}")
+    return [
+        words.format(
+            one.cell["conclusion"], one.details["count"], count(one.n, one.unit), by_chance(one)
+        ).rstrip()
+        for one in joint[:_FEW]
+    ]
 
 
 def _largest(found: Largest, what: str) -> Markup:

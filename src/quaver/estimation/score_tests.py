@@ -1,0 +1,282 @@
+"""Tests of a contrast of regression coefficients at any value: the variance is that under the value tested.
+
+An interval from an estimate and its standard error fails where one side of a contrast has few events: a
+group of 30 without the label has no variance of its own, so that anything differs from it. Under the value
+that is tested, the group's share is close to the others', and its variance is known. Of two groups this is
+the test of Miettinen & Nurminen (1985), Statistics in Medicine 4, 213-226; in logistic regression, Rao's.
+
+Outcomes lie between 0 and 1. With the levers a of the contrast, its value b = Σ a_i y_i, the restricted fit μ
+at the value d, R = y − μ and v = μ(1 − μ)::
+
+    V(d) = f · φ · (Σ a_i² v_i + ρ Σ_{i ≠ j in a group} a_i a_j √(v_i v_j))
+
+- φ is the dispersion Σ R² / Σ v · n / (n − k + 1): 1 of labels that are there or not.
+- ρ is the mean product of two items' Pearson residuals in a group.
+- f allows for a regression whose form or whose dispersion is not the data's: the variance that the residuals
+  of the unrestricted fit show (HC0) over φ Σ a²v there, if it is above 1. In a comparison of groups it never
+  is for labels that are there or not.
+- Where items are in groups, V(d) is no less than f · φ · Σ a²v times CR2 / HC2 (Bell & McCaffrey 2002), which
+  sees effects that differ between groups.
+
+``benchmarks/conclusions.py`` has the simulations.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.grouped_items import Groups, variance_ratio
+from quaver.estimation.regression import levers, newton, products
+
+_LEAST = 1e-3
+"""Pearson residuals are taken as of a variance no smaller than this."""
+_TINY = 1e-300
+_PASSES = 3
+
+
+class Restricted:
+    """What a regression leaves where its contrast is held at a value.
+
+    Attributes:
+        lever: How far the contrast moves with each item's outcome, shape (items, 1) or (items, columns).
+        working: v, the variance of each outcome under the value, shape (items, columns).
+        residual: R.
+    """
+
+    __slots__ = ("lever", "residual", "working")
+
+    def __init__(self, lever: Floats, mean: Floats, outcomes: Floats) -> None:
+        self.lever, self.working, self.residual = lever, mean * (1 - mean), outcomes - mean
+
+    @property
+    def variance(self) -> Floats:
+        """Σ a²v."""
+        return np.asarray((self.lever**2 * self.working).sum(0))
+
+
+class ScoreTest(Protocol):
+    """A contrast in several columns of outcomes, tested at any value.
+
+    Attributes:
+        value: The contrast in each column.
+        error: About its standard error.
+        range: Beyond which values it cannot be.
+    """
+
+    value: Floats
+    error: Floats
+    range: tuple[float, float]
+
+    def restricted(self, at: Floats) -> Restricted:
+        """What is left where the contrast of each column is held at a value."""
+
+    def variance(self, found: Restricted) -> Floats:
+        """V at that value."""
+
+    def statistic(self, at: Floats) -> Floats:
+        """(value − at) / √V(at) of each column: about standard normal where the contrast is ``at``."""
+
+
+class _Design:
+    """The columns of a regression, and what of them a contrast is about."""
+
+    def __init__(self, matrix: Floats, contrast: Floats, clusters: NDArray[np.int64] | None) -> None:
+        scale = np.maximum(np.abs(matrix).max(0, initial=0.0), _TINY)
+        self.matrix, self.contrast = matrix / scale, contrast / scale
+        self.items, self.columns = matrix.shape
+        self.groups = None if clusters is None else Groups(clusters)
+        self.free = _others(self.contrast)
+        nuisance = np.linalg.qr(self.matrix @ self.free)[0] if self.columns > 1 else np.zeros((self.items, 0))
+        self.spared = 0.0
+        if self.groups is not None:
+            self.spared = float(self.groups.products(nuisance).sum())
+        self.left = max(self.items - self.columns + 1, 1)
+
+    def scaled(self, found: Restricted, dispersion: Floats | float, ratio: Floats | None) -> Floats:
+        """V(d) but for f."""
+        plain = found.variance
+        if self.groups is None or not self.groups.pairs or ratio is None:
+            return np.asarray(dispersion * plain)
+        root = np.sqrt(found.working)
+        pearson = found.residual / np.maximum(root, _LEAST**0.5)
+        square = np.maximum((pearson**2).sum(0) / self.left, _TINY)
+        share = (self.groups.products(pearson) + self.spared) / self.groups.pairs / square
+        together = plain + share * self.groups.products(found.lever * root)
+        return np.asarray(dispersion * np.maximum(together, plain * ratio))
+
+    def dispersion(self, found: Restricted) -> Floats:
+        """φ at a value."""
+        total = np.maximum(found.working.sum(0), _TINY)
+        return np.asarray((found.residual**2).sum(0) / total * self.items / self.left)
+
+
+def _others(contrast: Floats) -> Floats:
+    """Directions that do not move a contrast, shape (columns, columns − 1)."""
+    size = contrast.size
+    return np.linalg.qr(np.column_stack([contrast, np.eye(size)]))[0][:, 1:size]
+
+
+def _form(found: Restricted, binary: bool) -> Floats:
+    """f, from the unrestricted fit."""
+    dispersion: Floats | float = 1.0
+    if not binary:
+        dispersion = (found.residual**2).sum(0) / np.maximum(found.working.sum(0), _TINY)
+    robust = (found.lever**2 * found.residual**2).sum(0)
+    return np.asarray(np.maximum(1.0, robust / np.maximum(dispersion * found.variance, _TINY)))
+
+
+def _is_binary(outcomes: Floats) -> bool:
+    return bool(((outcomes == 0) | (outcomes == 1)).all())
+
+
+class LinearTest:
+    """The score test of least squares.
+
+    Args:
+        matrix: X, shape (items, columns), of full rank.
+        outcomes: From 0 to 1, shape (items, columns of outcomes).
+        contrast: c, shape (columns,).
+        clusters: Each item's group, where items are not on their own.
+
+    3 of 30 against 29 of 970: under no difference both shares are 32/1000, and 0.0701 / √(0.032 · 0.968 ·
+    (1/30 + 1/970)) is 2.149:
+
+    >>> group = np.repeat([1.0, 0.0], [30, 970])
+    >>> label = np.concatenate([np.arange(30) < 3, np.arange(970) < 29])[:, None] * 1.0
+    >>> test = LinearTest(np.stack([np.ones(1000), group], 1), label, np.array([0.0, 1.0]))
+    >>> test.statistic(np.zeros(1)).round(3).tolist()
+    [2.149]
+    """
+
+    def __init__(
+        self,
+        matrix: Floats,
+        outcomes: Floats,
+        contrast: Floats,
+        clusters: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._design = design = _Design(matrix, contrast, clusters)
+        basis = np.linalg.qr(design.matrix)[0]
+        self._lever = levers(design.matrix, design.contrast)
+        self._size = float(self._lever @ self._lever)
+        self._outcomes, self._binary = outcomes, _is_binary(outcomes)
+        self.value = self._lever @ outcomes
+        self._fit = basis @ (basis.T @ outcomes)
+        up, down = np.maximum(self._lever, 0).sum(), np.minimum(self._lever, 0).sum()
+        self.range = (float(down), float(up))
+        free = Restricted(self._lever[:, None], np.clip(self._fit, 0.0, 1.0), outcomes)
+        free.residual = outcomes - self._fit
+        self._form = _form(free, self._binary)
+        groups = design.groups
+        self._ratio = None if groups is None else variance_ratio(basis, self._lever, free.residual, groups)
+        self.error = np.maximum(free.variance**0.5, 1e-3 * (self.range[1] - self.range[0]))
+
+    def restricted(self, at: Floats) -> Restricted:
+        """See `ScoreTest`: the least-squares fit at the value, within 0 and 1."""
+        lever = self._lever[:, None]
+        mean = np.clip(self._fit - lever * ((self.value - at) / self._size), 0.0, 1.0)
+        for _ in range(_PASSES):
+            gap = at - self._lever @ mean
+            if (np.abs(gap) <= 1e-9 * (self.range[1] - self.range[0])).all():
+                break
+            movable = np.where(lever * gap > 0, mean < 1, mean > 0) * lever
+            mean = np.clip(mean + movable * (gap / np.maximum((movable**2).sum(0), _TINY)), 0.0, 1.0)
+        return Restricted(lever, mean, self._outcomes)
+
+    def variance(self, found: Restricted) -> Floats:
+        """See `ScoreTest`."""
+        dispersion = 1.0 if self._binary else self._design.dispersion(found)
+        return self._form * self._design.scaled(found, dispersion, self._ratio)
+
+    def statistic(self, at: Floats) -> Floats:
+        """See `ScoreTest`."""
+        return _over(self.value - at, self.variance(self.restricted(at)))
+
+
+class LogisticTest:
+    """Rao's score test of logistic regression: the same arguments, the contrast in log-odds.
+
+    3 of 30 against 29 of 970 are no likelier in log-odds than in shares:
+
+    >>> group = np.repeat([1.0, 0.0], [30, 970])
+    >>> label = np.concatenate([np.arange(30) < 3, np.arange(970) < 29])[:, None] * 1.0
+    >>> test = LogisticTest(np.stack([np.ones(1000), group], 1), label, np.array([0.0, 1.0]))
+    >>> test.statistic(np.zeros(1)).round(3).tolist()
+    [2.149]
+    """
+
+    range = (-np.inf, np.inf)
+
+    def __init__(
+        self,
+        matrix: Floats,
+        outcomes: Floats,
+        contrast: Floats,
+        clusters: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._design = design = _Design(matrix, contrast, clusters)
+        self._outcomes, self._binary = outcomes, _is_binary(outcomes)
+        norm = float(design.contrast @ design.contrast)
+        self._towards = design.matrix @ design.contrast / norm
+        self._others = design.matrix @ design.free
+        self._begin = np.zeros((outcomes.shape[1], self._others.shape[1]))
+        start = np.zeros((outcomes.shape[1], design.columns))
+        found = newton(design.matrix, products(design.matrix), outcomes.T, start)
+        self.value = found @ design.contrast
+        at = np.where(np.isfinite(self.value), self.value, 0.0)
+        self._begin = np.where(np.isfinite(found), found, 0.0) @ design.free
+        free = self.restricted(at)
+        self._form = _form(free, self._binary)
+        self.error = free.variance**-0.5
+        self._ratio = None
+        if design.groups is not None:
+            self._ratio = np.array([self._ratio_of(free, column) for column in range(at.size)])
+
+    def _ratio_of(self, free: Restricted, column: int) -> float:
+        """CR2 / HC2 of one column, in the least squares that the last step of the fit is."""
+        assert self._design.groups is not None
+        root = np.sqrt(np.maximum(free.working[:, column], _TINY))
+        basis = np.linalg.qr(self._design.matrix * root[:, None])[0]
+        pearson = (free.residual[:, column] / np.maximum(root, _LEAST**0.5))[:, None]
+        return float(variance_ratio(basis, free.lever[:, column] * root, pearson, self._design.groups)[0])
+
+    def restricted(self, at: Floats) -> Restricted:
+        """See `ScoreTest`: the likeliest fit at the value; levers are those of the score."""
+        offset = self._towards * at[:, None]
+        log_odds = offset
+        if self._others.shape[1]:
+            found = newton(self._others, products(self._others), self._outcomes.T, self._begin, offset)
+            settled = np.asarray(np.isfinite(found).all(1))
+            self._begin = np.where(settled[:, None], found, self._begin)
+            log_odds = offset + self._begin @ self._others.T
+        mean = special.expit(log_odds).T
+        weight = mean * (1 - mean)
+        lever = np.repeat(self._towards[:, None], at.size, 1)
+        if self._others.shape[1]:
+            for column in range(at.size):
+                weighted = self._others * weight[:, column : column + 1]
+                gram = np.linalg.pinv(self._others.T @ weighted)
+                lever[:, column] -= self._others @ (gram @ (weighted.T @ self._towards))
+        return Restricted(lever, mean, self._outcomes)
+
+    def variance(self, found: Restricted) -> Floats:
+        """See `ScoreTest`; of the score."""
+        dispersion = 1.0 if self._binary else self._design.dispersion(found)
+        return self._form * self._design.scaled(found, dispersion, self._ratio)
+
+    def statistic(self, at: Floats) -> Floats:
+        """See `ScoreTest`."""
+        found = self.restricted(at)
+        return _over((found.lever * found.residual).sum(0), self.variance(found))
+
+
+def _over(score: Floats, variance: Floats) -> Floats:
+    """Scores over standard errors: 0 where both are 0."""
+    near = np.abs(score) <= 1e-12
+    root = np.sqrt(np.maximum(variance, 0.0))
+    return np.asarray(np.where(near, 0.0, score / np.where(near, 1.0, np.maximum(root, _TINY))))

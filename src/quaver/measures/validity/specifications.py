@@ -1,0 +1,169 @@
+"""One regression on the labels of many specifications: its contrast tested in all of them at a time."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.estimation.bootstrap import Floats
+from quaver.estimation.intervals import Interval
+from quaver.estimation.regression import levers
+from quaver.estimation.score_intervals import score_interval
+from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest
+
+_SINGULAR = 1e12
+_FEW_EVENTS = 0.6
+"""Below this many expected events on a side one label can decide: the test errs in up to 15% of cases."""
+_FEW_GROUPS = 4.0
+
+
+class Held(NamedTuple):
+    """What one specification's labels leave where the contrast is held at a value.
+
+    Attributes:
+        items: Which items it labelled.
+        residual: y − μ of these, on a scale from 0 to 1.
+        working: Their variances μ(1 − μ).
+        variance: Of Σ a_i y_i.
+        statistic: (value − held) / its standard error.
+    """
+
+    items: NDArray[np.int64]
+    residual: Floats
+    working: Floats
+    variance: float
+    statistic: float
+
+
+class Specifications:
+    """A contrast in the outcomes of several specifications.
+
+    Args:
+        matrix: The items' columns, shape (items, columns); NaN where an item has no value.
+        contrast: Of the coefficients.
+        outcomes: Shape (items, specifications); NaN where an item has none.
+        kind: Of regression.
+        ends: The least and the largest outcome.
+        clusters: Each item's group, where items are not on their own.
+    """
+
+    def __init__(
+        self,
+        matrix: Floats,
+        contrast: Floats,
+        outcomes: Floats,
+        kind: Literal["linear", "logistic"],
+        ends: tuple[float, float],
+        clusters: NDArray[np.int64] | None,
+    ) -> None:
+        self._matrix, self._contrast, self._outcomes = matrix, contrast, outcomes
+        self._test: type[LinearTest | LogisticTest] = LinearTest if kind == "linear" else LogisticTest
+        self.linear, self._ends, self._clusters = kind == "linear", ends, clusters
+        known = np.isfinite(outcomes) & np.asarray(np.isfinite(matrix).all(1))[:, None]
+        kinds: dict[bytes, int] = {}
+        self._kind = [kinds.setdefault(known[:, at].tobytes(), len(kinds)) for at in range(outcomes.shape[1])]
+        self._known = [np.frombuffer(mask, np.bool_) for mask in kinds]
+        self._place = [self._kind[:at].count(kind) for at, kind in enumerate(self._kind)]
+        self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
+        self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
+
+    def _tested(self, kind: int) -> tuple[ScoreTest | None, float]:
+        """The test of all specifications that labelled the same items, and Σ a_i of these."""
+        if kind not in self._tests:
+            known = self._known[kind]
+            low, high = self._ends
+            if not (known.any() and high > low):
+                return None, 0.0
+            design = self._matrix[known]
+            alike = [at for at, one in enumerate(self._kind) if one == kind]
+            outcomes = (self._outcomes[known][:, alike] - low) / (high - low)
+            clusters = None if self._clusters is None else self._clusters[known]
+            scaled = design / np.maximum(np.abs(design).max(0, initial=0.0), 1e-300)
+            if np.linalg.cond(scaled.T @ scaled) > _SINGULAR:
+                self._tests[kind] = None, 0.0
+            else:
+                test = self._test(design, outcomes, self._contrast, clusters)
+                total = float(levers(design, self._contrast).sum()) if self.linear else 0.0
+                self._tests[kind] = test, total
+        return self._tests[kind]
+
+    @property
+    def scale(self) -> float:
+        """From an outcome between 0 and 1 to the unit of the contrast."""
+        return self._ends[1] - self._ends[0] if self.linear else 1.0
+
+    def interval(self, column: int, confidence_level: float) -> Interval | None:
+        """The score interval of one specification; None where it has no value."""
+        kind = self._kind[column]
+        test, total = self._tested(kind)
+        if test is None:
+            return None
+        if (kind, confidence_level) not in self._intervals:
+            self._intervals[kind, confidence_level] = score_interval(test, confidence_level)
+        low, high = (float(end[self._place[column]]) for end in self._intervals[kind, confidence_level])
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return None
+        return Interval(self._unscaled(low, total), self._unscaled(high, total))
+
+    def _unscaled(self, value: float, total: float) -> float:
+        low, high = self._ends
+        return value * (high - low) + low * total if self.linear else value
+
+    def held(self, at: float) -> list[Held | None]:
+        """Each specification with the contrast held at a value; None where it has no value of its own."""
+        low, high = self._ends
+        found: dict[int, list[Held | None]] = {}
+        for kind in dict.fromkeys(self._kind):
+            test, total = self._tested(kind)
+            size = self._kind.count(kind)
+            if test is None:
+                found[kind] = [None] * size
+                continue
+            value = np.full(size, (at - low * total) / (high - low) if self.linear else at)
+            left, statistic = test.restricted(value), test.statistic(value)
+            variance, items = test.variance(left), np.flatnonzero(self._known[kind])
+            found[kind] = [
+                Held(items, left.residual[:, k], left.working[:, k], float(variance[k]), float(statistic[k]))
+                if np.isfinite(test.value[k])
+                else None
+                for k in range(size)
+            ]
+        return [found[kind][place] for kind, place in zip(self._kind, self._place, strict=True)]
+
+    def warnings(self, column: int, unit: str) -> tuple[str, ...]:
+        """What a reader must know of how little one side of the contrast rests on.
+
+        A contrast sets the items that raise it (a_i > 0) against those that lower it. A side counts as
+        (Σ|a_i|)² / Σ a_i² items (Kish 1965), and as fewer groups.
+        """
+        known = self._known[self._kind[column]]
+        low, high = self._ends
+        lever = levers(self._matrix[known], self._contrast)
+        share = float((self._outcomes[known, column].mean() - low) / (high - low))
+        said: list[str] = []
+        items = _smaller_side(lever, np.arange(lever.size))
+        if items * min(share, 1 - share) < _FEW_EVENTS:
+            said.append(
+                f"one side of the contrast rests on about {items:.1f} items, which are few for so uneven a "
+                "label: a single one of them can decide the verdict"
+            )
+        if self._clusters is not None:
+            groups = _smaller_side(lever, self._clusters[known])
+            if groups < _FEW_GROUPS:
+                said.append(
+                    f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes the "
+                    f"{unit}s of both sides to vary alike"
+                )
+        return tuple(said)
+
+
+def _smaller_side(lever: Floats, units: NDArray[np.int64]) -> float:
+    """As how many units the smaller side of a contrast counts."""
+    sizes = []
+    for sign in (1.0, -1.0):
+        weights = np.maximum(sign * lever, 0.0)
+        if (total := float(weights.sum())) > 1e-12 * float(np.abs(lever).sum()):
+            sizes.append(total**2 / float((np.bincount(units, weights) ** 2).sum()))
+    return min(sizes, default=0.0)

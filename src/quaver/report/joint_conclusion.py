@@ -1,0 +1,39 @@
+"""What a report says of all specifications of a conclusion together."""
+
+from __future__ import annotations
+
+from quaver.core.number_format import count, decimals, rounded
+from quaver.core.records import Estimate
+
+
+def by_chance(one: Estimate) -> str:
+    """How many specifications would hold were there no effect, and how likely as many are; empty if untested.
+
+    Args:
+        one: The estimate ``conclusion_joint``.
+
+    >>> details = {"count": 9, "expected": 0.31, "expected_high": 2.0, "p_share": 0.002}
+    >>> by_chance(Estimate("conclusion_joint", 0.9, n=10, unit="specification", details=details))
+    'Were there no effect, about 0.31 of 10 specifications would hold, at most 2 in 95% of cases (p = 0.002).'
+    """
+    found = one.details
+    if "p_share" not in found:
+        return ""
+    return (
+        f"Were there no effect, about {rounded(found['expected'])} of {count(one.n, one.unit)} would hold, "
+        f"at most {round(found['expected_high'])} in 95% of cases (p = {decimals(found['p_share'])})."
+    )
+
+
+def median_effect(one: Estimate) -> str:
+    """The median estimate with its interval and the p value of no effect; empty if untested.
+
+    >>> details = {"median": 0.07, "median_low": 0.04, "median_high": 0.1, "p_median": 0.002}
+    >>> median_effect(Estimate("conclusion_joint", 0.9, details=details))
+    'The median estimate is 0.07 [0.04 to 0.10] (p = 0.002).'
+    """
+    found = one.details
+    if "p_median" not in found:
+        return ""
+    ends = f"[{rounded(found['median_low'])} to {rounded(found['median_high'])}]"
+    return f"The median estimate is {rounded(found['median'])} {ends} (p = {decimals(found['p_median'])})."
