@@ -1,10 +1,10 @@
 """How often conclusions from simulated labels come out as they should, one by one and all together.
 
 `groups` compares two groups of items, with few labels or few groups on one side, beside a z test that knows
-the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives with a
-certain accuracy, perhaps with the covariate turned round; `joint` judges 20 specifications that err together;
-`together` compares Dawid & Skene's labels with the prompts'. Run it as ``python benchmarks/conclusions.py
-[RUNS]``; 400 runs take about two minutes.
+the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives
+with a certain accuracy, perhaps with the covariate turned round; `joint` judges 20 specifications that err
+together; `together` compares Dawid & Skene's labels with the prompts'. Run it as
+``python benchmarks/conclusions.py [RUNS]``; 400 runs take some minutes.
 """
 
 from __future__ import annotations
@@ -222,6 +222,6 @@ if __name__ == "__main__":
     print("two groups: verdicts in percent", pl.DataFrame([groups(*case, 5 * runs) for case in GROUPS]))
     print("items in groups", pl.DataFrame([clustered(*case, 5 * runs) for case in CLUSTERED], strict=False))
     print("prompts: holds / reverses", pl.DataFrame([prompts(*case, runs) for case in PROMPTS]), flush=True)
-    print("20 specifications", pl.DataFrame([joint(*case, runs) for case in JOINT]), flush=True)
+    print("20 specifications", pl.DataFrame([joint(*case, min(runs, 200)) for case in JOINT]), flush=True)
     cases = [(items, shared) for items in (50, 400) for shared in (0.0, 0.5, 1.0)]
     print("labels together", pl.DataFrame([together(*case, min(runs, 200)) for case in cases]))

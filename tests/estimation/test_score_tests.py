@@ -1,4 +1,4 @@
-"""Score tests of contrasts err as often as they say where events or groups are few, and find what is there."""
+"""Score tests err as often as they say where events or groups are few, and find what there is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_power_is_that_of_a_test_that_knows_the_shares():
 
 @pytest.mark.parametrize("noisy", [0.25, 4.0])
 def test_numbers_whose_spread_differs_between_groups(noisy):
-    """One group's labels are at the ends of the scale, the other's near its middle: the means are the same."""
+    """One group's labels are at the ends of the scale, the other's in the middle; the means are the same."""
     rng = np.random.default_rng(2)
     few = np.arange(300) < 40
     wide, near = rng.integers(0, 2, (300, 1000)) * 1.0, rng.choice([0.25, 0.5, 0.75], (300, 1000))
