@@ -156,12 +156,20 @@ def lines_of(
                 places=len(keys),
                 replications=len(replications),
             )
-            lines.append(line_of(about, places, measures[measure]))
+            certified = measures[measure]
+            lines.append(line_of(about, places, certified.null_of(name), certified.why_not))
     return lines
 
 
-def line_of(about: Line, places: Sequence[Place], certified: Certified) -> Line:
-    """A line with its numbers and its verdict."""
+def line_of(about: Line, places: Sequence[Place], null: float | None = None, why_not: str = "") -> Line:
+    """A line with its numbers and its verdict.
+
+    Args:
+        about: What it is of.
+        places: The estimates.
+        null: The value at which its tests' null hypothesis holds; None for a distance, which is then 0.
+        why_not: Why its interval is not certified, should it claim no coverage.
+    """
     values = np.stack([one.value for one in places])
     given, covers = (np.stack([getattr(one, name) for one in places]) for name in ("given", "covers"))
     made: dict[str, Any] = asdict(about)
@@ -170,10 +178,10 @@ def line_of(about: Line, places: Sequence[Place], certified: Certified) -> Line:
     if truths:
         off = [float(np.nanmean(p.value - p.truth)) for p in places if np.isfinite(p.value - p.truth).any()]
         made |= {"truth": float(np.mean(truths)), "bias": float(np.mean(off)) if off else None}
-    if given.any() and not certified.why_not:
+    if given.any() and not why_not:
         made |= _coverage(places, given, covers)
-    if not certified.why_not:
-        made |= _tests(places, certified.null_of(about.name))
+    if not why_not:
+        made |= _tests(places, null)
     counted = Counter(kind for one in places for kinds in one.warnings for kind in kinds)
     made["warnings"] = {kind: round(n / values.size, 3) for kind, n in counted.most_common(4)}
     return Line(**{**made, "verdict": _verdict(made)})
@@ -242,7 +250,7 @@ def _verdict(made: Mapping[str, Any]) -> Verdict:
     if _misses(made["coverage"], made["coverage_error"]):
         few = (made["unwarned"] or 0) * made["replications"] * made["places"] < _FEW
         return "warned" if few or not _misses(made["coverage_unwarned"], made["coverage_error"]) else "fail"
-    if made["width"] is not None and made["width"] > WIDTH * (1 + _Z * 0.75 / made["replications"] ** 0.5):
+    if made["width"] is not None and made["width"] > WIDTH * (1 + _Z / made["replications"] ** 0.5):
         return "wide"
     return "pass"
 

@@ -145,15 +145,15 @@ class _Worker:
         seed = self._seed("study", at)
         options = {"resamples": self._task.resamples, "seed": seed}
         for key, one in self._estimates(None, FIXED, None, seed, options):
-            yield key, _said(one)
+            yield key, said_of(one)
         if not (self._of("population") or self._of("next")):
             return
         fresh = self._seed("prompts", at)
         for key, one in self._estimates(fresh, "population", None, seed, options):
-            yield key, _said(one)
+            yield key, said_of(one)
         coming = dict(self._coming(fresh)) if self._of("next") else {}
         for key, one in self._estimates(fresh, "next", None, seed, options):
-            yield key, _said(one)._replace(truth=coming.get(key))
+            yield key, said_of(one)._replace(truth=coming.get(key))
 
     def _coming(self, seed: int) -> Iterator[tuple[str, float | None]]:
         """What the next prompt gives; of a measure that one prompt does not have, what the next set gives."""
@@ -240,7 +240,8 @@ def _defined(found: Mapping[str, float | None], certified: Certified) -> bool:
     return any(json.loads(key)[0] == certified.name and value is not None for key, value in found.items())
 
 
-def _said(one: Estimate) -> Said:
+def said_of(one: Estimate) -> Said:
+    """What is kept of an estimate."""
     p, holm = (one.details.get(name) for name in ("p", "p_holm"))
     return Said(
         value=one.value,

@@ -14,8 +14,9 @@ from quaver.cli.console import errors, say, screen
 from quaver.errors import QuaverError
 
 COMMANDS = (
-    *("init", "import", "variants", "plan", "run", "status", "rescore", "evaluators", "measure", "report"),
+    *("init", "import", "variants", "plan", "run", "status", "rescore", "evaluators", "measure", "certify"),
     *(
+        "report",
         "compare",
         "worst",
         "export",

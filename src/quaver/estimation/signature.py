@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal, Self
 
 _TREATMENTS = {
@@ -54,9 +55,17 @@ class Declared:
         """It is documented as functions are (``inspect.isroutine``), and binds nothing."""
         return self
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        """Another process finds it where it stands, as it finds functions."""
+        return _standing, (self.__module__, self.name)
+
     def __repr__(self) -> str:
         """Its name and arguments."""
         return f"<{self.kind} {self.name}{self.__signature__}>"
+
+
+def _standing(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def _signed(

@@ -87,6 +87,25 @@ def remarks(estimates: Sequence[Estimate]) -> list[str]:
     return lines
 
 
+def certified(estimates: Sequence[Estimate]) -> list[str]:
+    """A sentence on how often the intervals cover in simulated studies like this one (``quaver certify``)."""
+    found = [one.details["certified"] for one in estimates if "certified" in one.details]
+    if not found:
+        return []
+    shares = sorted(one["coverage"] for one in found)
+    levels = {one.confidence_level for one in estimates if "certified" in one.details}
+    level = f"{100 * levels.pop():g}% " if len(levels) == 1 else ""
+    if len(found) == 1:
+        error = 196 * (found[0]["error"] or 0.0)
+        covers = f"this {level}interval covers {shares[0]:.0%} of the time (± {error:.0f} points"
+    else:
+        middle = shares[len(shares) // 2]
+        ends = f"{shares[0]:.0%} to {shares[-1]:.0%} of the time, {middle:.0%} in the median"
+        covers = f"these {len(found)} {level}intervals cover {ends} ("
+    studies = f"{found[0]['replications']:,} simulated studies)"
+    return [f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}."]
+
+
 def estimates_table(estimates: Sequence[Estimate]) -> Table:
     """Estimates with their cells, intervals and the numbers of the `remarks` that concern them.
 

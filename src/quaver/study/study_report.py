@@ -11,6 +11,7 @@ from quaver.report.charts import figures
 from quaver.report.page.html_page import write_report
 from quaver.study.analysis.chart_estimates import deviating
 from quaver.study.analysis.report_evidence import StoredBehind
+from quaver.study.analysis.study_certification import certified
 from quaver.study.analysis.study_estimates import (
     estimates_of_audit,
     estimates_of_charts,
@@ -34,7 +35,7 @@ def report(study: StudySource, folder: Path) -> Path:
             folder,
             lock=study.lock() | {"collection": _collection(study)},
             annotations=frame,
-            estimates=estimates_of_study(study, None, frame),
+            estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
             audit=[*estimates_of_audit(study, frame), *estimates_of_charts(study, frame)],
             deviations=deviating(evaluators_of(study), frame),

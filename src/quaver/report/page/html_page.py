@@ -30,7 +30,7 @@ from quaver.report.page.method import measured, method_paragraph, noise_in_words
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible
-from quaver.report.table_rows import Table, estimates_table, remarks
+from quaver.report.table_rows import Table, certified, estimates_table, remarks
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
 
@@ -201,5 +201,5 @@ def _shown(figure: Figure, pictures: _Pictures) -> dict[str, Any]:
         "wide": inline_svg(pictures.wide, f"{figure.name}-{_WIDE}", figure.alternative),
         "narrow": inline_svg(pictures.narrow, f"{figure.name}-{_NARROW}", figure.alternative),
         "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
-        "warnings": remarks(figure.estimates),
+        "warnings": [*remarks(figure.estimates), *certified(figure.estimates)],
     }

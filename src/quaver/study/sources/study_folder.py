@@ -85,11 +85,26 @@ class _File(NamedTuple):
     former: str = ""
 
 
-FileName = Literal["noise.json", "rounds.json", "study.lock.json", "paraphrases.json"]
+class _CertifiedPlace(TypedDict, total=False):
+    name: str
+    cell: str
+    coverage: float | None
+    coverage_error: float | None
+    replications: int
+    rejected: float | None
+
+
+class _Certified(TypedDict, total=False):
+    fingerprint: str
+    places: list[_CertifiedPlace]
+
+
+FileName = Literal["noise.json", "rounds.json", "study.lock.json", "paraphrases.json", "certified.json"]
 
 _FILES: Mapping[FileName, _File] = {
     "noise.json": _File(dict[str, list[Noise]], "move it away; quaver doctor measures the noise again"),
     "rounds.json": _File(_Rounds, "put back a copy of it; without it the rounds are counted from the start"),
+    "certified.json": _File(_Certified, "move it away; quaver certify makes it again"),
     "study.lock.json": _File(_Lock, "move it away; the next run writes it anew", renamed_lock),
     "paraphrases.json": _File(
         _Paraphrases,

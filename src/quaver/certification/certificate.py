@@ -1,0 +1,249 @@
+"""How the measures of one study behave in simulated studies like it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from quaver.certification.coverage import Line, Place, line_of
+from quaver.certification.replications import FIXED, Said, said_of
+from quaver.certification.simulated_study import SimulatedStudies
+from quaver.core.presentation import presented
+from quaver.core.records import Estimate
+from quaver.core.seeds import derive
+
+_LARGE_ROWS, _LARGE = 2**17, 3
+"""How many rows a study has from which the truth is taken, and how many such studies there are."""
+_SET_ROWS, _SETS = 2**15, 24
+"""The same where the truth is the mean over sets of prompts."""
+_NEXT_ROWS = 2**15
+
+
+class Asked(NamedTuple):
+    """A measure as a study asks for it.
+
+    Attributes:
+        name: What tells it from the study's other measures.
+        take: Its estimates of a frame of the study's shape, with options in place of the study's.
+        items: The table of the items that it reads (its option ``items``); None where it reads none.
+    """
+
+    name: str
+    take: Callable[..., list[Estimate]]
+    items: pl.DataFrame | None = None
+
+
+class Job(NamedTuple):
+    """Some work: a ``study`` to replicate, a ``large`` one, or a ``set`` of prompts, and its number."""
+
+    kind: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How the measures of a study behave in simulated studies like it.
+
+    Attributes:
+        lines: A line for each measure and name of estimates, its cells taken together.
+        places: A line for each estimate of the study; ``cell`` is its cell as JSON.
+        replications: How many studies were simulated.
+        population: What they were drawn from, in a few numbers.
+        failed: Measures that could not be taken of them, and why.
+    """
+
+    lines: tuple[Line, ...]
+    places: tuple[Line, ...]
+    replications: int
+    population: Mapping[str, Any] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """It as a mapping for JSON."""
+        return {
+            "replications": self.replications,
+            "population": dict(self.population),
+            "failed": dict(self.failed),
+            "lines": [one.document() for one in self.lines],
+            "places": [one.document() for one in self.places],
+        }
+
+
+class StudyWork:
+    """Does the jobs of one study's certificate; a process has one.
+
+    Args:
+        asked: The study's measures.
+        studies: What draws studies like it.
+        options: Options in place of the study's, such as ``resamples``.
+        seed: Root seed.
+
+    Attributes:
+        own: The study's own estimates, by key.
+        failed: Measures that raised an error, and which.
+        population: What the studies are drawn from, in a few numbers.
+    """
+
+    def __init__(
+        self, asked: Sequence[Asked], studies: SimulatedStudies, options: Mapping[str, Any], seed: int
+    ) -> None:
+        self._asked, self._studies, self._options, self._seed = tuple(asked), studies, dict(options), seed
+        self.failed: dict[str, str] = {}
+        self.population = studies.like.document()
+        self.own: dict[str, Estimate] = self._taken(studies.frame, self._asked, {})
+        self._fresh = tuple(one for one in self._asked if self._has(one.name, fixed=False))
+        self._fixed = tuple(one for one in self._asked if self._has(one.name, fixed=True))
+
+    def estimand(self, key: str) -> str:
+        """What the interval of an estimate is of."""
+        return str(getattr(self.own[key], "estimand", "") or FIXED)
+
+    def jobs(self) -> list[Job]:
+        """What has to be known before studies are replicated: the truth."""
+        return [
+            *(Job("large", at) for at in range(_LARGE if self._fixed else 0)),
+            *(Job("set", at) for at in range(_SETS if self._fresh else 0)),
+        ]
+
+    def done(self, job: Job) -> dict[str, Said]:
+        """What a job finds, by key."""
+        if job.kind == "study":
+            return self._study(job.at)
+        if job.kind == "large":
+            found = self._large(self._fixed, self._seeded("large", job.at), None, _LARGE_ROWS)
+        else:
+            fresh = self._seeded("set", job.at)
+            found = self._large(self._fresh, fresh, fresh, _SET_ROWS)
+        return {key: said_of(one) for key, one in found.items()}
+
+    def _study(self, at: int) -> dict[str, Said]:
+        seed = self._seeded("study", at)
+        options = {**self._options, "seed": seed}
+        found: dict[str, Said] = {}
+        if self._fixed:
+            frame = self._studies.study_like(seed)
+            taken = self._taken(frame, self._fixed, options)
+            found |= {key: said_of(one) for key, one in taken.items() if self.estimand(key) == FIXED}
+        if self._fresh:
+            fresh = self._seeded("prompts", at)
+            taken = self._taken(self._studies.study_like(seed, fresh), self._fresh, options)
+            new = {key: said_of(one) for key, one in taken.items() if self.estimand(key) != FIXED}
+            coming = self._coming(at) if any(self.estimand(key) == "next" for key in new) else {}
+            found |= {
+                key: said._replace(truth=coming[key].value if key in coming else None)
+                if self.estimand(key) == "next"
+                else said
+                for key, said in new.items()
+            }
+        return found
+
+    def _coming(self, at: int) -> dict[str, Estimate]:
+        """What the next prompt gives; where one alone gives nothing, what the next set does."""
+        fresh = self._seeded("next", at)
+        frame, copies = self._drawn(fresh, fresh, _NEXT_ROWS)
+        one = frame.filter(pl.col("variant") == frame["variant"][-1]) if "variant" in frame.columns else frame
+        single = self._taken(one, self._fresh, {"resamples": 0}, copies)
+        alone = {key: said for key, said in single.items() if said.value is not None}
+        left = tuple(one for one in self._fresh if not any(_name(key) == one.name for key in alone))
+        return alone | (self._taken(frame, left, {"resamples": 0}, copies) if left else {})
+
+    def _large(
+        self, asked: Sequence[Asked], seed: int, prompts: int | None, rows: int
+    ) -> dict[str, Estimate]:
+        frame, copies = self._drawn(seed, prompts, rows)
+        return self._taken(frame, asked, {"resamples": 0}, copies)
+
+    def _drawn(self, seed: int, prompts: int | None, rows: int) -> tuple[pl.DataFrame, int]:
+        copies = max(2, round(rows / max(1, self._studies.frame.height)))
+        return self._studies.study_like(seed, prompts, copies), copies
+
+    def _taken(
+        self, frame: pl.DataFrame, asked: Sequence[Asked], options: Mapping[str, Any], copies: int = 1
+    ) -> dict[str, Estimate]:
+        found: dict[str, Estimate] = {}
+        for one in asked:
+            given = dict(options)
+            if one.items is not None:
+                given["items"] = self._studies.items_like(one.items, copies)
+            try:
+                found |= {key_of(one.name, made): made for made in one.take(frame, **given)}
+            except Exception as error:  # whatever a measure raises, another package's too, is a result
+                self.failed[one.name] = f"{type(error).__name__}: {error}"[:300]
+        return found
+
+    def _has(self, name: str, *, fixed: bool) -> bool:
+        return any(_name(key) == name and (self.estimand(key) == FIXED) is fixed for key in self.own)
+
+    def _seeded(self, what: str, at: int) -> int:
+        return derive(self._seed, "certify", what, str(at)) % 2**31
+
+
+def key_of(name: str, one: Estimate) -> str:
+    """Which of a study's estimates it is."""
+    return json.dumps([name, one.measure, dict(one.cell)], separators=(",", ":"), ensure_ascii=False)
+
+
+def cell_of(one: Estimate) -> str:
+    """Its cell, as the lines of a certificate name it."""
+    return json.dumps(dict(one.cell), ensure_ascii=False)
+
+
+def _name(key: str) -> str:
+    return str(json.loads(key)[0])
+
+
+def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, Said]]) -> Certificate:
+    """What the jobs that were done say of each of the study's estimates."""
+    studies = {job.at: said for job, said in found.items() if job.kind == "study"}
+    order = sorted(studies)
+    truths: dict[str, list[float]] = {}
+    for job, some in found.items():
+        if job.kind == "study":
+            continue
+        for key, said in some.items():
+            if key in worker.own and (worker.estimand(key) == FIXED) is (job.kind == "large"):
+                truths.setdefault(key, []).extend([said.value] if said.value is not None else [])
+    places, about = {}, {}
+    for key in worker.own:
+        name, measure, where = json.loads(key)
+        truth = float(np.mean(truths[key])) if truths.get(key) else None
+        places[key] = Place({at: studies[at][key] for at in order if key in studies[at]}, order, truth)
+        about[key] = Line(
+            cell=json.dumps(where, ensure_ascii=False),
+            measure=name,
+            name=measure,
+            estimand=worker.estimand(key),
+            places=1,
+            replications=len(order),
+        )
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for key, one in about.items():
+        grouped.setdefault((one.measure, one.name, one.estimand), []).append(key)
+    lines = [
+        line_of(
+            Line(cell="", measure=m, name=n, estimand=e, places=len(some), replications=len(order)),
+            [places[key] for key in some],
+            _null(n),
+        )
+        for (m, n, e), some in grouped.items()
+    ]
+    return Certificate(
+        lines=tuple(lines),
+        places=tuple(line_of(one, [places[key]], _null(one.name)) for key, one in about.items()),
+        replications=len(order),
+        population=worker.population,
+        failed=worker.failed,
+    )
+
+
+def _null(name: str) -> float | None:
+    """The value at which there is nothing to see; of a conclusion the effect that is claimed not to be."""
+    if name.startswith("conclusion"):
+        return 0.0
+    shown = presented(name)
+    return None if shown is None else shown.null

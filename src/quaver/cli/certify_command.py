@@ -1,0 +1,93 @@
+"""``quaver certify``: how far a study's own intervals and tests can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quaver.cli.console import JsonOption, print_json, say, screen, table
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.core.number_format import percent, rounded
+
+if TYPE_CHECKING:
+    from quaver.certification.coverage import Line
+    from quaver.core.records import Estimate
+    from quaver.study.analysis.study_certification import StudyCertificate
+
+
+def command(
+    study: StudyArgument = HERE,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="Simulate this many studies; by default a minute's worth.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Simulate 2,000 studies, with as many resamples as the study.")
+    ] = False,
+    as_json: JsonOption = False,
+    function: FunctionOption = None,
+) -> None:
+    """Simulate studies like this one, and show how often its intervals cover the truth. Asks nothing."""
+    opened = open_study(study, function)
+    found = opened.certify(replications=replications, exact=exact)
+    if as_json:
+        print_json(found.certificate.document())
+        return
+    for line in _explained(found):
+        say(line)
+    screen.print(table(_COLUMNS, list(_rows(found))))
+    for name, why in found.certificate.failed.items():
+        say(f"Warning: {name} could not be taken of simulated studies: {why}")
+    if opened.source.owns_folder:
+        say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
+
+
+_COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I error", "power", "warned")
+
+
+def _explained(found: StudyCertificate) -> Iterator[str]:
+    made = found.certificate
+    like = made.population
+    yield (
+        f"{made.replications:,} studies were simulated with this study's items, prompts, repeats and groups: "
+        f"an answer is the item's own label in {percent(like['agreement'])} of cases and a fresh draw in the "
+        f"others, {percent(like['missing'])} are missing, and groups share {percent(like['icc'])} of the "
+        "variance."
+    )
+    yield (
+        "covers: how often a 95% interval holds the truth, ± its Monte-Carlo error. width: beside an "
+        "oracle's interval. type I error and power: how often p is below 5%."
+    )
+
+
+def _rows(found: StudyCertificate) -> Iterator[Sequence[str]]:
+    made = found.certificate
+    own = {
+        (place.measure, place.name, place.estimand): one
+        for place, one in zip(made.places, found.estimates, strict=True)
+    }
+    for line in made.lines:
+        yield (
+            line.measure if line.measure.startswith(line.name) else f"{line.name} ({line.measure})",
+            line.estimand,
+            _interval(line, own[line.measure, line.name, line.estimand]),
+            _with_error(line.coverage, line.coverage_error),
+            "" if line.width is None else f"{line.width:.2f}",
+            _with_error(line.rejected, line.rejected_error),
+            "" if line.power is None else percent(line.power),
+            "" if line.unwarned is None else percent(1 - line.unwarned),
+        )
+
+
+def _interval(line: Line, one: Estimate) -> str:
+    """The study's own interval, or how many there are."""
+    if line.places > 1:
+        return f"{line.places} estimates"
+    if one.low is None or one.high is None:
+        return "none"
+    return f"{rounded(one.low)} to {rounded(one.high)}"
+
+
+def _with_error(share: float | None, error: float | None) -> str:
+    return "" if share is None else f"{percent(share)} ± {100 * (error or 0.0):.1f}"

@@ -1,0 +1,165 @@
+"""How a study's measures behave in simulated studies like it: taken, kept in its folder, and shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+import quaver
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.estimation.declaration import Measure
+from quaver.study.analysis.study_estimates import measurable, own_measurements
+from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
+
+if TYPE_CHECKING:
+    from quaver.certification.certificate import Asked, Certificate
+
+FILE: Final = "certified.json"
+QUICK = 50.0
+"""Seconds that a quick certificate takes, without what it takes to begin and to end."""
+EXACT = 2000
+"""Replications of an exact one: a Monte-Carlo error of half a point."""
+_RESAMPLES = 400
+_KEYS = ("item", "model", "variant", "decoding", "repeat", "evaluator", "label", "gold")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCertificate:
+    """A study's certificate.
+
+    Attributes:
+        certificate: How its measures behave in simulated studies like it.
+        estimates: The study's own estimates, in the order of the certificate's places.
+        resamples: Bootstrap resamples of the simulated studies' intervals.
+    """
+
+    certificate: Certificate
+    estimates: tuple[Estimate, ...]
+    resamples: int | None
+
+
+def certify(
+    study: StudySource, *, replications: int | None = None, exact: bool = False, processes: int | None = None
+) -> StudyCertificate:
+    """Certify a study's measures, and keep the certificate in its folder where it has one.
+
+    Args:
+        study: The study.
+        replications: How many studies are simulated; as many as a minute allows if left out.
+        exact: As many as `EXACT`, with the measures' own number of resamples.
+        processes: How many work at once; one for each core if left out.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+        QuaverError: Nothing is measured, or nothing of it can be simulated.
+    """
+    from quaver.certification.certificate import StudyWork  # few studies need simulations
+    from quaver.certification.replicated import certify as replicated
+    from quaver.certification.simulated_study import SimulatedStudies
+
+    frame = measurable(study)
+    taken = own_measurements(study)
+    asked = _asked(taken)
+    if not asked or frame.is_empty():
+        raise QuaverError(
+            "there is nothing to certify",
+            where=study.where,
+            expected="answers, and measures that need no raw answers",
+            found=f"{frame.height:,} annotations, {len(asked)} such measures",
+        )
+    group = next((str(one.options["group"]) for one in taken if one.options.get("group")), None)
+    studies = SimulatedStudies(frame, study.experiment.labels.codes, group)
+    resamples = None if exact else _RESAMPLES
+    options = {} if resamples is None else {"resamples": resamples}
+    worker = StudyWork(asked, studies, options, study.spec.seed)
+    made = replicated(
+        worker,
+        seconds=None if exact or replications else QUICK,
+        replications=replications or (EXACT if exact else None),
+        processes=processes or os.cpu_count() or 1,
+    )
+    if study.owns_folder:
+        document = {
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "quaver": quaver.__version__,
+            "fingerprint": _fingerprint(frame, taken),
+            "resamples": resamples,
+            **made.document(),
+        }
+        study.files.write(FILE, document)
+    return StudyCertificate(made, tuple(worker.own.values()), resamples)
+
+
+def _asked(taken: Sequence[Measurement]) -> list[Asked]:
+    """The measures that can be taken of simulated answers: those that read no raw ones."""
+    from quaver.certification.certificate import Asked
+
+    found: list[Asked] = []
+    for one in taken:
+        if one.failed is not None or (isinstance(one.plugin, Measure) and one.plugin.reads_outputs):
+            continue
+        items = one.options.get("items")
+        table = items if isinstance(items, pl.DataFrame) else None
+        found.append(Asked(_title(one, [other.name for other in found]), one.of, table))
+    return found
+
+
+def _title(one: Measurement, taken: Sequence[str]) -> str:
+    """A measure's name, with what tells it from the study's others of that name."""
+    name = str(one.options.get("name") or one.measure)
+    if name not in taken:
+        return name
+    apart = ", ".join([name, *one.named.values(), *([one.evaluator] if one.evaluator else [])])
+    return apart if apart not in taken else f"{apart} ({len(taken) + 1})"
+
+
+def _fingerprint(frame: pl.DataFrame, taken: Sequence[Measurement]) -> str:
+    """Of the labels that were measured, and of how: another one's certificate is out of date."""
+    made = blake2b(digest_size=16)
+    known = frame.select(pl.col(name).cast(pl.String) for name in _KEYS if name in frame.columns)
+    made.update(known.write_csv().encode())
+    for one in taken:
+        options = {k: v for k, v in sorted(one.options.items()) if k not in ("items", "labels")}
+        made.update(repr((one.measure, one.evaluator, options, one.flagged, one.only)).encode())
+    return made.hexdigest()
+
+
+def certified(study: StudySource, estimates: Sequence[Estimate], frame: pl.DataFrame) -> list[Estimate]:
+    """The estimates, with ``certified`` in the details of those that the study's certificate is about.
+
+    That is ``coverage`` of the interval in simulated studies, its Monte-Carlo ``error``, the number of
+    ``replications``, and ``rejected``, how often the test rejects a true null hypothesis. A certificate of
+    other answers, or other measures, is passed over.
+    """
+    document = study.files.read(FILE)
+    if not document or document.get("fingerprint") != _fingerprint(frame, own_measurements(study)):
+        return list(estimates)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in document["places"]:
+        found[one["name"], one["cell"]] = {
+            "coverage": one["coverage"],
+            "error": one["coverage_error"],
+            "replications": one["replications"],
+            **({"rejected": one["rejected"]} if one["rejected"] is not None else {}),
+        }
+    return [_with(one, found.get((one.measure, _cell(one)))) for one in estimates]
+
+
+def _with(one: Estimate, said: dict[str, Any] | None) -> Estimate:
+    if said is None or said["coverage"] is None or one.low is None:
+        return one
+    return replace(one, details={**one.details, "certified": said})
+
+
+def _cell(one: Estimate) -> str:
+    from quaver.certification.certificate import cell_of
+
+    return cell_of(one)
