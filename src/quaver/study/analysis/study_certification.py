@@ -28,6 +28,8 @@ QUICK = 50.0
 EXACT = 2000
 """Replications of an exact one: a Monte-Carlo error of half a point."""
 _RESAMPLES = 400
+_FEW = 20
+"""So few studies are simulated before another process has begun."""
 _KEYS = ("item", "model", "variant", "decoding", "repeat", "evaluator", "label", "gold")
 
 
@@ -84,7 +86,7 @@ def certify(
         worker,
         seconds=None if exact or replications else QUICK,
         replications=replications or (EXACT if exact else None),
-        processes=processes or os.cpu_count() or 1,
+        processes=processes or (1 if replications and replications < _FEW else os.cpu_count() or 1),
     )
     if study.owns_folder:
         document = {
