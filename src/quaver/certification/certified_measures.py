@@ -29,6 +29,7 @@ class Certified:
         evaluators: How many evaluators.
         null: The value at which its tests' null hypothesis holds; None where its presentation says so.
         why_not: Why its interval is not certified, should it claim no coverage.
+        every: In which of the replications it is taken, every so many: more than 1 of slow measures.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Certified:
     evaluators: int = 1
     null: float | None = None
     why_not: str = ""
+    every: int = 1
 
     @property
     def function(self) -> Any:
@@ -73,11 +75,12 @@ _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
 _BUILT_IN: Mapping[str, Options] = {
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
     "evaluator_flips": {"evaluators": 2},
+    "generalizability": {"every": 2},
     "factor_effects": {"options": {"factors": tuple(FACTORS)}},
     "inter_model": {"models": 2},
     "inter_pss_subsamples": {"why_not": _SUBSAMPLES},
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES},
-    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}},
+    "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": 6},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
@@ -87,7 +90,7 @@ _BESIDE = (
     Certified(name="differences, tone", path="differences", options={"between": "tone"}),
     Certified(name="distribution_shift, reference", path="distribution_shift", options={"reference": "v00"}),
     Certified(name="distribution_shift, tone", path="distribution_shift", options={"between": "tone"}),
-    Certified(name="generalizability, two models", path="generalizability", models=2),
+    Certified(name="generalizability, two models", path="generalizability", models=2, every=3),
     Certified(
         name="conclusion, small group",
         path=_CONCLUSION,

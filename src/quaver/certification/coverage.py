@@ -139,7 +139,9 @@ def lines_of(
         truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
         for key, at, said in read_found(one):
             found.setdefault(key, {})[at] = said
-    replications = sorted({at for some in found.values() for at in some})
+    taken: dict[str, set[int]] = {}  # of a slow measure not every replication
+    for key, some in found.items():
+        taken.setdefault(json.loads(key)[0], set()).update(some)
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for key in found:
         measure, name, estimand, _ = json.loads(key)
@@ -147,6 +149,7 @@ def lines_of(
     lines = []
     for (measure, name, estimand), keys in grouped.items():
         if measure in measures:
+            replications = sorted(taken[measure])
             places = [Place(found[key], replications, truth.get(key)) for key in keys]
             about = Line(
                 cell=cell,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
@@ -144,28 +144,31 @@ class _Worker:
     def _replication(self, at: int) -> Iterator[tuple[str, Said]]:
         seed = self._seed("study", at)
         options = {"resamples": self._task.resamples, "seed": seed}
-        for key, one in self._estimates(None, FIXED, None, seed, options):
+        for key, one in self._estimates(None, FIXED, None, seed, options, only=self._of(FIXED, at)):
             yield key, said_of(one)
-        if not (self._of("population") or self._of("next")):
+        population, coming = self._of("population", at), self._of("next", at)
+        if not (population or coming):
             return
         fresh = self._seed("prompts", at)
-        for key, one in self._estimates(fresh, "population", None, seed, options):
+        for key, one in self._estimates(fresh, "population", None, seed, options, only=population):
             yield key, said_of(one)
-        coming = dict(self._coming(fresh)) if self._of("next") else {}
-        for key, one in self._estimates(fresh, "next", None, seed, options):
-            yield key, said_of(one)._replace(truth=coming.get(key))
+        truth = dict(self._coming(fresh, coming)) if coming else {}
+        for key, one in self._estimates(fresh, "next", None, seed, options, only=coming):
+            yield key, said_of(one)._replace(truth=truth.get(key))
 
-    def _coming(self, seed: int) -> Iterator[tuple[str, float | None]]:
+    def _coming(self, seed: int, of: Sequence[Certified]) -> Iterator[tuple[str, float | None]]:
         """What the next prompt gives; of a measure that one prompt does not have, what the next set gives."""
-        single = self._estimates(seed, "next", _NEXT_ITEMS, variants=1)
+        single = self._estimates(seed, "next", _NEXT_ITEMS, variants=1, only=of)
         found = {key: one.value for key, one in single}
         yield from found.items()
-        if left := [one for one in self._of("next") if not _defined(found, one)]:
+        if left := [one for one in of if not _defined(found, one)]:
             for key, one in self._estimates(self._seed("next set", seed), "next", _NEXT_ITEMS, only=left):
                 yield key, one.value
 
-    def _of(self, estimand: str) -> list[Certified]:
-        return [one for one in self._task.measures if estimand in (one.estimands or (FIXED,))]
+    def _of(self, estimand: str, at: int = 0) -> list[Certified]:
+        """The measures with an estimand that are taken in a replication."""
+        found = [one for one in self._task.measures if estimand in (one.estimands or (FIXED,))]
+        return [one for one in found if at % one.every == 0]
 
     def _seed(self, what: str, at: int) -> int:
         return derive(self._task.seed, "certify", self._task.cell, what, str(at)) % 2**31

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-import quaver
 from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
@@ -91,7 +91,7 @@ def certify(
     if study.owns_folder:
         document = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "quaver": quaver.__version__,
+            "quaver": version("quaver"),
             "fingerprint": _fingerprint(frame, taken),
             "resamples": resamples,
             **made.document(),
