@@ -17,6 +17,13 @@ Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """The status of an answer: the first of these that applies."""
 
+Estimand = Literal["fixed", "population", "next"]
+"""What an interval holds for: these prompts, the mean over prompts like these, or the next prompt (of a
+number that a set of prompts has: the next set of as many)."""
+
+AND_PROMPT: Final = " and prompt"
+"""The end of the unit of an interval that generalises over prompts too."""
+
 NO_LABEL: Final = "no label"
 """The name of answers without a label where labels are shown or counted; no label may have it."""
 
@@ -334,8 +341,9 @@ class Estimate:
         high: Upper end.
         confidence_level: The interval's nominal level.
         n: The number of units (``unit``) that it rests on.
-        unit: What was resampled, and so what the interval generalises over: ``"item"``, a group's
-            column, ``"item and variant"``.
+        unit: What the interval generalises over: ``"item"``, a group's column, ``"item and prompt"``.
+        estimand: What the interval holds for: ``"fixed"``, these prompts; ``"population"``, the mean over
+            prompts like these; ``"next"``, the next prompt. How many there are is ``details["prompts"]``.
         method: How value and interval were computed, worded for a methods section.
         reference: Where the measure is defined: authors, year, section or equation.
         reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
@@ -355,6 +363,7 @@ class Estimate:
     confidence_level: float = 0.95
     n: int = 0
     unit: str = "item"
+    estimand: Estimand = "fixed"
     method: str = ""
     reference: str = ""
     reason: str | None = None
@@ -364,6 +373,24 @@ class Estimate:
     details: Mapping[str, Any] = field(default_factory=dict)
     draws: Any = field(default=None, repr=False, compare=False)
     distribution: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def scope(self) -> str:
+        """What the interval holds for, in words; empty where no prompts were counted.
+
+        >>> Estimate("accuracy", 0.8, details={"prompts": 5}).scope
+        'for these 5 prompts'
+        >>> Estimate("accuracy", 0.8, estimand="next", details={"prompts": 5, "next_prompts": 1}).scope
+        'for the next prompt'
+        """
+        seen, others = self.details.get("prompts"), self.details.get("next_prompts", 1)
+        if seen is None:
+            return ""
+        if self.estimand == "population":
+            return f"for prompts like these {seen}"
+        if self.estimand == "next":
+            return "for the next prompt" if others == 1 else f"for the next {others} prompts"
+        return "for this prompt" if seen == 1 else f"for these {seen} prompts"
 
     def document(self) -> dict[str, Any]:
         """All of it as a mapping for JSON, but for the draws and the distribution."""
@@ -378,9 +405,9 @@ class Estimate:
             return f"{name}: undefined, {self.reason}"
         ends = [round(end, 3) + 0.0 for end in (self.low, self.high) if end is not None]  # no "-0.000"
         interval = f" [{ends[0]:.3f}, {ends[1]:.3f}]" if len(ends) == 2 else ""
-        return (
-            f"{name}: {round(self.value, 3) + 0.0:.3f}{interval}, {self.n} {self.unit}{'s' * (self.n != 1)}"
-        )
+        unit = f"{self.unit.removesuffix(AND_PROMPT)}{'s' * (self.n != 1)}"
+        scope = f", {self.scope}" if self.estimand != "fixed" else ""
+        return f"{name}: {round(self.value, 3) + 0.0:.3f}{interval}, {self.n} {unit}{scope}"
 
     def _repr_html_(self) -> str:
         """The same line for a notebook."""

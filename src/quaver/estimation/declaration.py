@@ -85,11 +85,12 @@ from typing import Any
 from quaver.core import registry
 from quaver.core.arguments import fitted
 from quaver.core.presentation import Better, Drawn, Presentation, Unit
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, checked, frame_of, names_of
 from quaver.estimation.column_roles import Columns
+from quaver.estimation.estimands import checked_estimand, over_prompts
 from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.reading import Reading, checked_keep
 from quaver.estimation.signature import Declared
@@ -119,6 +120,10 @@ class Measure(Declared):
             a stated confidence are then left out.
         takes_factors: Whether a study gives it the factors that vary, as its option ``factors``.
         interval: The interval that it gives where none is asked for.
+        estimands: What its interval can hold for; the first by default. Those beyond ``"fixed"`` need nothing
+            of the function: it is taken again without each prompt (`quaver.estimation.estimands`).
+        of_a_set: Whether its number is one that a set of prompts has (how far they agree), and no mean over
+            prompts: ``"next"`` then speaks of the next set of as many.
     """
 
     kind = "measure"
@@ -138,6 +143,8 @@ class Measure(Declared):
         pairs_evaluators: bool,
         takes_factors: bool,
         interval: IntervalKind,
+        estimands: tuple[Estimand, ...],
+        of_a_set: bool,
     ) -> None:
         super().__init__(function, Measure.__call__, missing, source, {"interval": interval})
         self.presentation = presentation.named(self.name)
@@ -146,7 +153,12 @@ class Measure(Declared):
         self.reads_outputs, self.pairs_evaluators = reads_outputs, pairs_evaluators
         self.takes_factors, self.interval = takes_factors, interval
         self._cells = cells
-        self.treatments = (*treatments, "missing") if missing else treatments
+        self.estimands, self.of_a_set = estimands, of_a_set
+        self.treatments = (
+            *treatments,
+            *(("missing",) if missing else ()),
+            *(("estimand",) if len(estimands) > 1 else ()),
+        )
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -182,6 +194,7 @@ class Measure(Declared):
         group: str | None = None,
         interval: IntervalKind | None = None,
         keep: Collection[Keep] = (),
+        estimand: Estimand | None = None,
         **options: Any,
     ) -> list[Estimate]:
         """Estimate it in every cell of the data.
@@ -201,6 +214,9 @@ class Measure(Declared):
                 measure's own.
             keep: What the estimates carry beside their numbers: ``"draws"``, the resampled values behind the
                 interval, and ``"distribution"``, each item's own value (where the measure has one).
+            estimand: What the intervals hold for: ``"fixed"``, these prompts; ``"population"``, the mean over
+                prompts like these; ``"next"``, the next prompt. Prompts are the levels of ``variant``, or of
+                ``columns={"prompt": …}``. None: the measure's own.
             **options: The measure's own.
 
         Returns:
@@ -212,8 +228,15 @@ class Measure(Declared):
         own = self._checked(options)
         resampling = Resampling(confidence_level, resamples, seed, interval or self.interval)
         frame = frame_of(annotations)
-        reading = Reading(self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep))
-        return list(self._estimates(reading, own))
+        wanted = checked_estimand(estimand, self.estimands)
+        reading = Reading(
+            self, frame, labels, names_of(by), columns, group, resampling, checked_keep(keep), wanted
+        )
+        taken = partial(self._estimates, own=own)
+        if self.estimands == ("fixed",):
+            return list(taken(reading))
+        asked = estimand is not None
+        return over_prompts(taken, reading, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
 
     def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's own options, as it takes them.
@@ -277,6 +300,8 @@ def measure(
     pairs_evaluators: bool = False,
     takes_factors: bool = False,
     interval: IntervalKind = "jackknife",
+    estimands: tuple[Estimand, ...] = ("fixed",),
+    of_a_set: bool = False,
 ) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how.
 
@@ -309,6 +334,8 @@ def measure(
         pairs_evaluators=pairs_evaluators,
         takes_factors=takes_factors,
         interval=interval,
+        estimands=estimands,
+        of_a_set=of_a_set,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, get_args
 
 import polars as pl
 
 from quaver.core.arguments import excerpt
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cell import Cell
@@ -41,6 +41,12 @@ class Reading:
         group: The column whose groups of items are resampled.
         resampling: How intervals are made.
         keep: What the estimates carry.
+        estimand: What the intervals are to hold for. The measure's own affair only where it makes them
+            itself; the declaration sees to all others (`quaver.estimation.estimands`).
+        cuts: What `cells` has cut, so that a measure can be taken again without cutting anew; None where
+            it is taken once.
+        without: From a cell and its frame, the cell in which some prompts are missing; None where the measure
+            need not be taken of it again.
     """
 
     measure: _Measure
@@ -51,6 +57,9 @@ class Reading:
     group: str | None
     resampling: Resampling
     keep: frozenset[Keep] = frozenset()
+    estimand: Estimand = "fixed"
+    cuts: dict[Any, tuple[pl.DataFrame, list[Cell]]] | None = field(default=None, repr=False)
+    without: Callable[[Cell, pl.DataFrame], Cell | None] | None = field(default=None, repr=False)
     _numbers: dict[tuple[str, Any], Floats | None] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -73,6 +82,24 @@ class Reading:
             missing: What an answer without a label counts as; ``"category"`` makes these a label.
             numbers: Roles whose columns hold numbers from 0 to 1, to be arranged in ``Cell.numbers``.
         """
+        how = (tuple(raters), tuple(within), gold, missing == "category", tuple(numbers))
+        found = self._cut(*how)
+        if self.without is not None:
+            found = [less for cell in found if (less := self.without(cell, self.frame)) is not None]
+        return [replace(cell, sampler=self.sampler(cell)) for cell in found]
+
+    def _cut(
+        self,
+        raters: tuple[str, ...],
+        within: tuple[str, ...],
+        gold: bool,
+        unlabelled: bool,
+        numbers: tuple[str, ...],
+    ) -> list[Cell]:
+        """The cells with all of their prompts; those that were cut before, where they are kept."""
+        key = (id(self.frame), raters, within, gold, unlabelled, numbers)
+        if self.cuts is not None and key in self.cuts:
+            return self.cuts[key][1]
         found = cells(
             self.frame,
             raters=raters,
@@ -81,19 +108,21 @@ class Reading:
             labels=self.labels,
             columns=self.columns,
             group=self.group,
-            missing="category" if missing == "category" else "drop",
+            missing="category" if unlabelled else "drop",
             gold=gold,
         )
         values = {role: self.numbers(role) for role in numbers}
-        return [
+        found = [
             replace(
                 cell,
                 label_set=self.labels,
                 numbers={role: arranged(column, cell) for role, column in values.items()},
-                sampler=self.sampler(cell),
             )
             for cell in found
         ]
+        if self.cuts is not None:
+            self.cuts[key] = self.frame, found
+        return found
 
     def sampler(self, cell: Cell) -> Sampler:
         """What resamples the units of a cell."""

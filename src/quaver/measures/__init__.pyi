@@ -49,6 +49,7 @@ def accuracy(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def answer_entropy(
     annotations: Frame,
@@ -63,6 +64,7 @@ def answer_entropy(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def brier(
     annotations: Frame,
@@ -78,6 +80,7 @@ def brier(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def coder_agreement(
     annotations: Frame,
@@ -93,6 +96,7 @@ def coder_agreement(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def compliance(
     annotations: Frame,
@@ -106,6 +110,7 @@ def compliance(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def consistency(
     annotations: Frame,
@@ -124,6 +129,7 @@ def consistency(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def differences(
     annotations: Frame,
@@ -140,6 +146,7 @@ def differences(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def distinct_annotations(
     annotations: Frame,
@@ -153,6 +160,7 @@ def distinct_annotations(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def distribution_shift(
     annotations: Frame,
@@ -169,6 +177,7 @@ def distribution_shift(
     group: str | None = None,
     interval: IntervalKind | None = "percentile",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def ece(
     annotations: Frame,
@@ -184,6 +193,7 @@ def ece(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def ece_shift(
     annotations: Frame,
@@ -199,6 +209,7 @@ def ece_shift(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def evaluator_flips(
     annotations: Frame,
@@ -214,6 +225,7 @@ def evaluator_flips(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def expected_intra_pss(
     annotations: Frame,
@@ -231,6 +243,7 @@ def expected_intra_pss(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def f1(
     annotations: Frame,
@@ -245,6 +258,7 @@ def f1(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def factor_effects(
     annotations: Frame,
@@ -262,6 +276,7 @@ def factor_effects(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def generalizability(
     annotations: Frame,
@@ -281,6 +296,7 @@ def generalizability(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def inter_model(
     annotations: Frame,
@@ -296,6 +312,7 @@ def inter_model(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def inter_pss(
     annotations: Frame,
@@ -304,7 +321,6 @@ def inter_pss(
     missing: Literal["drop", "category"] = "drop",
     view: Literal["original", "filtered", "balanced", "matched"] = "original",
     across: str | None = None,
-    paraphrases: Literal["fixed", "random"] = "fixed",
     labels: LabelSet | None = None,
     by: Sequence[str] = (),
     confidence_level: float = 0.95,
@@ -314,6 +330,7 @@ def inter_pss(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def inter_pss_subsamples(
     annotations: Frame,
@@ -330,6 +347,7 @@ def inter_pss_subsamples(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def intra_pss(
     annotations: Frame,
@@ -347,6 +365,7 @@ def intra_pss(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def intra_pss_adjacent(
     annotations: Frame,
@@ -362,6 +381,7 @@ def intra_pss_adjacent(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def intra_pss_cumulative(
     annotations: Frame,
@@ -378,6 +398,7 @@ def intra_pss_cumulative(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def intra_pss_subsamples(
     annotations: Frame,
@@ -394,6 +415,7 @@ def intra_pss_subsamples(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def label_shares(
     annotations: Frame,
@@ -408,6 +430,7 @@ def label_shares(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def mce(
     annotations: Frame,
@@ -423,6 +446,7 @@ def mce(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def missing_bounds(
     annotations: Frame,
@@ -436,6 +460,7 @@ def missing_bounds(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def mixed_effects(
     annotations: Frame,
@@ -452,6 +477,7 @@ def mixed_effects(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def mode_frequency(
     annotations: Frame,
@@ -466,6 +492,7 @@ def mode_frequency(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def original_agreement(
     annotations: Frame,
@@ -482,6 +509,7 @@ def original_agreement(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def output_uncertainty(
     annotations: Frame,
@@ -495,6 +523,7 @@ def output_uncertainty(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def paraphrase_stability(
     annotations: Frame,
@@ -510,6 +539,7 @@ def paraphrase_stability(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def pooled_pss(
     annotations: Frame,
@@ -525,6 +555,7 @@ def pooled_pss(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def readiness(
     annotations: Frame,
@@ -543,6 +574,7 @@ def readiness(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def recovered_share(
     annotations: Frame,
@@ -559,6 +591,7 @@ def recovered_share(
     group: str | None = None,
     interval: IntervalKind | None = "bca",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def sensitivity(
     annotations: Frame,
@@ -575,6 +608,7 @@ def sensitivity(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def spread(
     annotations: Frame,
@@ -591,6 +625,7 @@ def spread(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def strict_stability(
     annotations: Frame,
@@ -604,6 +639,7 @@ def strict_stability(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def verbal_calibration(
     annotations: Frame,
@@ -620,6 +656,7 @@ def verbal_calibration(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def conclusion(
     annotations: Frame,
@@ -640,5 +677,6 @@ def conclusion(
     group: str | None = None,
     interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
+    estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
 def __getattr__(name: str) -> Measure: ...  # of other packages

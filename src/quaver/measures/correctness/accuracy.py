@@ -26,6 +26,7 @@ from quaver.measures.variation.label_shares import ASKING
     missing=("wrong", "drop"),
     raters=ASKING,
     gold=True,
+    estimands=("fixed", "population", "next"),
 )
 def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of answers whose label is the item's gold label, beside what guessing would give.

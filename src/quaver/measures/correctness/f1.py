@@ -45,6 +45,7 @@ from quaver.measures.variation.label_shares import ASKING
             drawn="closer",
         ),
     },
+    estimands=("fixed", "population", "next"),
 )
 def f1(reading: Reading, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
-from quaver.agreement.stratified_alpha import alpha_over_strata, scaled
+from quaver.agreement.stratified_alpha import alpha_over_strata
 from quaver.core.records import Estimate, Level
 from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import percentile
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
-from quaver.measures.stability.random_paraphrases import two_way_alphas
 
 PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 
 CONDITION = ("model", "variant", "decoding")
 WITHIN_REPEAT = ("model", "decoding", "repeat")
-
-FEW_PARAPHRASES = 10
 
 
 @measure(
@@ -40,6 +35,7 @@ FEW_PARAPHRASES = 10
     source=PAPER,
     missing=("drop", "category"),
     treatments=("level",),
+    estimands=("fixed", "population", "next"),
 )
 def intra_pss(
     reading: Reading,
@@ -97,7 +93,9 @@ def intra_pss(
     source=PAPER,
     missing=("drop", "category"),
     compares=("variant",),
-    treatments=("level", "paraphrases"),
+    treatments=("level",),
+    estimands=("population", "fixed", "next"),
+    of_a_set=True,
 )
 def inter_pss(
     reading: Reading,
@@ -106,15 +104,14 @@ def inter_pss(
     missing: Missing,
     view: View = "original",
     across: str | None = None,
-    paraphrases: Literal["fixed", "random"] = "fixed",
 ) -> Iterator[Estimate]:
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
     Computed across variants within each repeat (of each model and decoding) and averaged over those.
-    Undefined where alpha is in every one of them. Two intervals: with the paraphrases fixed, items alone are
-    resampled, and it says nothing about the next paraphrase; with the paraphrases random, both are, and the
-    interval is a percentile interval. Both are in ``details``, as ``paraphrases_fixed`` and
-    ``paraphrases_random``. ``columns={"variant": "paraphrase"}`` takes another column's levels as raters.
+    Undefined where alpha is in every one of them. By default the interval is for prompts like these: the mean
+    over sets of as many. Of two prompts there is none, since without one of them there is no alpha; the
+    interval is then the one for these. ``columns={"variant": "paraphrase"}`` takes another column's levels as
+    raters.
 
     Args:
         level: Level of measurement; by default the label set's, nominal without one.
@@ -122,7 +119,6 @@ def inter_pss(
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
             each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
-        paraphrases: Which of the two intervals the estimate gives.
 
     >>> import polars as pl
     >>> variants = ["v"] * 3 + ["w"] * 3
@@ -142,51 +138,11 @@ def inter_pss(
             where={} if view == "original" else {"view": view},
             details={"variants": len(cell.raters)},
         )
-        fixed = cell.estimated(statistic)
-        yield fixed if fixed.value is None else _both(reading, cell, fixed, level, missing, paraphrases)
+        yield cell.estimated(statistic)
 
 
 def _of_view(method: str, view: View) -> str:
     return method if view == "original" else f"{method}, {view} annotations"
-
-
-def _both(
-    reading: Reading, cell: Cell, fixed: Estimate, level: Level | None, missing: Missing, paraphrases: str
-) -> Estimate:
-    """Put the interval with random paraphrases beside the one with fixed ones."""
-    resampling = reading.resampling
-    if fixed.value is None or not resampling.resamples:
-        return fixed
-    scale, values = scaled(cell.labels, level, cell.label_set, missing)
-    draws = two_way_alphas(cell.codes, len(cell.labels), cell.units, resampling, scale, values)
-    ends = percentile(draws, resampling.tail)
-    ends = None if ends is None or ends.high - ends.low <= 1e-12 else ends
-    plain = None if fixed.low is None else (fixed.low, fixed.high)
-    details = {**fixed.details, "paraphrases_fixed": plain, "paraphrases_random": ends and tuple(ends)}
-    if paraphrases == "fixed":
-        return replace(fixed, details=details)
-    warnings = fixed.warnings
-    if len(cell.raters) < FEW_PARAPHRASES:
-        warnings += (f"{len(cell.raters)} paraphrases say little about others: the interval is rough",)
-    if ends is None:
-        return replace(
-            fixed,
-            low=None,
-            high=None,
-            details=details,
-            warnings=(*warnings, "no draw of paraphrases differs, so there is no interval for others"),
-        )
-    point = fixed.value
-    method = fixed.method.partition(";")[0]
-    return replace(
-        fixed,
-        low=min(ends.low, point),
-        high=max(ends.high, point),
-        unit=f"{fixed.unit} and variant",
-        method=f"{method}; percentile interval, {resampling.resamples} resamples of both",
-        details=details,
-        warnings=warnings,
-    )
 
 
 @measure(
@@ -200,6 +156,8 @@ def _both(
     within=("model", "decoding"),
     compares=("variant",),
     treatments=("level",),
+    estimands=("population", "fixed", "next"),
+    of_a_set=True,
 )
 def pooled_pss(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
     """Pooled prompt stability: alpha with every variant in every repeat as a rater of its own.

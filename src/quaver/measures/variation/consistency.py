@@ -57,6 +57,8 @@ _PAIRED = 300
     missing=("drop", "category"),
     compares=("variant",),
     treatments=("convention",),
+    estimands=("population", "fixed", "next"),
+    of_a_set=True,
 )
 def consistency(
     reading: Reading,

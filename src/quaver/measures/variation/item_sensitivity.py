@@ -86,6 +86,8 @@ def mean_defined(values: Floats) -> Floats:
     missing=("drop", "category"),
     compares=("variant",),
     treatments=("convention",),
+    estimands=("population", "fixed", "next"),
+    of_a_set=True,
 )
 def sensitivity(
     reading: Reading,

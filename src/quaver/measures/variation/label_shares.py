@@ -22,7 +22,13 @@ ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
 
 
-@measure(section="factors", unit="share", missing=("drop", "category"), raters=ASKING)
+@measure(
+    section="factors",
+    unit="share",
+    missing=("drop", "category"),
+    raters=ASKING,
+    estimands=("fixed", "population", "next"),
+)
 def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of each label among a cell's answers.
 

@@ -25,7 +25,7 @@ from quaver.measures.variation.item_sensitivity import PAPER
 from quaver.measures.variation.label_shares import ASKING
 
 
-@measure(source=PAPER)
+@measure(source=PAPER, estimands=("fixed", "population", "next"))
 def output_uncertainty(reading: Reading) -> Iterator[Estimate]:
     """Output uncertainty: the mean entropy of the label probabilities, over ln C.
 
