@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from quaver.core.records import Decoding, Estimate, LabelSet
+from quaver.core.records import Decoding, Estimand, Estimate, LabelSet
 from quaver.estimation.answer_views import view as view
 from quaver.estimation.bootstrap import IntervalKind
 from quaver.estimation.column_roles import Columns

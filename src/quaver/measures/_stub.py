@@ -63,6 +63,7 @@ _SHARED_TYPES = {
     ("collections.abc", "Collection"),
     ("collections.abc", "Sequence"),
     ("typing", "Literal"),
+    ("quaver.core.records", "Estimand"),
     ("quaver.core.records", "Estimate"),
     ("quaver.core.records", "LabelSet"),
     ("quaver.estimation.bootstrap", "IntervalKind"),

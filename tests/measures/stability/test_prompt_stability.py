@@ -75,23 +75,26 @@ def test_models_as_raters():
     assert inter_model(study(), **FAST)[0].reason.endswith("models")
 
 
-def test_another_paraphrase_is_less_certain_than_these():
+def test_other_prompts_are_less_certain_than_these():
     frame = study(items=60, paraphrases=12, shared=0.3)
-    (found,) = inter_pss(frame, **FAST)
-    (low, high), (wide_low, wide_high) = (
-        found.details["paraphrases_fixed"],
-        found.details["paraphrases_random"],
+    fixed, population, others = (
+        inter_pss(frame, estimand=estimand, **FAST)[0] for estimand in ("fixed", "population", "next")
     )
-    assert (found.low, found.high, found.unit) == (low, high, "item")
-    assert wide_high - wide_low > high - low
-    (other,) = inter_pss(frame, paraphrases="random", **FAST)
-    assert (other.low, other.high, other.unit) == (wide_low, wide_high, "item and variant")
-    assert other.value == found.value
+    assert (fixed.unit, population.unit, others.unit) == ("item", "item and prompt", "item and prompt")
+    assert fixed.value == population.value == others.value
+    assert population.details["fixed"] == (fixed.low, fixed.high)
+    assert others.low < population.low < fixed.low < fixed.value < fixed.high < population.high < others.high
+    assert inter_pss(frame, **FAST)[0] == population
 
 
-def test_few_paraphrases_say_little_about_others():
-    (found,) = inter_pss(study(), paraphrases="random", **FAST)
-    assert any("4 paraphrases" in warning for warning in found.warnings)
+def test_two_prompts_say_nothing_of_others():
+    frame = study(paraphrases=2)
+    (found,) = inter_pss(frame, **FAST)
+    assert (found.estimand, found.low is None) == ("fixed", False)
+    assert found.warnings
+    (asked,) = inter_pss(frame, estimand="population", **FAST)
+    assert (asked.estimand, asked.value, asked.low, asked.high) == ("population", found.value, None, None)
+    assert asked.warnings
 
 
 def test_conditions_without_variation_are_left_out_and_reported():
@@ -119,8 +122,8 @@ def test_paraphrases_within_a_format():
 
 def test_an_unknown_choice():
     with pytest.raises(MeasureError) as caught:
-        inter_pss(study(), paraphrases="loose")
-    assert caught.value.where == "paraphrases"
+        inter_pss(study(), estimand="loose")
+    assert caught.value.where == "estimand"
 
 
 def test_views_of_the_annotations():

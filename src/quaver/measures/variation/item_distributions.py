@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.records import Estimate
+from quaver.core.records import AND_PROMPT, Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.measure_protocol import guarded
@@ -91,7 +91,7 @@ def _of_pairs(one: Estimate, kept: Floats, bins: int, matrix: int) -> Estimate:
     if matrix:
         shown = spread_evenly(np.arange(len(kept)), matrix)
         details["matrix"] = kept[np.ix_(shown, shown)].tolist()
-    beyond = one.n - len(kept) if one.unit == "item" else 0
+    beyond = one.n - len(kept) if one.unit.removesuffix(AND_PROMPT) == "item" else 0
     excluded = {"item beyond the sample": beyond} if beyond > 0 else {}
     return _estimate(one, kept[np.triu_indices(len(kept), 1)], bins, len(kept), details, excluded)
 
