@@ -213,7 +213,7 @@ class _Crossed:
         if not variance > (1e-12 * max(1.0, abs(one.value))) ** 2:
             return named
         own = max(2, parts - 2) if self._of_a_set else parts - 1
-        freedom = _satterthwaite([(items, kept.freedom), (times * prompts, own)])
+        freedom = satterthwaite([(items, kept.freedom), (times * prompts, own)])
         low, high = effective(one.value, variance, freedom, one.confidence_level, kept.ends)
         ends = [end for end in (one.low, one.high, one.value) if end is not None]
         said = one.method if one.low is None else one.method.rpartition("; ")[0]
@@ -222,7 +222,7 @@ class _Crossed:
         details = {**named.details, "standard_error": variance**0.5, "freedom": freedom}
         if "p" in details:
             details["p"] = _t_test(
-                one.value, items + prompts, _satterthwaite([(items, kept.freedom), (prompts, parts - 1)])
+                one.value, items + prompts, satterthwaite([(items, kept.freedom), (prompts, parts - 1)])
             )
             details["test"] = "t test over items and prompts"
         rough = self._of_a_set and self._count < _ROUGH and prompts > items
@@ -237,10 +237,10 @@ def _few_prompts(count: int) -> str:
     )
 
 
-def _satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
+def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
     """The degrees of freedom of a sum of variances, each with its own.
 
-    >>> round(_satterthwaite([(1.0, 10), (1.0, 10)]), 6)
+    >>> round(satterthwaite([(1.0, 10), (1.0, 10)]), 6)
     20.0
     """
     known = [(variance, freedom) for variance, freedom in parts if variance > 0]
@@ -256,5 +256,21 @@ def _t_test(value: float, variance: float, freedom: float) -> float:
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:
-    """The estimates of a cell, with p values that are adjusted anew where these were."""
-    return adjusted(family) if any("p_holm" in one.details for one in family) else family
+    """The estimates of a cell, with p values that are adjusted anew where these were.
+
+    Of several contrasts that are one hypothesis, the smallest p counts, times how many different ones there
+    are (Bonferroni).
+    """
+    tested = [one for one in family if "p_holm" in one.details]
+    if not any(one.estimand != "fixed" for one in tested):
+        return family
+    each: dict[object, set[float]] = {}
+    for one in tested:
+        each.setdefault(one.details.get("hypothesis", id(one)), set()).add(round(one.details["p"], 12))
+    together = [
+        replace(one, details={**one.details, "p": min(1.0, min(ps) * len(ps))})
+        if "p" in one.details and (ps := each[one.details.get("hypothesis", id(one))])
+        else one
+        for one in family
+    ]
+    return adjusted(together)

@@ -40,6 +40,7 @@ _MCNEMAR = (
     source=_MCNEMAR,
     missing=("wrong", "drop"),
     compares=("variant", "text"),
+    estimands=("fixed", "population", "next"),
 )
 def differences(
     reading: Reading,

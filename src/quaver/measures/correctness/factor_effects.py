@@ -39,6 +39,7 @@ _LARGEST = 100
     missing=("wrong", "drop"),
     compares=("variant", "text"),
     takes_factors=True,
+    estimands=("fixed", "population", "next"),
 )
 def factor_effects(
     reading: Reading,

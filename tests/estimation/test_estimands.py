@@ -1,0 +1,206 @@
+"""What an interval holds for: these prompts, the mean over prompts like these, or the next prompt."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core import registry
+from quaver.errors import MeasureError
+from quaver.estimation.declaration import Measure, registered
+from quaver.measures import accuracy, differences, factor_effects, inter_pss, sensitivity
+
+FAST = {"resamples": 20}
+
+
+def answers(
+    items: int = 60, prompts: int = 5, *, apart: float = 0.5, repeats: int = 1, seed: int = 0
+) -> pl.DataFrame:
+    """Labels of a latent scale that items, prompts and noise move."""
+    rng = np.random.default_rng(seed)
+    scale = rng.normal(0.6, 1, (items, 1, 1)) + rng.normal(0, apart, (1, prompts, 1))
+    right = (scale + rng.normal(0, 0.7, (items, prompts, repeats)) > 0).ravel()
+    item, prompt, repeat = (index.ravel() for index in np.indices((items, prompts, repeats)))
+    gold = np.array(["a", "b", "c"])[item % 3]
+    other = np.array(["b", "c", "a"])[item % 3]
+    return pl.DataFrame(
+        {
+            "item": item,
+            "variant": [f"v{index:02}" for index in prompt],
+            "repeat": repeat,
+            "label": np.where(right, gold, other),
+            "gold": gold,
+            "author": item // 4,
+            "confidence": rng.uniform(0, 1, item.size),
+            "probabilities": np.stack([np.full(item.size, 0.25), np.full(item.size, 0.75)], 1).tolist(),
+        }
+    )
+
+
+OFFERING = sorted(
+    name
+    for name in registry.names("measures")
+    if len(registered(name).estimands) > 1 and name not in ("differences", "factor_effects")
+)
+
+
+@pytest.mark.parametrize("name", OFFERING)
+def test_an_interval_for_more_prompts_holds_the_one_for_fewer(name: str) -> None:
+    measure, frame = registered(name), answers(repeats=2)
+    by_estimand = {one: measure(frame, estimand=one, **FAST) for one in measure.estimands}
+    known = [
+        (fixed, *rest)
+        for fixed, *rest in zip(*(by_estimand[one] for one in ("fixed", "population", "next")), strict=True)
+        if fixed.value is not None
+    ]
+    assert known
+    for fixed, population, others in known:
+        assert fixed.value == population.value == others.value
+        assert others.low <= population.low <= fixed.low <= fixed.high <= population.high <= others.high
+        assert [one.estimand for one in (fixed, population, others)] == ["fixed", "population", "next"]
+        assert {one.details["prompts"] for one in (fixed, population, others)} == {5}
+        assert others.details["next_prompts"] == (5 if measure.of_a_set else 1)
+
+
+@pytest.mark.parametrize("name", OFFERING)
+def test_without_intervals_the_estimand_is_said_all_the_same(name: str) -> None:
+    found = registered(name)(answers(repeats=2), estimand="next", resamples=0)
+    assert {one.estimand for one in found} == {"next"}
+    assert {one.low for one in found} == {None}
+
+
+def test_the_prompts_variance_is_that_of_their_mean() -> None:
+    frame = answers(prompts=4)
+    (found,) = accuracy(frame, estimand="population", **FAST)
+    own = [one.value for one in accuracy(frame, by=["variant"], resamples=0)]
+    assert found.details["standard_error_prompts"] ** 2 == pytest.approx(np.var(own, ddof=1) / 4)
+    items = found.details["standard_error_items"]
+    assert found.details["standard_error"] == pytest.approx(
+        np.hypot(items, found.details["standard_error_prompts"])
+    )
+
+
+def test_a_set_without_one_of_its_prompts_is_the_measure_of_the_others() -> None:
+    frame = answers(prompts=12)
+    (found,) = inter_pss(frame, **FAST)
+    left = np.array(
+        [
+            inter_pss(frame.filter(pl.col("variant") != name), resamples=0)[0].value
+            for name in frame["variant"].unique()
+        ]
+    )
+    expected = 11 / 12 * ((left - left.mean()) ** 2).sum()
+    assert found.details["standard_error_prompts"] ** 2 == pytest.approx(expected)
+
+
+def test_of_a_small_set_the_interaction_is_taken_out() -> None:
+    noise = answers(items=200, prompts=3, apart=0.0)
+    (found,) = inter_pss(noise, **FAST)
+    left = [
+        inter_pss(noise.filter(pl.col("variant") != name), resamples=0)[0].value
+        for name in ("v00", "v01", "v02")
+    ]
+    plain = 2 / 3 * ((np.array(left) - np.mean(left)) ** 2).sum()
+    assert found.details["standard_error_prompts"] ** 2 < plain
+
+
+def test_many_prompts_are_left_out_in_groups() -> None:
+    (found,) = accuracy(answers(items=40, prompts=90), estimand="population", **FAST)
+    own = [one.value for one in accuracy(answers(items=40, prompts=90), by=["variant"], resamples=0)]
+    assert found.details["prompts"] == 90
+    assert found.details["standard_error_prompts"] == pytest.approx(np.std(own, ddof=1) / 90**0.5, rel=0.35)
+
+
+def test_one_prompt_says_nothing_of_others() -> None:
+    for one in accuracy(answers(), by=["variant"], estimand="population", **FAST):
+        assert (one.estimand, one.low, one.high) == ("population", None, None)
+        assert one.value is not None
+        assert one.details["prompts"] == 1
+        assert one.warnings
+    (whole,) = sensitivity(answers(prompts=2), **FAST)
+    assert whole.estimand == "fixed"
+    assert whole.low is not None
+
+
+def test_the_prompts_can_be_another_column() -> None:
+    frame = pl.concat(
+        answers(seed=seed).rename({"variant": "paraphrase"}).with_columns(format=pl.lit(kind))
+        for seed, kind in enumerate(["list", "plain"])
+    ).with_columns(variant=pl.col("paraphrase") + pl.col("format"))
+    (found,) = accuracy(frame, estimand="population", columns={"prompt": "paraphrase"}, **FAST)
+    assert found.details["prompts"] == 5
+    (every,) = accuracy(frame, estimand="population", **FAST)
+    assert every.details["prompts"] == 10
+
+
+def test_a_difference_between_levels_for_other_paraphrases() -> None:
+    both = [answers(seed=1, apart=0.8), answers(seed=1, apart=0.1)]
+    frame = pl.concat(
+        one.rename({"variant": "paraphrase"}).with_columns(format=pl.lit(kind))
+        for one, kind in zip(both, ["list", "plain"], strict=True)
+    ).with_columns(variant=pl.col("paraphrase") + pl.col("format"))
+    how = {"between": "format", "reference": "plain", "columns": {"prompt": "paraphrase"}, "resamples": 200}
+    (fixed,), (found,) = (differences(frame, estimand=one, **how) for one in ("fixed", "population"))
+    assert found.value == fixed.value
+    assert found.high - found.low > fixed.high - fixed.low
+    assert found.details["p"] > fixed.details["p"]
+    assert found.details["p_holm"] == found.details["p"]
+    alone = differences(frame, estimand="population", between="variant", **FAST)
+    assert {one.low for one in alone} == {None}
+    effects = factor_effects(
+        frame, estimand="population", columns={"prompt": "paraphrase"}, factors=["format"]
+    )
+    shares = [one for one in effects if one.measure == "factor_effects_accuracy_difference"]
+    assert {one.estimand for one in shares} == {"population"}
+    assert len({round(one.details["p"], 9) for one in shares}) == 1
+
+
+def test_cells_have_their_own_prompts() -> None:
+    frame = pl.concat(
+        answers(prompts=prompts, seed=seed).with_columns(model=pl.lit(model))
+        for model, prompts, seed in [("m", 3, 1), ("n", 6, 2), ("o", 1, 3)]
+    )
+    found = inter_pss(frame, by=["model"], estimand="population", **FAST)
+    alone = inter_pss(frame.filter(pl.col("model") == "n"), estimand="population", **FAST)
+    assert [one.details["prompts"] for one in found] == [3, 6, 1]
+    assert (found[1].low, found[1].high) == pytest.approx((alone[0].low, alone[0].high))
+    assert found[2].low is None
+
+
+def test_what_is_not_offered() -> None:
+    with pytest.raises(MeasureError) as raised:
+        registered("inter_model")(answers(), estimand="population")
+    assert raised.value.where == "estimand"
+    with pytest.raises(MeasureError):
+        accuracy(answers(), estimand="all")
+    assert all(isinstance(registered(name), Measure) for name in OFFERING)
+
+
+@pytest.mark.parametrize("items", [100, 400])
+def test_the_mean_over_prompts_and_the_next_one_are_covered(items: int) -> None:
+    """The arithmetic of accuracy over five prompts, vectorised: see `estimands` for what is simulated."""
+    from scipy import stats
+
+    from quaver.estimation.estimands import satterthwaite
+    from quaver.estimation.intervals import effective
+
+    rng = np.random.default_rng(5)
+    prompts, replications = 5, 300
+    moved = rng.normal(0, 0.3, (replications, 1, prompts))
+    scale = 0.7 + rng.normal(0, 1, (replications, items, 1)) + moved
+    right = scale + rng.normal(0, 0.5, (replications, items, prompts)) > 0
+    truth = stats.norm.cdf(0.7 / np.sqrt(1 + 0.3**2 + 0.5**2))
+    others = stats.norm.cdf((0.7 + rng.normal(0, 0.3, replications)) / np.sqrt(1 + 0.5**2))
+    by_item = right.mean(2).var(1, ddof=1) / items
+    by_prompt = right.mean(1).var(1, ddof=1) / prompts
+    covered = np.zeros(3)
+    for one, (value, item, prompt) in enumerate(zip(right.mean((1, 2)), by_item, by_prompt, strict=True)):
+        for at, (times, meant) in enumerate([(0, truth), (1, truth), (prompts + 1, others[one])]):
+            freedom = satterthwaite([(item, items - 1), (times * prompt, prompts - 1)])
+            low, high = effective(value, item + times * prompt, freedom, 0.95, (0.0, 1.0))
+            covered[at] += low <= meant <= high
+    fixed, population, following = covered / replications
+    assert fixed < 0.85
+    assert 0.92 <= population <= 0.985
+    assert 0.92 <= following <= 0.985
