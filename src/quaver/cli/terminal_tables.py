@@ -41,7 +41,7 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
                 *numbers(row),
                 *(_p_value(row) for _ in tested[:1]),
                 row.n,
-                row.unit,
+                row.resampled,
                 *(_verdict(row) for _ in judged),
             )
             for about, row in zip(labels, rows, strict=True)

@@ -29,7 +29,7 @@ def _numbers(one: Estimate) -> tuple[str, ...]:
     value = "undefined" if one.value is None else decimals(one.value)
     ends = "" if one.low is None or one.high is None else f"{decimals(one.low)} to {decimals(one.high)}"
     remarks = "; ".join([*([one.reason] if one.reason else []), *one.warnings])
-    return value, ends, f"{one.n:,}", one.unit, remarks
+    return value, ends, f"{one.n:,}", one.resampled, remarks
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> str:

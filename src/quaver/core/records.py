@@ -392,6 +392,11 @@ class Estimate:
             return "for the next prompt" if others == 1 else f"for the next {others} prompts"
         return "for this prompt" if seen == 1 else f"for these {seen} prompts"
 
+    @property
+    def resampled(self) -> str:
+        """The unit, with what the interval holds for where that is more than these prompts."""
+        return self.unit if self.estimand == "fixed" else f"{self.unit}, {self.scope}".removesuffix(", ")
+
     def document(self) -> dict[str, Any]:
         """All of it as a mapping for JSON, but for the draws and the distribution."""
         bare = asdict(replace(self, draws=None, distribution=None))

@@ -116,6 +116,7 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
     tested = [one for one in estimates if "p_holm" in one.details]
+    scoped = any(one.estimand != "fixed" for one in estimates)
     numbers = {kind: f"remark {at}" for at, kind in enumerate(warnings_by_kind(estimates), 1)}
     rows = []
     for one in estimates[:_MOST_ROWS]:
@@ -126,14 +127,20 @@ def estimates_table(estimates: Sequence[Estimate]) -> Table:
         remarked += dict.fromkeys(numbers[_kind(warning)] for warning in one.warnings)
         cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
         adjusted = [_p_value(one)] if tested else []
-        rows.append((*cells, value, interval(one), *adjusted, str(one.n), "; ".join(remarked)))
-    at = len(columns)
+        holds = [one.scope.removeprefix("for ")] if scoped else []
+        rows.append((*cells, value, interval(one), *holds, *adjusted, str(one.n), "; ".join(remarked)))
     left = len(estimates) - _MOST_ROWS
-    heads = ("value", _level(estimates), *([p_heading(tested)] if tested else []), "n", "remarks")
+    heads = (
+        *("value", _level(estimates)),
+        *(["holds for"] if scoped else []),
+        *([p_heading(tested)] if tested else []),
+        *("n", "remarks"),
+    )
+    numeric = {at for at, head in enumerate(heads, len(columns)) if head not in ("holds for", "remarks")}
     return Table(
         (*columns, *heads),
         tuple(rows),
-        frozenset(range(at, at + len(heads) - 1)),
+        frozenset(numeric),
         f"{left:,} more rows are in estimates.csv." if left > 0 else "",
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quaver.core.records import AND_PROMPT
+
 _PARAPHRASE, _WORDING = "paraphrase", "wording"
 
 
@@ -15,6 +17,9 @@ _MEASURES = {
 }
 _LISTS = {"wordings": "paraphrases"}
 _OPTIONS = {**_LISTS, "confidence": "confidence_level"}
+_ESTIMANDS = {"random": "population", "fixed": "fixed"}
+"""What an interval holds for, by what was drawn anew for it."""
+_AND_VARIANT = " and variant"
 _FORMER = {now: former for former, now in _MEASURES.items()}
 
 
@@ -34,7 +39,7 @@ def renamed_measure(measure: Any) -> Any:
     >>> renamed_measure("wording_stability")
     'paraphrase_stability'
     >>> renamed_measure({"use": "inter_pss", "wordings": "random"})
-    {'use': 'inter_pss', 'paraphrases': 'random'}
+    {'use': 'inter_pss', 'estimand': 'population'}
     >>> renamed_measure({"use": "accuracy", "confidence": 0.9})
     {'use': 'accuracy', 'confidence_level': 0.9}
     """
@@ -43,6 +48,8 @@ def renamed_measure(measure: Any) -> Any:
     if not isinstance(measure, Mapping):
         return measure
     named = _renamed(measure, _OPTIONS)
+    if named.get("use") == "inter_pss" and named.get("paraphrases") in _ESTIMANDS:
+        named["estimand"] = _ESTIMANDS[named.pop("paraphrases")]
     return {**named, "use": renamed_measure(named["use"])} if "use" in named else named
 
 
@@ -107,6 +114,9 @@ def _renamed_estimate(estimate: Any) -> Any:
     if not isinstance(estimate, dict) or not isinstance(estimate.get("cell"), dict):
         return estimate
     fields, cell = _renamed(estimate, _OPTIONS), _renamed(estimate["cell"], _LISTS)
+    if str(fields.get("unit")).endswith(_AND_VARIANT):
+        unit = fields["unit"].removesuffix(_AND_VARIANT) + AND_PROMPT
+        fields = {**fields, "unit": unit, "estimand": "population"}
     return {**fields, "measure": renamed_measure(fields.get("measure")), "cell": cell}
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from quaver.core.records import Estimand
 from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
@@ -50,6 +51,12 @@ class MeasureSpec(PluginSpec):
         "with", description="Paraphrases with a doubtful meaning: with them, without them, or both."
     )
     only: Only = Field({}, description="Measure only annotations with these values: {decoding: hot}.")
+    estimand: Estimand | None = Field(
+        None,
+        description="What the intervals hold for: these prompts (fixed), the mean over prompts like these "
+        "(population), or the next prompt (next). If left out, the measure's own; these prompts where the "
+        "study has no paraphrases.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -36,7 +36,7 @@ from typing import Literal, get_args
 
 from quaver.core.presentation import SECTIONS, Section
 from quaver.errors import QuaverError
-from quaver.report.charts.figure import Figure
+from quaver.report.charts.figure import Figure, intervals_hold_for
 from quaver.report.estimate_index import Results
 from quaver.report.plain_text import slug
 
@@ -86,6 +86,7 @@ class Chart:
                 section=one.section or self.section,
                 measure=self.measures[0] if one.measure is None else one.measure,
                 covers=self.covers if one.covers is None else one.covers,
+                subtitle=one.subtitle + intervals_hold_for(one.estimates),
             )
 
 

@@ -81,6 +81,24 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     return f"{len(known)} values, from {said(known[0])} to {said(known[-1])}. The table has them all."
 
 
+def intervals_hold_for(estimates: Sequence[Estimate]) -> str:
+    """What the intervals of a figure hold for, as a sentence with a space before it.
+
+    Nothing where no prompts were counted, or where each interval is of one prompt that the chart names.
+
+    >>> intervals_hold_for([Estimate("accuracy", 0.8, 0.7, 0.9, details={"prompts": 5})])
+    ' Intervals hold for these 5 prompts.'
+    """
+    scopes = {one.scope for one in estimates if one.low is not None} - {"", "for this prompt"}
+    if not scopes:
+        return ""
+    return (
+        f" Intervals hold {scopes.pop()}."
+        if len(scopes) == 1
+        else " The table says which prompts each interval holds for."
+    )
+
+
 def names(one: Estimate, columns: Sequence[str], results: Results, without: str | None = None) -> list[str]:
     """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out."""
     found = []

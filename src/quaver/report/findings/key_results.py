@@ -8,12 +8,14 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from quaver.core.number_format import count
-from quaver.core.records import Estimate
+from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY
 from quaver.report.joint_conclusion import by_chance
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
+
+_ONE_PROMPT = "for this prompt"
 
 _FEW = 3
 """As many estimates are reported one by one, each with its interval."""
@@ -83,7 +85,21 @@ def _few(some: Sequence[Estimate]) -> str | None:
 
 
 def _span(estimates: Sequence[Estimate]) -> Markup:
-    """One estimate or a few with their intervals, or the smallest and largest of many."""
+    """One estimate or a few with their intervals, or the smallest and largest of many.
+
+    Where intervals are shown, it says what they hold for; of estimates that are of one prompt each, their
+    names do.
+    """
+    spanned = _bare_span(estimates)
+    scopes = {one.scope for one in estimates if one.low is not None}
+    several = len(estimates) > 1
+    if "[" not in spanned.striptags() or len(scopes) != 1 or (several and scopes == {_ONE_PROMPT}):
+        return spanned
+    scope = scopes.pop()
+    return Markup("{}, {}").format(spanned, scope) if scope else spanned
+
+
+def _bare_span(estimates: Sequence[Estimate]) -> Markup:
     if column := _few(estimates):
         values = [
             Markup("{} ({})").format(value_and_interval(one), one.cell.get(column, "")) for one in estimates
@@ -134,10 +150,22 @@ def _sensitivity(results: Results) -> list[Markup]:
 
 
 def _accuracy(results: Results) -> list[Markup]:
-    known = [one for one in results.in_order(results.main("accuracy")) if one.value is not None]
+    every = [one for one in results.in_order(results.main("accuracy")) if one.value is not None]
+    known = [one for one in every if one.estimand == "fixed"] or every
     if not known:
         return []
     sentence = Markup("Accuracy is {}").format(_span(known))
+    if others := _of_other_prompts(results, "population"):
+        sentence = Markup("Accuracy is {}").format(_span(others))
+        following = _of_other_prompts(results, "next")
+        if len(others) == len(following) == 1:
+            low, high = (number(end or 0.0, percent=True) for end in (following[0].low, following[0].high))
+            words = Markup(
+                "; that of the next prompt lies between {} and {}, by the same level of confidence"
+            )
+            sentence += words.format(low, high)
+        if known[0].estimand == "fixed":
+            sentence += Markup(". Prompt by prompt it is {}").format(_span(known))
     details = known[0].details
     majority, chance = details.get("majority"), details.get("chance")
     if isinstance(majority, float) and isinstance(chance, float):
@@ -147,6 +175,23 @@ def _accuracy(results: Results) -> list[Markup]:
             number(chance, percent=True),
         )
     return [sentence + Markup(".")]
+
+
+def _has(estimates: Sequence[Estimate], estimand: Estimand) -> bool:
+    return any((one.measure, one.estimand) == ("accuracy", estimand) for one in estimates)
+
+
+def _of_other_prompts(results: Results, estimand: Estimand) -> list[Estimate]:
+    """Accuracy over all prompts, with intervals that hold for others than these."""
+    first = results.evaluators[0] if results.evaluators else None
+    every = results.of("accuracy"), results.audit
+    return [
+        one
+        for one in results.in_order(next((some for some in every if _has(some, estimand)), ()))
+        if (one.measure, one.estimand) == ("accuracy", estimand)
+        and one.low is not None
+        and one.cell.get("evaluator", first) == first
+    ]
 
 
 def _differences(results: Results) -> list[Markup]:

@@ -9,7 +9,7 @@ from inspect import cleandoc
 from itertools import takewhile
 from typing import Any
 
-from quaver.core.records import Estimate
+from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.page.settings import setting_in_words
 from quaver.report.table_rows import Table
@@ -89,16 +89,28 @@ def _cited(results: Results) -> list[str]:
 def _measured_with(results: Results) -> list[str]:
     """Intervals, seed and versions, in a sentence each."""
     levels = sorted({one.confidence_level for one in results.estimates if one.low is not None})
-    units = list(dict.fromkeys(one.unit for one in results.estimates if one.low is not None))
     parts = []
     if levels:
         percents = " and ".join(f"{100 * level:g}%" for level in levels)
-        parts.append(
-            f"Intervals are {percents} bootstrap intervals that resample the {' or the '.join(units)}s."
-        )
+        parts.append(f"Intervals are {percents} intervals{_over([*results.estimates, *results.audit])}.")
     software = ", ".join(f"{name} {version}" for name, version in results.lock.get("versions", {}).items())
     parts.append(f"The root seed is {results.seed}" + (f"; the software, {software}." if software else "."))
     return parts
+
+
+def _over(estimates: Iterable[Estimate]) -> str:
+    """Over what intervals generalise, and the measures whose intervals hold for other prompts."""
+    known = [one for one in estimates if one.low is not None]
+    units = list(dict.fromkeys(one.unit.removesuffix(AND_PROMPT) for one in known if one.estimand == "fixed"))
+    said = f" over the {' or the '.join(units)}s, for these prompts" if units else ""
+    for estimand, words in _OTHERS.items():
+        measures = dict.fromkeys(one.measure for one in known if one.estimand == estimand)
+        if measures:
+            said += f"; those of {', '.join(measures)} for {words}, over prompts too"
+    return said.removeprefix(";")
+
+
+_OTHERS = {"population": "prompts like these", "next": "the next prompt or as many"}
 
 
 def _taken(cost: Table) -> list[str]:

@@ -83,7 +83,7 @@ def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
         "measure": pl.String,
         **dict.fromkeys(("value", "low", "high", "confidence_level"), pl.Float64),
         "n": pl.Int64,
-        **dict.fromkeys(("unit", "reason", "warnings", "method", "reference"), pl.String),
+        **dict.fromkeys(("unit", "estimand", "reason", "warnings", "method", "reference"), pl.String),
     }
     names = {column: f"cell.{column}" if column in own else column for column in columns}
     rows = [

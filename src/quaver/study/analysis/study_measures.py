@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimand, Estimate
 from quaver.core.seeds import derive
 from quaver.design.spec import MeasureSpec, StudySpec, UntilSpec
 from quaver.design.spec.former_names import former_measure
@@ -16,10 +16,13 @@ from quaver.errors import QuaverError, StoreError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.measure_protocol import OUTPUT
 from quaver.study.analysis.audit_measures import audited
+from quaver.study.analysis.sampled_prompts import Prompts, with_estimand
 from quaver.study.forecasts.sizing import Sizing, assumed_sizes, measured_sizes
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
+
+_OTHER_PROMPTS: Final[tuple[Estimand, ...]] = ("population", "next")
 
 
 def measurement(
@@ -34,6 +37,7 @@ def measurement(
     evaluators = frame["evaluator"].unique().cast(pl.String).to_list()
     study.plugins.check_names(asked, frame.columns, evaluators, loc)
     compared = plugin.compared(options)
+    asked, options = with_estimand(asked, plugin, options, Prompts.of(study.experiment.variants))
     apart = ("evaluator",) if "evaluator" not in (*compared, *(asked.by or ())) else ()
     by = (*apart, *asked.columns(study.factors, compared))
     if "evaluator" in compared and not frame.is_empty():
@@ -199,13 +203,27 @@ def seen_by(study: StudySource, one: Measurement, frame: pl.DataFrame) -> pl.Dat
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
     """The measures of how the answers were read (see `quaver.study.analysis.audit_measures`)."""
     stated = stated_evaluators(study)
-    return [measurement(study, one, frame) for one in audited(frame, study.factors, stated)]
+    asked = [*audited(frame, study.factors, stated), *_of_prompts_like_these(study)]
+    return told_apart([measurement(study, one, frame) for one in asked])
+
+
+def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
+    """Accuracy over all paraphrases, where the study's file asks for that of each.
+
+    What a report says of accuracy is then said of prompts like these, and of the next one.
+    """
+    if not Prompts.of(study.experiment.variants).sampled:
+        return
+    for one in study.spec.measures:
+        if one.use == "accuracy" and one.by is None and one.estimand is None:
+            yield from (one.model_copy(update={"estimand": estimand}) for estimand in _OTHER_PROMPTS)
 
 
 def asked_until(study: StudySource, until: UntilSpec) -> MeasureSpec:
     """The measure whose interval ends the collection."""
     evaluator = until.evaluator or study.spec.evaluators[0].title
-    return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **until.options)
+    options = {"estimand": "fixed", **until.options}  # more items narrow no interval for other prompts
+    return MeasureSpec(use=until.measure, by=until.by, evaluator=evaluator, **options)
 
 
 def with_something_to_read(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:

@@ -241,8 +241,19 @@ class Plugins:
     def measure(self, asked: MeasureSpec, loc: Loc) -> tuple[Measure, dict[str, Any]]:
         """A measure and its options."""
         plugin = registered(asked.use, where=self._source.where(*loc))
+        if asked.estimand is not None and asked.estimand not in plugin.estimands:
+            raise SpecError(
+                f"{asked.use} has no interval for this estimand",
+                where=self._source.where(*loc, "estimand"),
+                expected=" or ".join(plugin.estimands),
+                found=asked.estimand,
+            )
         return plugin, bind(
-            plugin, asked.options, self._source, loc, ("use", "by", "evaluator", "flagged", "only")
+            plugin,
+            asked.options,
+            self._source,
+            loc,
+            ("use", "by", "evaluator", "flagged", "only", "estimand"),
         )
 
     def check(self, factors: Sequence[str], labels: LabelSet, variants: Sequence[Variant]) -> None:
