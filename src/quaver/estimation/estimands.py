@@ -84,12 +84,13 @@ def over_prompts(
             the one for these prompts.
         of_a_set: Whether the number is one that a set of prompts has, and no mean over prompts.
     """
-    prompts = Prompts(reading)
-    if estimand == "fixed" or not reading.resampling.resamples:
-        found = [prompts.counted(one) for one in again(reading)]
-        return found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
     whole = replace(reading, keep=reading.keep | {"draws"}, cuts={})
-    found = [prompts.counted(one) for one in again(whole)]
+    plain = estimand == "fixed" or not reading.resampling.resamples
+    found = list(again(reading if plain else whole))
+    prompts = Prompts(reading)  # after the measure has refused what cannot be read
+    found = [prompts.counted(one) for one in found]
+    if plain:
+        return found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
     crossed = of_a_set and prompts.parts() < _FEW and max((one.n for one in found), default=0) <= _MANY_UNITS
     without = _Without(again, whole, prompts, crossed=crossed)
     made = [

@@ -24,10 +24,12 @@ class Prompts(NamedTuple):
     Attributes:
         sampled: Those whose levels are a sample: paraphrases.
         designed: The others.
+        paraphrases: How many there are, taken over the sampled factors.
     """
 
     sampled: tuple[str, ...]
     designed: tuple[str, ...]
+    paraphrases: int = 0
 
     @classmethod
     def of(cls, variants: Sequence[Variant]) -> Prompts:
@@ -45,7 +47,9 @@ class Prompts(NamedTuple):
                 families.setdefault(factor, set()).add(str(origin.get("family", "")))
         varied = [factor for factor, some in levels.items() if len(some) > 1]
         sampled = [factor for factor in varied if _is_sample(factor, families[factor])]
-        return cls(tuple(sampled), tuple(factor for factor in varied if factor not in sampled))
+        found = {tuple(variant.factors.get(factor) for factor in sampled) for variant in variants}
+        designed = [factor for factor in varied if factor not in sampled]
+        return cls(tuple(sampled), tuple(designed), len(found) if sampled else 0)
 
 
 def _is_sample(factor: str, families: set[str]) -> bool:

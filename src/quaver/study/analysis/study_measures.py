@@ -22,6 +22,8 @@ from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
+_FEWEST = 3
+"""Fewest paraphrases from which a report speaks of others: two leave anything open."""
 _OTHER_PROMPTS: Final[tuple[Estimand, ...]] = ("population", "next")
 
 
@@ -212,7 +214,7 @@ def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
 
     What a report says of accuracy is then said of prompts like these, and of the next one.
     """
-    if not Prompts.of(study.experiment.variants).sampled:
+    if Prompts.of(study.experiment.variants).paraphrases < _FEWEST:
         return
     for one in study.spec.measures:
         if one.use == "accuracy" and one.by is None and one.estimand is None:
