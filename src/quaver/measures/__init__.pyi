@@ -175,7 +175,7 @@ def distribution_shift(
     seed: int = 0,
     columns: Columns | None = None,
     group: str | None = None,
-    interval: IntervalKind | None = "percentile",
+    interval: IntervalKind | None = "jackknife",
     keep: Collection[Keep] = (),
     estimand: Estimand | None = None,
 ) -> list[Estimate]: ...
