@@ -210,6 +210,13 @@ class Draws:
         return np.where(count > 1, squares * (count - 1) / np.maximum(count, 1), np.nan)
 
     @property
+    def covariance(self) -> Floats:
+        """The jackknife covariance of the statistics, of the values that are defined together."""
+        left = self.jackknife[np.isfinite(self.jackknife).all(1)]
+        apart = left - left.mean(0)
+        return np.asarray(apart.T @ apart * (len(left) - 1) / max(len(left), 1))
+
+    @property
     def freedom(self) -> Floats:
         """The degrees of freedom of each variance: how many values with one left out it has, less one."""
         return np.asarray(np.isfinite(self.jackknife).sum(0) - 1.0)

@@ -109,7 +109,7 @@ def effective(
     tail = (1 - confidence_level) / 2
     freedom = max(freedom, 1.0)
     t, z = -float(scipy.special.stdtrit(freedom, tail)), -float(scipy.special.ndtri(tail))
-    if ends is None or not variance > 0:
+    if ends is None or variance < 1e-24:
         return Interval(value - t * variance**0.5, value + t * variance**0.5)
     low, high = ends
     down, up = max(0.0, value - low), max(0.0, high - value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats
+from quaver.estimation.intervals import Interval
 
 
 def bootstrap_p(value: float, draws: Floats, units: int) -> float:
@@ -49,39 +51,62 @@ def bootstrap_p(value: float, draws: Floats, units: int) -> float:
     return max(counted, tail) if least else tail
 
 
-def joint_p(values: Floats, draws: Floats, units: int) -> float:
-    """P value of several differences being zero together, from their joint bootstrap.
+def level_of(at: Callable[[float], Interval | None], null: float) -> float:
+    """P value of a number being another one, from its interval: the two never contradict each other.
 
-    Wald's statistic W = d' S⁺ d, with S the draws' covariance and S⁺ its pseudo-inverse, held against χ² with
-    as many degrees of freedom as S has rank: an interaction of I × J levels has (I − 1)(J − 1), however many
-    of its I · J contrasts are written down. As in `bootstrap_p` a difference's own size joins its variance,
-    W / (1 + W / n), so that few units that all agree are never certain. Differences that are all one, up to
-    their sign, are one test: then it is `bootstrap_p`.
+    Args:
+        at: The number's interval at a level of confidence.
+        null: The other number.
+
+    Returns:
+        One less the smallest level at which the interval holds it, to six digits; 1 where there is none.
+
+    >>> from quaver.estimation.intervals import effective
+    >>> round(level_of(lambda level: effective(1.0, 0.25, 9, level), 0.0), 4)  # t = 2 with 9 degrees
+    0.0766
+    """
+
+    def holds(p: float) -> bool:
+        interval = at(1 - p)
+        return interval is None or interval.low <= null <= interval.high
+
+    least, most = math.log(1e-12), 0.0
+    if holds(1 - 1e-9):
+        return 1.0
+    for _ in range(45):
+        middle = (least + most) / 2
+        least, most = (middle, most) if holds(math.exp(middle)) else (least, middle)
+    return float(f"{math.exp(least):.6g}")
+
+
+def joint_p(values: Floats, variance: Floats, freedom: float) -> float:
+    """P value of several differences being zero together: Hotelling's test.
+
+    T² = d' S⁺ d, with S the differences' covariance, of f degrees of freedom, and S⁺ its pseudo-inverse;
+    T² · (f − r + 1) / (f r) is held against F with r and f − r + 1 degrees of freedom, r being the rank of S:
+    an interaction of I × J levels has (I − 1)(J − 1), however many of its I · J contrasts are written down.
+    Source: Hotelling (1931), Annals of Mathematical Statistics 2, 360-378.
 
     Args:
         values: The differences, d.
-        draws: Shape (bootstrap samples, differences); a sample with a NaN is left out.
-        units: How many units were resampled, n.
+        variance: Their covariance, of a jackknife say.
+        freedom: Its degrees of freedom: one less than there are units.
 
     Returns:
-        p; 1 where the differences are all zero, or undefined in every sample.
+        p; 1 where the differences are all zero, or there are too few units for so many.
 
-    Two of the four contrasts of a 2 × 2 interaction are the other two with the other sign:
+    Two of the four contrasts of a 2 × 2 interaction are the other two with the other sign, and t = 2:
 
-    >>> one = np.array([-0.1, 0.1, 0.2, 0.3, 0.4])
-    >>> joint_p(np.array([0.2, -0.2]), np.stack([one, -one], 1), 100) == bootstrap_p(0.2, one, 100)
-    True
+    >>> one = np.array([[0.01, -0.01], [-0.01, 0.01]])
+    >>> round(joint_p(np.array([0.2, -0.2]), one, 9), 4)
+    0.0766
     """
-    known = draws[np.isfinite(draws).all(1)]
-    if len(known) < 2 or not values.any():
+    rank = int(np.linalg.matrix_rank(variance, tol=1e-9 * max(1e-30, float(np.trace(variance)))))
+    left = freedom - rank + 1
+    if not values.any() or not rank or left < 2:
         return 1.0
-    covariance = np.atleast_2d(np.cov(known, rowvar=False))
-    rank = int(np.linalg.matrix_rank(covariance, tol=1e-9 * max(1e-30, float(np.trace(covariance)))))
-    if rank <= 1:
-        most = int(np.abs(values).argmax())
-        return bootstrap_p(float(values[most]), known[:, most], units)
-    wald = float(values @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ values)
-    return float(scipy.special.gammaincc(rank / 2, wald / (1 + wald / units) / 2))
+    square = float(values @ np.linalg.pinv(variance, rcond=1e-9, hermitian=True) @ values)
+    return float(scipy.special.fdtrc(rank, left, square * left / (freedom * rank)))
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from quaver.core.records import Estimate
-from quaver.estimation.bootstrap import Draws, Resampling, Units
-from quaver.estimation.intervals import FEW, Interval, Kept, mean_within
-from quaver.estimation.multiple_testing import bootstrap_p
+from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
+from quaver.estimation.intervals import Interval, Kept, mean_within
 from quaver.estimation.statistic import Sampler, Statistic
 
 _REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
@@ -28,14 +27,13 @@ def paired_differences(
     """What a measure is after, less what it was before, in every cell that both have.
 
     Both sides must be measured with the same seed and as many resamples, each cell over the same items:
-    the measures then resample the same items in each draw, and the draws' differences are a paired
-    bootstrap, whatever the measure. Where a measure left out other items on one side than on the other,
+    the measures then leave out the same items in turn, and the differences of what is left are a paired
+    jackknife, whatever the measure. Where a measure left out other items on one side than on the other,
     its samples are not the same: the interval is then that of two independent samples, which is wider,
     and a warning says so.
 
-    A bootstrap knows too little of few changes: where fewer than 15 items changed, the interval is the wider
-    one of BCa and percentile; where c items changed and 2⁻ᶜ, the chance that they all changed one way, is
-    above its tail, it is made to hold 0 (as an exact sign test would).
+    Where c items (or groups of them) changed and 2⁻ᶜ, the chance that they all changed one way, is above the
+    interval's tail, it is made to hold 0, as an exact sign test would; p is at least that test's, 2¹⁻ᶜ.
 
     Args:
         before: The estimates of one side, which carry their draws: of a measure called with
@@ -81,7 +79,7 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
         why = " and ".join(dict.fromkeys(f"{side.reason}" for side in (one, other) if side.value is None))
         return replace(bare, value=None, reason=why)
     value = float(other.value - one.value)
-    if first is None or second is None or not first.values.size:
+    if first is None or second is None or not resampling.resamples:
         return replace(bare, value=value, warnings=("this measure gives no draws, so there is no interval",))
     apart = unpaired(one, other)
     details["unpaired"] = apart and tuple(apart)
@@ -89,18 +87,37 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
         low, high = apart or (None, None)
         warning = "other items count on one side than on the other, so the interval is not a paired one"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
-    values = second.values - first.values
-    draws = Draws(np.array([value]), values[:, None], (second.jackknife - first.jackknife)[:, None])
-    details["p"] = bootstrap_p(value, values, first.units.count)
+    draws = Draws(
+        np.array([value]),
+        lambda: (second.values - first.values)[:, None],
+        (second.jackknife - first.jackknife)[:, None],
+    )
     sampler = Sampler(first.units, resampling, measure=one.measure, source=_REFERENCE, where=one.cell)
     difference = Statistic(
         method=f"paired difference of {one.measure}",
         n=bare.n,
+        ends=_apart(first.ends, second.ends),
+        null=0.0,
         spread=partial(_moved, moves=second.moves),
         details=details,
     )
-    made = sampler.estimated(difference, draws)
-    return made if changed is None else _cautious(made, changed, resampling)
+    if changed is None:
+        return sampler.estimated(difference, draws)
+    changed = min(changed, _moving(value, draws.jackknife[:, 0], first.units))
+    return _cautious(sampler.estimated(replace(difference, differing=changed), draws), changed, resampling)
+
+
+def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The smallest and the largest difference of two numbers in their ranges."""
+    return None if one is None or other is None else (other[0] - one[1], other[1] - one[0])
+
+
+def _moving(value: float, left: Floats, units: Units) -> int:
+    """How many units have a part in a difference, each left out by itself; all of them, where groups are."""
+    if len(left) < units.count:
+        return units.count
+    own = units.count * value - (units.count - 1) * left
+    return int((np.abs(own) > 1e-9).sum())
 
 
 def unpaired(before: Estimate, after: Estimate) -> Interval | None:
@@ -137,16 +154,14 @@ def _moved(value: float, share: float, moves: Callable[[float], Interval] | None
 
 
 def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:
-    """The interval of a difference that few items make."""
+    """The interval of a difference that few items make: they may all have changed one way by chance."""
     details = {**one.details, "changed": changed}
-    if one.low is None or one.high is None or changed >= FEW:
+    if one.low is None or one.high is None or 0.5**changed <= resampling.tail:
         return replace(one, details=details)
-    ends = [one.low, one.high, *(details.get("bca") or ()), *(details.get("percentile") or ())]
-    if 0.5**changed > resampling.tail:
-        ends.append(0.0)
-    warning = f"only {changed} items changed: the interval is the widest of several, and still a rough one"
+    details["p"] = max(details["p"], min(1.0, 2 * 0.5**changed))
+    warning = f"only {changed} items changed: they may all have changed one way by chance"
     warnings = one.warnings if changed == 0 else (*one.warnings, warning)
-    return replace(one, low=min(ends), high=max(ends), warnings=warnings, details=details)
+    return replace(one, low=min(one.low, 0.0), high=max(one.high, 0.0), warnings=warnings, details=details)
 
 
 def _same(one: Units, other: Units) -> bool:

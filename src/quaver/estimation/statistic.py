@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
+from quaver.estimation.interval_ends import Ends, within
+from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, percentile
 
 FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
 """Below these many differing units, units with the rarest label, and groups, the interval is flagged:
@@ -38,6 +40,8 @@ class Statistic:
             it rests on none.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
+        null: The value that a test holds it against: its ``p``, in the details, is the level at which the
+            interval just reaches it.
         spread: From the value, and the largest share of further units that may differ, where the value may
             lie. It makes the interval where no unit differs; without it there is none.
         interval: An interval that the measure has made itself, by test inversion say, and its name for the
@@ -62,6 +66,7 @@ class Statistic:
     differing: int | None = None
     rarest: int | None = None
     ends: tuple[float, float] | None = None
+    null: float | None = None
     spread: Callable[[float, float], Interval] | None = None
     interval: tuple[Interval, str] | None = None
     moves: Callable[[float], Interval] | None = None
@@ -156,24 +161,24 @@ class Sampler:
         made = replace(blank, value=point, reason=None)
         if not resampling.resamples:
             return made
-        chosen, how, found = self._interval(statistic, draws, n)
-        details = {**statistic.details, **found}
+        interval = self._interval(statistic, draws, n)
+        chosen, warnings, few = interval.at(resampling.confidence_level), blank.warnings, statistic.differing
+        details = {**statistic.details, **interval.details}
         details |= {name: one for name, one in blank.details.items() if name not in details}
-        warnings, few = blank.warnings, statistic.differing
-        share = clopper_pearson(0, n, resampling.confidence_level).high
-        bound = statistic.spread(point, share) if statistic.spread else None
-        if chosen is None or chosen.high - chosen.low <= 1e-12:
-            chosen, how = bound, "exact binomial interval"
+        if statistic.null is not None:
+            details["p"] = interval.p(statistic.null)
+        how = interval.how
+        if not interval.varies:
+            how = "exact binomial interval"
+            share = clopper_pearson(0, n, resampling.confidence_level).high
             warnings += (_not_varying(n, share) if chosen else _NO_INTERVAL,)
         elif few is not None and few < FEW_DIFFERING:
-            chosen = Interval(min(chosen.low, bound.low), max(chosen.high, bound.high)) if bound else chosen
             warnings += (_few_differing(few, n, details["share_differing"]),)
         warnings += self._scarce(statistic)
         made = replace(made, warnings=warnings, details=details)
         if chosen is None:
             return made
-        low, high = min(chosen.low, point), max(chosen.high, point)
-        return replace(made, low=low, high=high, method=f"{statistic.method}; {how}")
+        return replace(made, low=chosen.low, high=chosen.high, method=f"{statistic.method}; {how}")
 
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
@@ -184,23 +189,26 @@ class Sampler:
             warnings += (_few_groups(self.units.count, self.units.name),)
         return warnings
 
-    def _interval(
-        self, statistic: Statistic, draws: Draws, n: int
-    ) -> tuple[Interval | None, str, dict[str, Any]]:
-        """The interval of a number of n units, how it was made, and what belongs to it in the details."""
+    def _interval(self, statistic: Statistic, draws: Draws, n: int) -> Ends:
+        """The interval of a number of n units, at any level, and how it was made."""
         resampling, of, unit = self.resampling, statistic.column, self.units.name
+        point = float(draws.point[of])
+        ends = Ends(point, n, statistic.spread)
+        if statistic.differing is not None and statistic.differing < FEW_DIFFERING:
+            ends = replace(ends, few=True)
         if statistic.interval is not None:
             own, name = statistic.interval
-            return own, f"{name} over {self.units.count} {unit}s", {}
-        point = float(draws.point[of])
+            return replace(ends, how=f"{name} over {self.units.count} {unit}s", made=lambda level: own)
         if resampling.interval == "jackknife" and len(draws.jackknife) > 1:
             variance, freedom = float(draws.variance[of]), min(float(draws.freedom[of]), n - 1)
             groups = "" if len(draws.jackknife) == self.units.count else f" in {len(draws.jackknife)} groups"
             how = f"jackknife interval over {self.units.count} {unit}s{groups}"
-            if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
-                return None, how, {}
-            chosen = effective(point, variance, freedom, resampling.confidence_level, statistic.ends)
-            return chosen, how, {"standard_error": variance**0.5, "freedom": freedom}
+            if not np.isfinite(variance):
+                return replace(ends, how=how)
+            made = partial(within, point, variance, freedom, statistic.ends)
+            return replace(
+                ends, how=how, made=made, details={"standard_error": variance**0.5, "freedom": freedom}
+            )
         values = draws.values[:, of]
         plain = percentile(values, resampling.tail)
         better = bca(point, values, draws.jackknife[:, of], resampling.tail)
@@ -209,7 +217,8 @@ class Sampler:
             details["undefined_resamples"] = lost
         use_bca = resampling.interval == "bca" and better is not None
         how = f"{'BCa' if use_bca else 'percentile'} interval, {resampling.resamples} resamples of {unit}s"
-        return better if use_bca else plain, how, details
+        chosen = better if use_bca else plain
+        return replace(ends, how=how, details=details, made=lambda level: chosen, values=values)
 
     def _carrying(self, made: Estimate, statistic: Statistic, draws: Draws) -> Estimate:
         """The estimate with what it was asked to keep."""

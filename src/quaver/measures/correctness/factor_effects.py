@@ -22,7 +22,7 @@ from quaver.estimation.encoding import Codes, combine, encode
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.judgements import Judged, judge, treatment
 from quaver.estimation.means import ratio
-from quaver.estimation.multiple_testing import adjusted, bootstrap_p, joint_p
+from quaver.estimation.multiple_testing import adjusted, joint_p
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.correctness.f1 import f1_statistic
@@ -57,7 +57,7 @@ def factor_effects(
     ``factor_effects_<outcome>_difference`` this value less the reference level's, or less the mean of the
     other levels'. For each combination of two factors' levels, ``factor_effects_<outcome>_interaction`` is
     y_ij − ȳ_i. − ȳ_.j + ȳ_.. over the unweighted means. All rest on the same resampled items, so differences
-    are paired. In the details, ``p`` tests a difference (`multiple_testing.bootstrap_p`), or an interaction
+    are paired. In the details, ``p`` tests a difference (`multiple_testing.level_of`), or an interaction
     as a whole: one test for all its combinations (`multiple_testing.joint_p`). ``p_holm`` controls the
     familywise error over all of a cell's tests; ``hypothesis`` names each, ``comparisons`` counts them.
     Intervals are not adjusted. Without a reference, two levels are one test. Undefined: a level without
@@ -277,19 +277,19 @@ class _Outcomes:
             lost = ~known @ (contrast != 0).T
             return np.asarray(np.where(lost, np.nan, np.where(known, values, 0) @ contrast.T))
 
-        draws, units, resampled = self._cell.draws(under), self._cell.units, self._cell.resampling.resamples
-        whole = joint_p(draws.point, draws.values, units.count) if together and resampled else None
+        draws, resampled = self._cell.draws(under), self._cell.resampling.resamples > 0
+        tested = together and resampled
+        whole = joint_p(draws.point, draws.covariance, len(draws.jackknife) - 1) if tested else None
         for column, (one, row) in enumerate(zip(named, contrast, strict=True)):
-            details = dict(one.details)
-            if resampled and abs(row.sum()) < 0.5:  # a level's own value sums to one
-                p = bootstrap_p(float(draws.point[column]), draws.values[:, column], units.count)
-                details["p"] = p if whole is None else whole
+            details = dict(one.details) | ({} if whole is None else {"p": whole})
+            difference = abs(row.sum()) < 0.5  # a level's own value sums to one
             low = 0.0 if (row >= 0).all() else -1.0
             yield replace(
                 one,
                 under=under,
                 column=column,
                 details=details,
+                null=0.0 if difference and whole is None else None,
                 ends=(low, 1.0) if outcome.bounded else None,
                 spread=partial(mean_within, low=low) if outcome.bounded else None,
             )
