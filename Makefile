@@ -9,7 +9,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy simulate mutants lint docs bench release setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy simulate mutants lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -92,6 +92,10 @@ lock: $(VENV)/ready
 	  --no-emit-package torch --generate-hashes --no-annotate --no-header -o heavy.lock
 	echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header -o installer.lock
+
+# Point values against R and NIST, digit by digit: prints the table and writes docs/numerics.md.
+numerics: setup
+	$(BIN)/python -m tests.numerics.run --page
 
 clean:
 	rm -rf $(VENV) $(HEAVY) demo dist

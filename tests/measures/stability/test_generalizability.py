@@ -153,3 +153,15 @@ def test_bad_plans_name_the_argument(options):
     with pytest.raises(MeasureError) as caught:
         generalizability(study(labels()[:, :, None]), **options)
     assert caught.value.where == next(iter(options))
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9])
+def test_numbers_far_from_zero_keep_their_digits(far):
+    """Variances do not change when all numbers do by as much."""
+    rng = np.random.default_rng(5)
+    x = np.round(rng.normal(0, 1, (8, 3, 2)), 1)
+    near, moved = (
+        generalizability(study(of, ("item", "variant", "repeat")), level="interval", resamples=0)
+        for of in (x, x + far)
+    )
+    assert [one.value for one in moved] == pytest.approx([one.value for one in near], rel=1e-5)

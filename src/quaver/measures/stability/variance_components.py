@@ -36,6 +36,9 @@ class Pairs:
         shape, place, active = _facets(cell, columns)
         counts = cell.counts()
         m = np.asarray(counts.sum(2))
+        if values is not None and m.any():
+            # Pairs differ by as much from any zero; from this one, sums of squares keep their digits.
+            values = values - np.average(values, weights=counts.sum((0, 1)))
         features = counts if values is None else counts @ values[:, None]
         square = m if values is None else counts @ values**2
         items = len(cell.items)

@@ -1,0 +1,203 @@
+"""Quaver's own numbers, by the names under which ``reference.R`` prints those of other software."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tests.measures.correctness.counted_answers import answers
+
+from quaver import agreement, measures
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.estimation.intervals import clopper_pearson
+from quaver.estimation.multiple_testing import holm
+
+DATA = Path(__file__).parent / "data"
+LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
+
+Named = Iterator[tuple[str, float | None]]
+
+
+def quaver_values() -> dict[str, float]:
+    """Every value, by name."""
+    found: dict[str, float] = {}
+    for part in (_coefficients, _dependability, _stability, _correctness, _calibration, _labels, _models):
+        for name, value in part():
+            assert value is not None, f"{name} is undefined"
+            assert name not in found, f"{name} stands here twice"
+            found[name] = float(value)
+    return found
+
+
+def annotations(model: str | None = "m1") -> pl.DataFrame:
+    """The made-up annotations of one model, or of both."""
+    frame = pl.read_csv(DATA / "annotations.csv", null_values="")
+    frame = frame if model is None else frame.filter(pl.col("model") == model)
+    likely = pl.concat_list("p_a", "p_b", "p_c").alias("probabilities")
+    return frame.with_columns(likely, original=pl.col("variant") == "v0")
+
+
+def taken(name: str, frame: pl.DataFrame | None = None, **options: Any) -> list[Estimate]:
+    """A measure's estimates, without intervals."""
+    measure = getattr(measures, name)
+    return measure(annotations() if frame is None else frame, labels=LABELS, resamples=0, **options)
+
+
+def one(found: Sequence[Estimate], measure: str = "", **cell: str) -> float | None:
+    """The value of the one estimate with this name and cell."""
+    some = [
+        e
+        for e in found
+        if measure in ("", e.measure) and all(str(e.cell.get(k)) == v for k, v in cell.items())
+    ]
+    assert len(some) == 1, (measure, cell, [(e.measure, e.cell) for e in found])
+    return some[0].value
+
+
+def _coefficients() -> Named:
+    four = pl.read_csv(DATA / "four_observers.csv").to_numpy()
+    for level in ("nominal", "ordinal", "interval", "ratio"):
+        yield (
+            f"krippendorff_alpha {level}",
+            agreement.krippendorff_alpha(four, level=level, resamples=0).value,
+        )
+    two = pl.read_csv(DATA / "two_raters.csv").to_numpy()
+    yield "cohen_kappa nominal", (plain := agreement.cohen_kappa(two, resamples=0).value)
+    yield "cohen_kappa nominal, by vcd", plain
+    yield "cohen_kappa interval", agreement.cohen_kappa(two, level="interval", resamples=0).value
+    yield "percent_agreement", agreement.percent_agreement(two, resamples=0).value
+    yield "fleiss_kappa", agreement.fleiss_kappa(two, resamples=0).value
+    yield "gwet_ac nominal", agreement.gwet_ac(two, resamples=0).value
+
+
+def scores(role: str) -> pl.DataFrame:
+    """Six targets' scores by four judges, who are variants or repeats."""
+    table = pl.read_csv(DATA / "six_targets.csv").with_row_index("item")
+    return table.unpivot(index="item", variable_name=role, value_name="label")
+
+
+def _dependability() -> Named:
+    values = LabelSet(tuple(Label(str(k), str(k)) for k in range(1, 11)), level="interval")
+    judged = scores("variant").with_columns(pl.col("label").cast(pl.String))
+    found = measures.generalizability(judged, labels=values, resamples=0)
+    (whole,) = [e for e in found if e.measure == "generalizability"]
+    yield "generalizability, one of four judges: ICC(2,1)", whole.value
+    yield "generalizability relative: ICC(3,1)", whole.details["relative"]
+    planned = measures.generalizability(judged, labels=values, resamples=0, variants=4)
+    yield "generalizability, mean of four judges: ICC(2,k)", one(planned, "generalizability")
+    for source in ("item", "variant", "item × variant"):
+        of = [e for e in found if e.measure != "generalizability" and e.cell["source"].startswith(source)]
+        (exact,) = [e for e in of if e.cell["source"].removesuffix(", repeat") == source]
+        yield f"generalizability_component {source}", exact.value
+    repeated = scores("repeat").with_columns(
+        pl.col("label").cast(pl.String), pl.col("repeat").str.tail(1).cast(pl.Int32)
+    )
+    again = measures.generalizability(repeated, labels=values, resamples=0)
+    yield "generalizability, repeats of one prompt: ICC(1,1)", one(again, "generalizability")
+
+
+def _stability() -> Named:
+    for name in ("intra_pss", "inter_pss", "pooled_pss"):
+        yield name, one(taken(name))
+    alone = annotations().filter(pl.col("variant") == "v2")
+    yield "paraphrase_stability v2", one(taken("paraphrase_stability", alone))
+    yield "intra_pss_adjacent 1, 2", taken("intra_pss_adjacent")[1].value
+    yield "intra_pss_cumulative 2", taken("intra_pss_cumulative")[0].value
+    yield "original_agreement v1", one(taken("original_agreement"), variant="v1")
+    yield "inter_model", one(taken("inter_model", annotations(None)))
+    coders = taken("coder_agreement", coders=("coder_1", "coder_2"))
+    yield "coder_agreement_model coder_1", one(coders, "coder_agreement_model", coder="coder_1")
+    pair = [e for e in coders if e.measure == "coder_agreement_coders"]
+    yield "coder_agreement_coders coder_1, coder_2", pair[0].value
+    for name in ("answer_entropy", "mode_frequency", "strict_stability", "compliance"):
+        yield name, one(taken(name))
+    yield "expected_intra_pss", one(taken("expected_intra_pss", repeats=3, temperature=1.0))
+
+
+def _correctness() -> Named:
+    yield "accuracy", one(taken("accuracy"))
+    yield "accuracy drop", one(taken("accuracy", missing="drop"))
+    scored = taken("f1")
+    yield "f1_macro", one(scored, "f1_macro")
+    yield "f1_micro", one(scored, "f1_micro")
+    yield "f1_label b", one(scored, "f1_label", label="b")
+    yield "spread", one(taken("spread"))
+    yield "differences v1 less v0", one(taken("differences", reference="v0"), variant="v1")
+    single = annotations().filter(pl.col("repeat") == 0)
+    (apart,) = [e for e in taken("differences", single, reference="v0") if e.cell["variant"] == "v2"]
+    yield "differences p, exact McNemar", apart.details["p"]
+    effects = taken("factor_effects", factors=("tone",), reference={"tone": "plain"})
+    name = "factor_effects_accuracy_difference"
+    polite = [e for e in effects if e.measure == name and "polite" in e.cell.values()]
+    yield f"{name} polite", polite[0].value
+    both = read_twice()
+    yield "recovered_share v2", one(taken("recovered_share", both, first="x", second="y", variant="v2"))
+    flips = taken("evaluator_flips", both, first="x", second="y")
+    for ending in ("", "_accuracy_gain", "_newly_wrong"):
+        yield f"evaluator_flips{ending}", one(flips, f"evaluator_flips{ending}")
+    bounds = taken("missing_bounds")
+    yield "missing_bounds_accuracy_most", one(bounds, "missing_bounds_accuracy_most")
+    yield "missing_bounds_share_most a", one(bounds, "missing_bounds_share_most", label="a")
+
+
+def read_twice() -> pl.DataFrame:
+    """The answers as two evaluators read them."""
+    frame = annotations()
+    return pl.concat(
+        [
+            frame.with_columns(evaluator=pl.lit("x")),
+            frame.with_columns(evaluator=pl.lit("y"), label=pl.col("second")),
+        ]
+    )
+
+
+def _calibration() -> Named:
+    for name in ("brier", "ece", "mce"):
+        yield name, one(taken(name))
+    yield "ece_shift", one(taken("ece_shift", columns={"raw": "token"}))
+    stated = taken("verbal_calibration")
+    name = "verbal_calibration_minus_accuracy"
+    yield name, one(stated, name)
+
+
+def _labels() -> Named:
+    yield "label_shares a", one(taken("label_shares"), label="a")
+    shift = taken("distribution_shift", reference="v0")
+    for ending in ("tv", "js"):
+        name = f"distribution_shift_{ending}"
+        yield f"{name} v1", one(shift, name, variant="v1")
+    for name in ("sensitivity", "consistency", "output_uncertainty"):
+        yield name, one(taken(name))
+
+
+def _models() -> Named:
+    frame = annotations()
+    right = (pl.col("label") == pl.col("gold")).fill_null(value=False).mean()
+    items = frame.group_by("item").agg(pl.col("number").first(), right)
+    yield "spearman", measures.spearman(items["number"].to_numpy(), items["label"].to_numpy()).value
+    formula = "share(a) ~ number + coder_1"
+    for name, kind, variant, effect in (
+        ("conclusion linear v0", "linear", "v0", "number > 0"),
+        ("conclusion linear v0, a category", "linear", "v0", "coder_1[b] > coder_1[a]"),
+        ("conclusion logistic v1", "logistic", "v1", "number > 0"),
+    ):
+        found = taken("conclusion", formula=formula, effect=effect, regression=kind)
+        yield name, one(found, "conclusion", variant=variant)
+    slopes = answers("mixed_slopes.csv")
+    whole = measures.mixed_logit(slopes, "correct ~ treatment * temperature")
+    for term, coefficient in whole.coefficients.items():
+        shown = term.replace("Intercept", "(Intercept)").replace("[", "").replace("]", "")
+        yield f"mixed_logit {shown}", coefficient.value
+        yield f"mixed_logit se {shown}", coefficient.se
+    for effect in whole.random:
+        shown = {"1 | item": "item", "1 | item:treatment": "item:treatment"}.get(effect.name, "temperature")
+        yield f"mixed_logit sd {shown}", effect.sd
+    yield "mixed_logit log likelihood", whole.log_likelihood
+    smaller = measures.mixed_logit(slopes, "correct ~ treatment + temperature")
+    yield "likelihood_ratio chi2", measures.likelihood_ratio(smaller, whole, draws=0)["chi2"]
+    low, high = clopper_pearson(7, 40)
+    yield "clopper_pearson 7 of 40, low", low
+    yield "clopper_pearson 7 of 40, high", high
+    yield "holm, third of 0.01 0.04 0.03", holm([0.01, 0.04, 0.03])[2]
