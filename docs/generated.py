@@ -37,7 +37,7 @@ GIVEN = (
     "quaver.core.label_values.Decision",
     "quaver.measures.variation.consistency.Similarity",
     "quaver.measures.correctness.mixed_logit.MixedLogit",
-    "quaver.measures.stability.generalizability.Plan",
+    "quaver.measures.stability.smallest_design.Plan",
 )
 """What the public functions take or give that nobody imports by itself."""
 

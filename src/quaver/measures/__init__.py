@@ -22,7 +22,7 @@ FUNCTIONS = {
     "consistency_matrix": "quaver.measures.variation.consistency",
     "covariate_correlation": "quaver.estimation.rank_correlation",
     "dawid_skene": "quaver.measures.validity.consensus",
-    "dependability": "quaver.measures.stability.generalizability",
+    "dependability": "quaver.measures.stability.smallest_design",
     "deviation_shares": "quaver.measures.variation.deviations",
     "deviations": "quaver.measures.variation.deviations",
     "distributions": "quaver.measures.variation.item_distributions",
@@ -36,7 +36,7 @@ FUNCTIONS = {
     "reliability_curve": "quaver.measures.calibration.calibration_error",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.sensitivity_consistency",
-    "smallest_design": "quaver.measures.stability.generalizability",
+    "smallest_design": "quaver.measures.stability.smallest_design",
     "spearman": "quaver.estimation.rank_correlation",
     "view": "quaver.estimation.answer_views",
 }

@@ -17,9 +17,9 @@ from quaver.measures.correctness.baselines import baseline as baseline
 from quaver.measures.correctness.differences import mcnemar as mcnemar
 from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio
 from quaver.measures.correctness.mixed_logit import mixed_logit as mixed_logit
-from quaver.measures.stability.generalizability import dependability as dependability
-from quaver.measures.stability.generalizability import smallest_design as smallest_design
 from quaver.measures.stability.repeated_answers import repeated_answers as repeated_answers
+from quaver.measures.stability.smallest_design import dependability as dependability
+from quaver.measures.stability.smallest_design import smallest_design as smallest_design
 from quaver.measures.validity.consensus import consensus as consensus
 from quaver.measures.validity.consensus import dawid_skene as dawid_skene
 from quaver.measures.variation.consistency import consistency_matrix as consistency_matrix

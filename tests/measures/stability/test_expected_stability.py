@@ -52,6 +52,15 @@ def test_is_the_mean_of_sampled_repeats(items, repeats):
     assert expected == pytest.approx(np.mean(draws), abs=margin)
 
 
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_one_sample_of_repeats_lies_where_it_is_said_to(repeats):
+    p = probabilities(50)
+    low, high = expected_intra_pss(frame_of(p), repeats=repeats, resamples=0)[0].details["sampled"]
+    draws = np.array([sampled(p, repeats, seed) for seed in range(150)])
+    assert (high - low) / (2 * 1.96) == pytest.approx(draws.std(), rel=0.2)
+    assert 0.88 <= np.mean((low <= draws) & (draws <= high)) <= 1
+
+
 def test_at_another_temperature_the_probabilities_are_tempered():
     p = probabilities()
     half = p**2 / (p**2).sum(1, keepdims=True)

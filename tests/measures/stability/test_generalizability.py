@@ -3,7 +3,8 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.measures.stability.generalizability import Plan, dependability, generalizability, smallest_design
+from quaver.measures.stability.generalizability import generalizability
+from quaver.measures.stability.smallest_design import Plan, dependability, smallest_design
 
 
 def study(codes, names=("item", "variant", "model", "repeat"), kind=str):
@@ -132,6 +133,20 @@ def test_dependability_and_the_smallest_design():
     }
     assert smallest_design({"item": 0.0, "repeat": 0.1}, 0.8) is None
     assert dependability({"item": 0.0, "repeat": -0.1}, Plan()) is None
+
+
+def test_the_smallest_design_is_as_uncertain_as_its_components():
+    widths = []
+    for codes in (labels(shape=(30, 4, 3)), many := labels(shape=(200, 4, 3))):
+        details = generalizability(study(codes, ("item", "variant", "repeat")))[0].details
+        low, high = details["smallest_design_answers"]
+        found = details["smallest_design"]
+        assert low <= found["variants"] * found["repeats"] <= (high or np.inf)
+        assert 0 <= details["smallest_design_unreached"] <= 1
+        widths.append((high or np.inf) / low)
+    assert widths[0] > widths[1]
+    bare = generalizability(study(many, ("item", "variant", "repeat")), resamples=0)[0].details
+    assert "smallest_design_answers" not in bare
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,25 @@ def test_groups_of_items_are_the_units() -> None:
     assert worst.value == pytest.approx(0.4)
 
 
+def test_the_worst_fifths_have_intervals_and_chance_beside_them() -> None:
+    found = deviations(answers())
+    assert found is not None
+    held = {one.cell["of"]: one for one in deviation_shares(found) if one.measure == "deviations_held"}
+    assert 0 < held["item"].low < 0.5 < held["item"].high < 1
+    assert held["variant"].details["even"] == pytest.approx(0.2)
+    assert held["variant"].low > 0.2  # four deviations, all of one paraphrase
+    assert held["variant"].details["p"] < 0.1
+    spread_out = pl.DataFrame(
+        [(f"i{item}", f"w{way}", "b" if way == item % 5 else "a") for item in range(25) for way in range(5)],
+        schema=["item", "variant", "label"],
+        orient="row",
+    )
+    even = deviations(spread_out)
+    assert even is not None
+    held = {one.cell["of"]: one for one in deviation_shares(even) if one.measure == "deviations_held"}
+    assert held["variant"].value == pytest.approx(0.2) == held["variant"].low
+
+
 def test_where_nothing_can_be_said_it_is_not() -> None:
     assert deviations(answers().clear()) is None
     assert deviations(answers().drop("variant")) is None

@@ -104,3 +104,41 @@ def expected_alpha(probabilities: Floats, repeats: int) -> Weighted:
         return np.asarray(np.where(defined, 1 - observed / np.where(defined, expected, 1), np.nan))
 
     return statistic
+
+
+def sampling_variance(probabilities: Floats, repeats: int) -> Floats:
+    """How much the alpha of ``repeats`` draws an item varies, the items staying the same.
+
+    By the delta method: with A the share of pairs of draws about an item that agree, P_c the labels' shares
+    and D_e = 1 − Σ P_c², dα = dA / D_e − 2·(1 − A) / D_e²·Σ P_c dP_c. An item's part of A is a U-statistic
+    (Hoeffding 1948, Annals of Mathematical Statistics 19, 293-325), whose variance is
+    [4(K − 2)·ζ₁ + 2·ζ₂] / (K(K − 1)), ζ₁ = Σ p³ − (Σ p²)² and ζ₂ = Σ p²·(1 − Σ p²).
+
+    Args:
+        probabilities: Shape (items, strata, labels), each row summing to 1; NaN for none.
+        repeats: K, two or more.
+
+    Returns:
+        A variance each stratum; NaN where alpha is undefined.
+
+    Items of which the label is sure have nothing to vary:
+
+    >>> sampling_variance(np.eye(2)[:, None], 5).tolist()
+    [0.0]
+    """
+    known = np.asarray(np.isfinite(probabilities).all(-1))
+    p = np.where(known[..., None], probabilities, 0.0)
+    items, k = known.sum(0), repeats
+    shares = p.sum(0) / np.maximum(items, 1)[:, None]
+    square, cube = (p**2).sum(-1), (p**3).sum(-1)
+    apart = 1 - (shares**2).sum(-1)
+    agree = square.sum(0) / np.maximum(items, 1)
+    first, second = cube - square**2, square * (1 - square)
+    pairs = (4 * (k - 2) * first + 2 * second) / (k * (k - 1))
+    mean = (p * shares).sum(-1)
+    of_shares = ((p * shares**2).sum(-1) - mean**2) / k
+    both = 2 * ((p**2 * shares).sum(-1) - square * mean) / k
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = 2 * (1 - agree) / apart**2
+        each = (pairs / apart**2 - 2 * slope / apart * both + slope**2 * of_shares).sum(0)
+        return np.asarray(np.where((apart > 1e-12) & (items > 1), each / items**2, np.nan))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy import special
 
 from quaver.core.records import Decoding, Estimate
 from quaver.errors import MeasureError
@@ -21,7 +22,7 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
-from quaver.measures.stability.expected_alpha import expected_alpha
+from quaver.measures.stability.expected_alpha import expected_alpha, sampling_variance
 from quaver.measures.stability.prompt_stability import CONDITION
 
 _REFERENCE = (
@@ -69,8 +70,9 @@ def expected_intra_pss(
     checked for cuts; a ``label_coverage`` below 1 is warned of; what cannot be checked here is in
     ``details["conditions"]``.
 
-    Undefined where there are no probabilities, fewer than two items, or no variation. The interval resamples
-    items; how far one sample of repeats strays from its expectation is not in it.
+    Undefined where there are no probabilities, fewer than two items, or no variation. The interval is over
+    items like these. ``details["sampled"]`` is where one sample of repeats about these very
+    items would lie with the same probability (`expected_alpha.sampling_variance`).
 
     Args:
         repeats: How many repeats are planned, two or more.
@@ -237,10 +239,22 @@ def _expected(
             "label has one spelling"
         )
         said = replace(said, warnings=(*said.warnings, warning))
+    probabilities = given.probabilities[:, several]
+    under = over_strata(expected_alpha(probabilities, repeats))
+    value, variances = float(cell.draws(under).point[0]), sampling_variance(probabilities, repeats)
+    if np.isfinite(value):
+        sampled = _sampled(value, variances[np.isfinite(variances)], cell.resampling.tail)
+        said = replace(said, details={**said.details, "sampled": sampled})
     return replace(
         said,
-        under=over_strata(expected_alpha(given.probabilities[:, several], repeats)),
+        under=under,
         reason="no variation",
         ends=(-1.0, 1.0),
         spread=partial(mean_within, low=-1.0),
     )
+
+
+def _sampled(value: float, variances: Floats, tail: float) -> tuple[float, float]:
+    """Where the mean over conditions of sampled alphas lies, from the variance of each."""
+    half = -float(special.ndtri(tail)) * float(variances.sum()) ** 0.5 / variances.size
+    return max(-1.0, value - half), min(1.0, value + half)

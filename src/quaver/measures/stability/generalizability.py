@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from quaver.agreement.stratified_alpha import scaled
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
+from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
+from quaver.estimation.bootstrap import Draws, Floats
+from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.measure_protocol import guarded
+from quaver.estimation.inversion import covariance_without_one, deviations
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
+from quaver.measures.stability.smallest_design import (
+    Plan,
+    dependabilities,
+    dependability,
+    smallest_design,
+    uncertain_design,
+)
 from quaver.measures.stability.variance_components import Pairs, Sources
 
 _REFERENCE = (
     "Brennan (2001), Generalizability Theory, ch. 3-4; components by symmetric sums: Koch (1968), "
     "Technometrics 10, 551-558; nominal labels as indicators: Light & Margolin (1971), JASA 66, 534-544"
 )
-
-_MOST = (1000, 100)
-"""The largest numbers of variants and repeats that a design is sought among."""
-
-
-class Plan(NamedTuple):
-    """How many of each an item's label is to be taken from."""
-
-    variants: int = 1
-    repeats: int = 1
-    models: int = 1
 
 
 @measure(
@@ -76,7 +74,9 @@ def generalizability(
         variants: Planned number of variants of each item's label.
         repeats: Planned number of repeats of each variant.
         models: Planned number of models.
-        target: The dependability that ``details["smallest_design"]`` is to reach.
+        target: The dependability that ``details["smallest_design"]`` is to reach; ``smallest_design_answers``
+            are the ends of its interval in answers an item (variants × repeats; None: none reaches it), and
+            ``smallest_design_unreached`` how probable it is that none does, both over other items like these.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"drop"``, or ``"category"`` (nominal only).
 
@@ -116,90 +116,6 @@ def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
     return Plan(variants, repeats, models)
 
 
-@guarded
-def dependability(components: Mapping[str, float], plan: Plan, *, relative: bool = False) -> float | None:
-    """Φ of a planned design, or with ``relative`` Eρ²; None where there is no variance.
-
-    Args:
-        components: Variance components by source: ``"item"``, ``"item × variant"``, ``"repeat"`` …; negative
-            ones count as 0. A source ``"…, repeat"`` holds both, and repeats are not taken to lower it.
-        plan: How many variants, repeats and models, as a ``quaver.measures.stability.generalizability.Plan``.
-        relative: Leave out what shifts all items alike.
-
-    Returns:
-        Between 0 and 1.
-
-    σ²(item) = 0.3, σ²(item × variant) = 0.1, σ²(repeat) = 0.2: Φ = 0.3 / (0.3 + 0.1/2 + 0.2/4) with two
-    variants and two repeats:
-
-    >>> parts = {"item": 0.3, "item × variant": 0.1, "repeat": 0.2}
-    >>> round(dependability(parts, Plan(2, 2)), 6)
-    0.75
-    """
-    names = list(components)
-    values = np.array([[components[name] for name in names]])
-    found = float(_dependability(values, names, plan, relative=relative)[0])
-    return found if np.isfinite(found) else None
-
-
-def _dependability(components: Floats, names: Sequence[str], plan: Plan, *, relative: bool = False) -> Floats:
-    positive = np.maximum(components, 0)
-    numbers = {"variant": plan.variants, "model": plan.models}
-    error = np.zeros(len(components))
-    for index, name in enumerate(names):
-        if name == "item":
-            continue
-        alone = name == "repeat"
-        if relative and not alone and "item" not in name:
-            continue
-        # A repeat belongs to one variant and one model.
-        of = numbers if alone else {key: number for key, number in numbers.items() if key in name}
-        divisor = float(np.prod(list(of.values()))) * (plan.repeats if alone else 1)
-        error = error + positive[:, index] / divisor
-    item = positive[:, list(names).index("item")]
-    total = item + error
-    return np.asarray(np.where(total > 1e-12, item / np.where(total > 1e-12, total, 1), np.nan))
-
-
-@guarded
-def smallest_design(
-    components: Mapping[str, float], target: float, *, models: int = 1
-) -> dict[str, float] | None:
-    """The fewest answers an item that reach a dependability: how many variants and repeats.
-
-    Args:
-        components: As `dependability` takes them.
-        target: The dependability to reach.
-        models: How many models are used.
-
-    Returns:
-        ``variants``, ``repeats`` and the ``dependability`` reached; of designs with as few answers, the one
-        that reaches most. None where up to 1000 variants of 100 repeats do not reach it.
-
-    With σ²(item) = 0.3 three answers, each of its own variant, give 0.3 / (0.3 + 0.1/3 + 0.2/3) = 0.75:
-
-    >>> found = smallest_design({"item": 0.3, "item × variant": 0.1, "repeat": 0.2}, 0.75)
-    >>> found["variants"], found["repeats"], round(found["dependability"], 6)
-    (3, 1, 0.75)
-    """
-    names = list(components)
-    values = np.array([[components[name] for name in names]])
-    best: tuple[int, float, int, int] | None = None
-    several = any("variant" in name for name in names)
-    for repeats in range(1, _MOST[1] + 1 if "repeat" in names else 2):
-        for variants in range(1, _MOST[0] + 1 if several else 2):
-            if best is not None and variants * repeats > best[0]:
-                break
-            reached = float(_dependability(values, names, Plan(variants, repeats, models))[0])
-            if reached >= target - 1e-12:
-                one = (variants * repeats, -reached, variants, repeats)
-                best = one if best is None or one < best else best
-                break
-    if best is None:
-        return None
-    return {"variants": best[2], "repeats": best[3], "dependability": -best[1]}
-
-
 def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Iterator[Statistic]:
     """Dependability, and each component after it."""
     cell, said = pairs.cell, replace(said, n=pairs.units_answered)
@@ -217,9 +133,10 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
 
     def under(weights: Floats) -> Floats:
         parts = sources.components(weights)
-        return np.concatenate([_dependability(parts, names, plan)[:, None], parts], 1)
+        return np.concatenate([dependabilities(parts, names, plan)[:, None], parts], 1)
 
-    point = cell.draws(under).point
+    draws = cell.draws(under)
+    point = draws.point
     if not np.isfinite(point[0]):
         yield replace(said, reason="no variation")
         return
@@ -243,6 +160,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
             "plan": plan._asdict(),
             "target": target,
             "smallest_design": smallest_design(parts, target, models=plan.models),
+            **_uncertain(cell, draws, names, target, plan.models),
         },
     )
     for index, (name, part) in enumerate(parts.items()):
@@ -255,3 +173,18 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
             column=index + 1,
             details={"share": max(0.0, part) / total},
         )
+
+
+def _uncertain(cell: Cell, draws: Draws, names: Sequence[str], target: float, models: int) -> dict[str, Any]:
+    """How far the smallest design is known; nothing where nothing is resampled."""
+    left, resampling = draws.jackknife[:, 1:], cell.resampling
+    left = left[np.isfinite(left).all(1)]
+    if len(left) < 2:
+        return {}
+    noise = deviations(
+        covariance_without_one(left),
+        draws=resampling.resamples,
+        freedom=len(left) - 1,
+        seed=derive(resampling.seed, "smallest design"),
+    )
+    return uncertain_design(draws.point[1:] + noise, names, target, models, resampling.tail)

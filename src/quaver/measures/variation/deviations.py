@@ -10,17 +10,20 @@ something else than the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from quaver.core.deviation_tables import Deviations
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader
-from quaver.estimation.intervals import mean_within
+from quaver.estimation.gaps import gap, within
+from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
@@ -101,7 +104,8 @@ def deviation_shares(found: Deviations, resamples: int = 1000, seed: int = 0) ->
     Returns:
         ``deviation_share``, with ``variant``, ``model`` or ``class`` in the cell, and ``deviations_held``:
         the part of all deviations in the worst fifth of the items, or of the variants (in the cell as
-        ``of``).
+        ``of``). Chance makes some variants look worse than others: their interval inverts a test
+        (`gaps.gap`), and the details have its ``p`` and ``even``, the part if all were alike.
 
     Of two items the second paraphrase has another label for one; of two equally frequent labels the first is
     the modal one:
@@ -117,22 +121,19 @@ def deviation_shares(found: Deviations, resamples: int = 1000, seed: int = 0) ->
         if frame.height > 1
         for one in _shares(found, frame, name, resampling)
     ]
-    held = [
-        Estimate(
-            "deviations_held",
-            value,
-            n=found.items.height,
-            cell={"of": of},
-            method=f"part of the deviations from the modal label in the worst fifth of the {of}s",
-            reason=None if value is not None else f"fewer than {_FIFTH} {of}s, or no answer deviates",
-        )
-        for of, value in (("item", found.items_held), ("variant", found.variants_held))
-    ]
-    return [*shares, *held]
+    return [*shares, *_concentrations(found, resampling)]
 
 
-def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resampling) -> Iterator[Estimate]:
-    levels, items = frame[name].to_list(), sorted(found.items["item"].to_list())
+class _Table(NamedTuple):
+    """Answers and deviating ones by item and level, and what is resampled."""
+
+    units: Units
+    deviating: Floats
+    answers: Floats
+
+
+def _table(found: Deviations, levels: Sequence[str], name: str) -> _Table:
+    items = sorted(found.items["item"].to_list())
     rows = found.answers.filter(pl.col(name).is_in(levels)).with_columns(
         pl.col(name).cast(pl.Enum(levels)).to_physical().alias("at"),
         pl.col("item").cast(pl.Enum(items)).to_physical().alias("row"),
@@ -141,7 +142,70 @@ def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resam
     deviating, answers = np.zeros((2, len(items), len(levels)))
     place = (summed["row"].to_numpy(), summed["at"].to_numpy())
     deviating[place], answers[place] = summed["other"].to_numpy(), summed["len"].to_numpy()
-    units = ItemGroups(found.group, found.groups).units(items)
+    return _Table(ItemGroups(found.group, found.groups).units(items), deviating, answers)
+
+
+def _concentrations(found: Deviations, resampling: Resampling) -> Iterator[Estimate]:
+    """The part of the deviations in the worst fifth of the items, and of the variants."""
+    table = _table(found, found.variants["variant"].to_list(), "variant")
+    for of, value in (("item", found.items_held), ("variant", found.variants_held)):
+        said = Statistic(
+            method=f"part of the deviations from the modal label in the worst fifth of the {of}s",
+            where={"of": of},
+            reason=f"fewer than {_FIFTH} {of}s, or no answer deviates",
+            ends=(0.0, 1.0),
+        )
+        if value is not None:
+            said = _of_items(said, table) if of == "item" else _of_variants(said, table, resampling)
+        yield Sampler(table.units, resampling, measure="deviations_held").estimated(said)
+
+
+def _of_items(said: Statistic, table: _Table) -> Statistic:
+    """The worst fifth of the items: a point of a Lorenz curve, and as smooth."""
+    each = table.deviating.sum(1)
+    order = np.argsort(-each, kind="stable")
+    part = ceil(each.size / _FIFTH) / each.size
+
+    def under(weights: Floats) -> Floats:
+        ordered = weights[:, order]
+        whole = ordered.sum(1, keepdims=True)
+        taken = np.clip(part * whole - (ordered.cumsum(1) - ordered), 0.0, ordered)
+        total = ordered @ each[order]
+        return np.where(total > 0, taken @ each[order] / np.where(total > 0, total, 1), np.nan)[:, None]
+
+    return replace(said, under=under, differing=differing(each, table.units))
+
+
+def _of_variants(said: Statistic, table: _Table, resampling: Resampling) -> Statistic:
+    """The worst fifth of the variants, which chance makes look worse than they are."""
+    deviating = table.deviating
+    variants = deviating.shape[1]
+    most = ceil(variants / _FIFTH)
+    even = most / variants
+
+    def beyond(parts: Floats) -> Floats:
+        return np.asarray(-np.partition(-parts, most - 1, axis=1)[:, :most].sum(1))
+
+    def under(weights: Floats) -> Floats:
+        sums = weights @ deviating
+        total = sums.sum(1)
+        held = np.where(total > 0, beyond(sums) / np.where(total > 0, total, 1), np.nan)
+        return np.asarray(held[:, None])
+
+    apart = (deviating - deviating.mean(1, keepdims=True)) / deviating.sum()
+    known = within(0.0, 1 - even, gap(apart, table.units, beyond, resampling, "held"))
+    ends = known.interval and Interval(even + known.interval.low, even + known.interval.high)
+    return replace(
+        said,
+        under=under,
+        interval=ends and (ends, "interval by test inversion"),
+        details={"even": even, **({"p": known.details["p"]} if known.details else {})},
+    )
+
+
+def _shares(found: Deviations, frame: pl.DataFrame, name: str, resampling: Resampling) -> Iterator[Estimate]:
+    levels = frame[name].to_list()
+    units, deviating, answers = _table(found, levels, name)
     sampler, under = Sampler(units, resampling, measure="deviation_share"), ratio(deviating, answers)
     own = np.where(answers > 0, deviating / np.maximum(answers, 1), np.nan)
     for at, level in enumerate(levels):
