@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from quaver.design.spec.items_spec import GoldSpec
-from quaver.design.spec.spec_part import Name, Part, PlacedError, Text
+from quaver.design.spec.spec_part import Name, Part, PlacedError, Text, with_group
 
 IMPORTED = "imported"
 """Evaluator, decoding and model of annotations that Quaver did not collect, if the table names none."""
@@ -69,8 +69,18 @@ class AnnotationsSpec(Part):
     text: Name | None = Field(None, description="The column of the items' texts.")
     gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
     groups: tuple[Name, ...] = Field((), description="Columns that group the items (author, party).")
+    group: Name | None = Field(
+        None,
+        description="The column of the groups in which the items were drawn (author, thread): every interval "
+        "resamples these groups instead of items.",
+    )
     map: dict[str, str] = Field({}, description="Texts in the columns of labels, each with its label's code.")
     unlabelled: tuple[str, ...] = Field((), description="Texts that stand for a missing label: N/A, none.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _group_among_groups(cls, given: Any) -> Any:
+        return with_group(given)
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from quaver.design.spec.spec_part import Name, Part, Text
+from quaver.design.spec.spec_part import Name, Part, Text, with_group
 
 
 class GoldSpec(Part):
@@ -53,8 +53,18 @@ class ItemsSpec(Part):
     )
     gold: GoldSpec | None = Field(None, description="The column of true labels, or column and map.")
     groups: tuple[Name, ...] = Field((), description="Columns that group items (author, party).")
+    group: Name | None = Field(
+        None,
+        description="The column of the groups in which the items were drawn (author, thread): every interval "
+        "resamples these groups instead of items.",
+    )
     sample: Annotated[int, Field(ge=1)] | None = Field(None, description="Draw this many; all if left out.")
     seed: int | None = Field(None, description="Seed of the draw; derived from the study's if left out.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _group_among_groups(cls, given: Any) -> Any:
+        return with_group(given)
 
     @field_validator("text", mode="before")
     @classmethod

@@ -98,4 +98,4 @@ class ConclusionSpec(Part):
         "drop",
         description="What an answer without a label is: left out, or (category) a label other than LABEL.",
     )
-    group: Name | None = Field(None, description="The group of items that is resampled; items if left out.")
+    group: Name | None = Field(None, description="The group of items that is resampled; the study's if left out.")

@@ -27,6 +27,16 @@ Only = Annotated[
 """Levels by factor; a single level needs no brackets."""
 
 
+def with_group(given: Any) -> Any:
+    """``group`` among ``groups``: the groups that are resampled are a column like the others."""
+    if not isinstance(given, dict) or not isinstance(given.get("group"), str):
+        return given
+    known = given.get("groups") or ()
+    if not isinstance(known, list | tuple) or given["group"] in known:
+        return given
+    return {**given, "groups": [*known, given["group"]]}
+
+
 class PlacedError(ValueError):
     """A mistake in a part of the study file, and its place inside that part."""
 

@@ -159,6 +159,11 @@ class StudySpec(Part):
                 )
         return decoding
 
+    @property
+    def group(self) -> str | None:
+        """The column of the groups that every interval resamples; None where it is the items."""
+        return self.items.group if self.annotations is None else self.annotations.group
+
     @model_validator(mode="after")
     def _names_fit(self) -> StudySpec:
         codes = {label.code for label in self.task.labels}
@@ -168,7 +173,9 @@ class StudySpec(Part):
                 hint = f"; did you mean {guess!r}?" if guess else f", only {', '.join(sorted(codes))}"
                 raise PlacedError(f"no label has the code {code!r}{hint}", "prompt", "answers", code)
         for index, group in enumerate(self.items.groups):
-            loc = ("items", "groups", index)
+            loc: tuple[str | int, ...] = ("items", "groups", index)
+            if group == self.items.group and index == len(self.items.groups) - 1:
+                loc = ("items", "group")
             if group in ANNOTATION_COLUMNS:
                 raise PlacedError(f"{group!r} is a column of every annotation frame; rename it", *loc)
             if group in self.items.groups[:index]:

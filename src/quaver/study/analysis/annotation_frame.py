@@ -100,10 +100,12 @@ def _readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _mark(study: StudySource, store: Store) -> str:
-    """Changes with the calls, the stored answers, the study's evaluators and the code of their rules."""
+    """Changes with calls, stored answers, groups of items, evaluators and the code of their rules."""
     parts: list[Any] = [asked.model_dump() for asked in study.spec.evaluators]
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
+    if columns := list(dict.fromkeys(name for item in study.experiment.items for name in item.groups)):
+        parts.append(["groups", *columns])
     parts.append(mark_of_rules(study.plugins.evaluators().values()))
     text = json.dumps(parts, sort_keys=True, default=str)
     return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"

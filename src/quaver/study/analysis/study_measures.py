@@ -47,7 +47,8 @@ def measurement(
         options = options if options.get("second") == first else {"first": first, **options}
     only = _repairing(study, plugin, options, asked, evaluators)
     seed = derive(study.spec.seed, "bootstrap", former_measure(asked.use))
-    options = {"labels": study.experiment.labels, "by": by, "seed": seed, **options}
+    shared = {"labels": study.experiment.labels, "by": by, "seed": seed, "group": study.spec.group}
+    options = {**shared, **options}
     if plugin.takes_factors and (varied := _varied(study, frame, by)):
         options = {"factors": varied, **options}
     return Measurement(asked.use, plugin, asked.evaluator, options, asked.flagged, only)

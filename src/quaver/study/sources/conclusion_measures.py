@@ -94,7 +94,7 @@ class Conclusions:
                     regression=one.regression,
                     categories=categories,
                     missing=one.missing,
-                    group=one.group,
+                    group=one.group or self._spec.group,
                     **options,
                 )
         return found
