@@ -26,7 +26,9 @@ def command(
     quality = quality_in_passing(opened, status)
     if as_json:
         issues = None if quality is None else [asdict(one) for one in quality.issues]
-        print_json(asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues})
+        groups = None if quality is None else [asdict(one) for one in quality.clusters]
+        more = {"by_kind": dict(status.by_kind), "left": status.left, "quality": issues, "clusters": groups}
+        print_json(asdict(status) | more)
         return
     for line in _lines(status):
         say(line)

@@ -14,6 +14,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.imported_frame import FIX, imported_frame
 from quaver.design.calls.label_rows import LabelRows, item_ids, label_rows
 from quaver.design.factors.factor_level import ORIGINAL
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import Row, read_rows
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
@@ -100,6 +101,8 @@ def _check_columns(asked: AnnotationsSpec, first: Row, source: Positions) -> Non
     ]
     for role, name in columns:
         where = source.where("annotations", role)
+        if name == NEAR_DUPLICATES and role == "groups" and asked.text is not None:
+            continue
         if name is not None and name not in first:
             raise UnknownName("column", name, first, where=where)
         if role in ("variant", "groups") and name in ANNOTATION_COLUMNS:
@@ -181,16 +184,21 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
                     found=f"{row.text(name)!r} and {known.text(name)!r}",
                 )
         steady.difference_update(moving)
+    if asked.text is not None and asked.item == "item":  # the name by which the text's template finds columns
+        own.add("item")
     kept = [name for name in rows[0] if name in steady and name not in own]
-    return {
-        item: Item(
+    found = [
+        Item(
             item,
             {name: values.get(name) for name in kept},
             _gold(asked, values, labels, item),
-            {name: values.text(name) for name in asked.groups},
+            {name: values.text(name) for name in asked.groups if name in values},
         )
         for item, values in fields.items()
-    }
+    ]
+    if asked.text is not None and NEAR_DUPLICATES in asked.groups and NEAR_DUPLICATES not in rows[0]:
+        found = with_near_duplicates(found, [one.text(asked.text) for one in fields.values()])
+    return {item.id: item for item in found}
 
 
 def _gold(asked: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> str | None:

@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+
+from quaver.core.records import Item
 
 Hashes = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -47,6 +50,25 @@ _BLOCK = 2**22
 _TABLE = 22
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _EMPTY = np.uint32(2**32 - 1)
+
+
+NEAR_DUPLICATES = "near_duplicates"
+"""The name of these groups, where a study takes them for its own."""
+
+
+def with_near_duplicates(items: Sequence[Item], texts: Sequence[str]) -> list[Item]:
+    """The items, each in the group of those whose texts are nearly the same as its own.
+
+    Args:
+        items: The items.
+        texts: The text of each.
+    """
+    groups = enumerate(near_duplicates(texts).tolist())
+    names = [f"text {group}" if group >= 0 else f"item {at}" for at, group in groups]
+    return [
+        replace(item, groups={**item.groups, NEAR_DUPLICATES: name})
+        for item, name in zip(items, names, strict=True)
+    ]
 
 
 def near_duplicates(texts: Sequence[str]) -> Ints:

@@ -98,4 +98,6 @@ class ConclusionSpec(Part):
         "drop",
         description="What an answer without a label is: left out, or (category) a label other than LABEL.",
     )
-    group: Name | None = Field(None, description="The group of items that is resampled; the study's if left out.")
+    group: Name | None = Field(
+        None, description="The group of items that is resampled; the study's if left out."
+    )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quaver.core.number_format import percent, with_interval
+from quaver.report.findings.clusters import cluster_line
 from quaver.report.findings.verdicts import Issue, Quality
 
 _STATUSES = {"no_label": "no label found", "valid": "valid, but without a label"}
@@ -17,7 +18,7 @@ _RANGE = 0.1
 
 
 def quality_lines(quality: Quality) -> list[str]:
-    """A sentence for each thing that is wrong with the answers of each model.
+    """A sentence for each thing that is wrong with a model's answers, and for items that come in groups.
 
     >>> from quaver.core.records import Estimate
     >>> from quaver.report.findings.verdicts import quality
@@ -26,7 +27,7 @@ def quality_lines(quality: Quality) -> list[str]:
     ['30% [20% to 40%] of the calls ended in an error (30 of 100).']
     """
     several = len(quality.models) > 1
-    return [_line(one, several) for one in quality.issues]
+    return [*(_line(one, several) for one in quality.issues), *map(cluster_line, quality.clusters)]
 
 
 def _line(issue: Issue, several: bool) -> str:

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from quaver.core.records import Estimate
+from quaver.report.findings.clusters import Clusters, clusters
 
 Kind = Literal[
     "no answers",
@@ -87,10 +88,12 @@ class Quality:
     Attributes:
         issues: What is wrong, the models in their order; nothing that concerns fewer than 1% of the calls.
         models: All models that have answers.
+        clusters: The groups of items that intervals take for independent.
     """
 
     issues: tuple[Issue, ...] = ()
     models: tuple[str, ...] = ()
+    clusters: tuple[Clusters, ...] = ()
 
     def of(self, model: str) -> dict[str, Issue]:
         """A model's issues by kind."""
@@ -126,12 +129,13 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
     """The gate.
 
     Args:
-        estimates: Those of `quaver.measures.validity.answer_quality` among them.
+        estimates: Those of `quaver.measures.validity.answer_quality` and ``item_clusters`` among them.
 
     >>> share = Estimate("failed_calls", 0.3, 0.2, 0.4, cell={"model": "m"})
     >>> [(one.kind, one.severity) for one in quality([share]).issues]
     [('failed_calls', 'caution')]
     """
+    estimates = list(estimates)
     known = [one for one in estimates if one.measure in _ISSUES and one.value is not None]
     models = tuple(dict.fromkeys(one.cell["model"] for one in known))
     return Quality(
@@ -142,6 +146,7 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
             if one.cell["model"] == model and (one.value or 0.0) >= _NOTED
         ),
         models,
+        clusters(estimates),
     )
 
 

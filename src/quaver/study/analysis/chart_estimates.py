@@ -46,7 +46,7 @@ def moved(
     """
     if frame.is_empty():
         return []
-    frame = _first(evaluators, frame)
+    frame = of_first(evaluators, frame)
     several = _several(experiment, frame)
     found = deviations(frame, group=group)
     shares = [] if found is None else deviation_shares(found, seed=seed)
@@ -75,7 +75,7 @@ def answered(
     """The quality of the answers alone, by the first evaluator: the gate before every number."""
     if frame.is_empty():
         return []
-    frame = _first(evaluators, frame)
+    frame = of_first(evaluators, frame)
     asking = [name for name in _several(experiment, frame) if name != "model"]
     return answer_quality(frame, asking, group=group, seed=seed)
 
@@ -98,10 +98,10 @@ def _several(experiment: Experiment, frame: pl.DataFrame) -> dict[str, list[str]
 
 def deviating(evaluators: Sequence[str], frame: pl.DataFrame) -> Deviations | None:
     """The answers that deviate from their item's modal label, by the first evaluator; None without any."""
-    return None if frame.is_empty() else deviations(_first(evaluators, frame))
+    return None if frame.is_empty() else deviations(of_first(evaluators, frame))
 
 
-def _first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+def of_first(evaluators: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
     """The annotations of the first of the study's evaluators that there are any of."""
     read = pl.col("evaluator").cast(pl.String)
     own = [name for name in evaluators if frame.select((read == name).any()).item()]

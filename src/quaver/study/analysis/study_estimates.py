@@ -9,6 +9,7 @@ import polars as pl
 
 from quaver.core.records import Estimate
 from quaver.study.analysis.annotation_frame import annotations_of
+from quaver.study.analysis.hidden_clusters import hidden_clusters, with_wider
 from quaver.study.analysis.study_measures import (
     audit,
     measurement,
@@ -72,7 +73,19 @@ def estimates_of_study(
 def estimates_of_audit(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
     """How the answers were read, whatever the study's file asks for (see `audit_measures`)."""
     frame = measurable(study) if frame is None else frame
-    return [found for one in audit(study, frame) for found in one.or_why(frame)]
+    found = [made for one in audit(study, frame) for made in one.or_why(frame)]
+    return [*found, *_clusters(study, frame)]
+
+
+def _clusters(study: StudySource, frame: pl.DataFrame) -> list[Estimate]:
+    """Whether items come in groups that the study does not declare, and what its intervals would be then."""
+    from quaver.study.analysis.chart_estimates import group_of, of_first  # loads the measures behind them
+
+    if frame.is_empty():
+        return []
+    asked, own = measurements(study, None, frame), of_first(evaluators_of(study), frame)
+    found = hidden_clusters(study, own, study.spec.group or group_of(asked, frame))
+    return with_wider(study, found, asked, own)
 
 
 def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
@@ -82,13 +95,18 @@ def estimates_of_charts(study: StudySource, frame: pl.DataFrame | None = None) -
     frame = measurable(study) if frame is None else frame
     seed, asked = study.spec.seed, measurements(study, None, frame)
     found = pictured(asked, frame, seed)
-    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed, group_of(asked, frame))]
+    group = study.spec.group or group_of(asked, frame)
+    return [*found, *moved(study.experiment, evaluators_of(study), frame, seed, group)]
 
 
 def estimates_of_quality(study: StudySource) -> list[Estimate]:
-    """The quality of the answers alone: the gate before every number."""
-    from quaver.study.analysis.chart_estimates import answered, group_of  # as above
+    """The gate before every number: the quality of the answers, and whether items come in groups."""
+    from quaver.study.analysis.chart_estimates import answered, group_of, of_first  # as above
 
     frame = measurable(study)
-    group = group_of(measurements(study, None, frame), frame)
-    return answered(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
+    group = study.spec.group or group_of(measurements(study, None, frame), frame)
+    found = answered(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
+    if frame.is_empty():
+        return found
+    own = of_first(evaluators_of(study), frame)
+    return [*found, *hidden_clusters(study, own, group, in_passing=True)]

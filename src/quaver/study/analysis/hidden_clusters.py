@@ -1,0 +1,160 @@
+"""Items that come in groups which a study does not declare, and what its intervals would be if it did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from quaver.core.records import Estimate, Item
+from quaver.core.seeds import derive
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
+from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.prompts.templates import names_in
+from quaver.errors import QuaverError
+from quaver.measures.validity.item_clusters import item_clusters
+from quaver.study.sources.conclusion_measures import concluded_about
+from quaver.study.sources.study_plugins import Measurement
+from quaver.study.sources.study_source import StudySource
+
+_IN_PASSING = 5_000
+"""Items; the texts of more take a second or longer to compare, which only a report or a measurement does."""
+
+_AGAIN, _ROWS = 3, 4
+"""So many of the study's measures are taken again for each column, and so many of their estimates shown."""
+
+_SHOWN = "the items' text shows it: a part of the item rather than a group that it was drawn in"
+
+
+def hidden_clusters(
+    study: StudySource, frame: pl.DataFrame, group: str | None, *, in_passing: bool = False
+) -> list[Estimate]:
+    """Whether items of one author, day, thread …, or with nearly the same text, are labelled alike.
+
+    Args:
+        study: The study.
+        frame: The annotations of its first evaluator.
+        group: The column whose groups are resampled already.
+        in_passing: Whether texts are compared only if that is quick.
+
+    Returns:
+        An estimate for each column of the items (see `validity.item_clusters`), ``near_duplicates`` among
+        them where texts repeat each other.
+    """
+    items = study.experiment.items
+    shown = _shown(study)
+    columns = _columns(study, items, {*shown, *_settled(study)})
+    if group is not None:
+        columns[group] = [item.groups.get(group) for item in items]
+    if NEAR_DUPLICATES not in columns and (len(items) <= _IN_PASSING or not in_passing):
+        columns |= _copies(study, items)
+    fields = dict.fromkeys(name for item in items[:1] for name in item.fields)
+    unused = [
+        Estimate("item_clusters", None, n=len(items), reason=_SHOWN, cell={"column": name})
+        for name in fields
+        if name in shown and name != group
+    ]
+    if not columns:
+        return unused
+    table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
+    seed = derive(study.spec.seed, "permutations", "item_clusters")
+    under = "items" if study.spec.annotations is None else "annotations"
+    found = item_clusters(frame, table, group=group, seed=seed)
+    return [*(replace(one, details={**one.details, "under": under}) for one in found), *unused]
+
+
+def with_wider(
+    study: StudySource, found: Sequence[Estimate], asked: Sequence[Measurement], frame: pl.DataFrame
+) -> list[Estimate]:
+    """The estimates; those of clustered items with the study's measures taken again over these groups.
+
+    Args:
+        study: The study.
+        found: By `hidden_clusters`.
+        asked: The study's measures.
+        frame: The annotations of its first evaluator.
+
+    Returns:
+        The same, with ``again`` in the details: for some of the study's estimates ``measure``, ``cell``,
+        ``value``, the interval as it is and (``grouped``) as it would be.
+    """
+    return [
+        replace(one, details={**one.details, "again": list(_again(study, one.cell["column"], asked, frame))})
+        if one.details.get("clustered")
+        else one
+        for one in found
+    ]
+
+
+def _again(
+    study: StudySource, column: str, asked: Sequence[Measurement], frame: pl.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """Some of the study's estimates with both intervals."""
+    groups = _copies(study, study.experiment.items) if column == NEAR_DUPLICATES else {}
+    values = groups.get(column) or [_text(item.fields.get(column)) for item in study.experiment.items]
+    table = pl.DataFrame({"item": [item.id for item in study.experiment.items], column: values}, strict=False)
+    keyed = frame.drop(column, strict=False).with_columns(pl.col("item").cast(pl.String))
+    joined = keyed.join(table, on="item", how="left", maintain_order="left")
+    rows = 0
+    for one in asked[:_AGAIN]:
+        by = tuple(name for name in one.options.get("by", ()) if name == "model")
+        try:
+            now, then = (one.of(joined, by=by, group=group) for group in (None, column))
+        except QuaverError:  # not a measure of such cells; the study's own estimates say what is wrong
+            continue
+        for before, after in zip(now, then, strict=True):
+            if None not in (before.low, after.low, before.value) and rows < _ROWS:
+                rows += 1
+                yield {
+                    "measure": before.measure,
+                    "cell": dict(before.cell),
+                    "value": before.value,
+                    "now": (before.low, before.high),
+                    "grouped": (after.low, after.high),
+                }
+
+
+def _shown(study: StudySource) -> set[str]:
+    """The items' columns that their text shows."""
+    return {name for variant in study.experiment.variants for name in names_in(variant.text)}
+
+
+def _settled(study: StudySource) -> set[str]:
+    """Columns that are known to be something else: ids, gold labels, options, what conclusions are about."""
+    spec = study.spec
+    asked = spec.items if spec.annotations is None else spec.annotations
+    own = spec.items.id if spec.annotations is None else spec.annotations.item
+    text = "" if spec.annotations is None else spec.annotations.text
+    gold = asked.gold.column if asked.gold else None
+    named = {own, text, gold, *study.experiment.labels.options}
+    return {name for name in named if name} | concluded_about(spec)
+
+
+def _columns(study: StudySource, items: Sequence[Item], without: Collection[str]) -> dict[str, Any]:
+    """The items' other columns, as text."""
+    names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
+    return {
+        name: [item.groups.get(name) or _text(item.fields.get(name)) for item in items]
+        for name in names
+        if name not in without and name != "item"
+    }
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or isinstance(value, (list, dict)) else str(value)
+
+
+def _copies(study: StudySource, items: Sequence[Item]) -> dict[str, Any]:
+    """The groups of texts that are nearly the same; nothing where no text repeats another."""
+    imported = study.spec.annotations
+    if not study.has_texts or (imported is not None and imported.text is None):
+        return {}
+    try:
+        writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
+        found = with_near_duplicates(items, [writer.text(item) for item in items])
+    except QuaverError:  # an item has no text, which asking about it reports
+        return {}
+    names = [item.groups[NEAR_DUPLICATES] for item in found]
+    return {NEAR_DUPLICATES: names} if len(set(names)) < len(names) else {}
