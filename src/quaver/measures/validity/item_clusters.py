@@ -79,7 +79,9 @@ def item_clusters(
     """
     items, named, values = _quantities(frame_of(annotations))
     wanted = frame_of(columns).with_columns(pl.col("item").cast(pl.String))
-    table = pl.DataFrame({"item": items}).join(wanted, on="item", how="left", maintain_order="left")
+    table = pl.DataFrame({"item": items}, schema={"item": pl.String}).join(
+        wanted, on="item", how="left", maintain_order="left"
+    )
     values, table, settled = _of_units(values, table, group)
     found: list[Estimate] = []
     seen: dict[bytes, str] = {}

@@ -72,7 +72,8 @@ def cluster_line(one: Clusters) -> str:
     )
     shown = "; ".join(_both(row) for row in details.get("again", ()))
     shown = f": {shown}" if shown else ""
-    return f"{said}{shown}. To resample these groups, put `group: {one.column}` under {details.get('under', 'items')}."
+    under = details.get("under", "items")
+    return f"{said}{shown}. To resample these groups, put `group: {one.column}` under {under}."
 
 
 def _both(row: Mapping[str, Any]) -> str:

@@ -1,0 +1,135 @@
+"""Undeclared groups of items are found where there are any, and hardly ever where there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate
+from quaver.measures.validity.item_clusters import item_clusters
+
+GROUPS, SIZE, PROMPTS = 15, 10, 5
+
+
+def _study(seed: int, spread: float) -> pl.DataFrame:
+    """Answers to 15 groups of 10 items, whose log odds of being right vary between groups."""
+    rng = np.random.default_rng(seed)
+    n = GROUPS * SIZE
+    odds = 1 + rng.normal(size=n) + spread * np.repeat(rng.normal(size=GROUPS), SIZE)
+    right = rng.random((n, PROMPTS)) < 1 / (1 + np.exp(-odds[:, None]))
+    gold = rng.random(n) < 0.5
+    label = np.where(right, gold[:, None], ~gold[:, None])
+    return pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(n), PROMPTS),
+            "label": np.where(label.ravel(), "a", "b"),
+            "gold": np.where(np.repeat(gold, PROMPTS), "a", "b"),
+        }
+    )
+
+
+def _columns(**columns: Any) -> pl.DataFrame:
+    named = {"author": [f"author {at // SIZE}" for at in range(GROUPS * SIZE)], **columns}
+    return pl.DataFrame({"item": range(GROUPS * SIZE), **named})
+
+
+def _one(found: list[Estimate], column: str) -> Estimate:
+    return next(one for one in found if one.cell["column"] == column)
+
+
+def test_groups_are_found_and_seldom_where_there_are_none() -> None:
+    """With an intraclass correlation of 0.3; simulated with more studies in docs/trust.md."""
+    found = [item_clusters(_study(seed, 1.0), _columns())[0] for seed in range(12)]
+    assert sum(bool(one.details["clustered"]) for one in found) >= 11
+    assert 0.2 < np.mean([one.value or 0 for one in found]) < 0.45
+    none = [item_clusters(_study(seed, 0.0), _columns())[0] for seed in range(12)]
+    assert sum(bool(one.details["clustered"]) for one in none) <= 1
+
+
+def test_the_estimate_says_which_quantity_and_what_it_does() -> None:
+    one = item_clusters(_study(1, 2.0), _columns())[0]
+    assert one.cell == {"column": "author"}
+    assert one.details["quantity"] == "accuracy"
+    assert one.details["groups"] == GROUPS
+    assert one.details["effect"] == pytest.approx(1 + 9 * (one.value or 0), rel=0.01)
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < (one.value or 0) < one.high
+
+
+def test_other_columns_are_tested_too_and_groups_that_are_the_same_count_once() -> None:
+    rng = np.random.default_rng(3)
+    columns = _columns(
+        day=[f"day {at}" for at in rng.integers(0, 20, 150)], number=[at // SIZE for at in range(150)]
+    )
+    found = item_clusters(_study(1, 2.0), columns)
+    assert _one(found, "author").details["clustered"]
+    assert not _one(found, "day").details["clustered"]
+    assert _one(found, "day").details["comparisons"] == 2
+    assert _one(found, "number").value is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"{at}" for at in range(150)],
+        ["left" if at % 2 else "right" for at in range(150)],
+        ["much" if at < 100 else f"v{at // 3}" for at in range(150)],
+        [f"v{max(at, 3)}" for at in range(150)],
+        [None] * 150,
+        [""] * 150,
+    ],
+    ids=["all differ", "two values", "one holds most", "hardly any twice", "null", "empty"],
+)
+def test_a_column_that_cannot_group_items_says_why(values: list[str | None]) -> None:
+    one = _one(item_clusters(_study(1, 2.0), _columns(other=values)), "other")
+    assert one.value is None
+    assert one.reason
+
+
+def test_a_number_that_moves_labels_gradually_is_no_group() -> None:
+    rng = np.random.default_rng(6)
+    age = rng.integers(18, 60, 150)
+    label = np.where(rng.random(150) < 1 / (1 + np.exp(-(age - 39) / 5)), "a", "b")
+    frame = pl.DataFrame({"item": range(150), "label": label})
+    numbers = item_clusters(frame, pl.DataFrame({"item": range(150), "age": age.astype(str)}))[0]
+    names = item_clusters(frame, pl.DataFrame({"item": range(150), "age": [f"n{one}" for one in age]}))[0]
+    assert not numbers.details["clustered"]
+    assert names.details["clustered"]
+
+
+def test_with_the_group_declared_nothing_is_left_but_coarser_groups() -> None:
+    paper = [f"paper {at // 5 // SIZE}" for at in range(150)]
+    twenty = [f"half {at // 5}" for at in range(150)]
+    found = item_clusters(_study(1, 2.0), _columns(half=twenty, paper=paper), group="author")
+    assert {one.cell["column"] for one in found} == {"half", "paper"}
+    assert all(one.value is None for one in found)
+
+
+def test_coarser_groups_are_found_among_the_means_of_declared_ones() -> None:
+    rng = np.random.default_rng(8)
+    n = 400
+    paper, author = np.arange(n) // 20, np.arange(n) // 4
+    odds = 2 * rng.normal(size=20)[paper]
+    label = np.where(rng.random((n, 4)) < 1 / (1 + np.exp(-odds[:, None])), "a", "b")
+    frame = pl.DataFrame({"item": np.repeat(np.arange(n), 4), "label": label.ravel()})
+    columns = pl.DataFrame(
+        {"item": np.arange(n), "author": [f"a{at}" for at in author], "paper": [f"p{at}" for at in paper]}
+    )
+    one = item_clusters(frame, columns, group="author")[0]
+    assert one.cell == {"column": "paper"}
+    assert one.n == 100
+    assert one.details["clustered"]
+
+
+def test_answers_without_a_label_or_gold_are_no_obstacle() -> None:
+    frame = _study(1, 2.0).with_columns(
+        label=pl.when(pl.col("item") % 7 == 0).then(None).otherwise(pl.col("label")),
+        gold=pl.when(pl.col("item") % 5 == 0).then(None).otherwise(pl.col("gold")),
+    )
+    assert _one(item_clusters(frame, _columns()), "author").details["clustered"]
+    bare = frame.with_columns(label=pl.lit(None, pl.String)).drop("gold")
+    assert item_clusters(bare, _columns())[0].value is None

@@ -1,0 +1,146 @@
+"""A study whose items come in groups hears of it, declares the groups, and has wider intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.studies import STUDY, written
+
+from quaver import Study
+from quaver.core.records import Estimate
+from quaver.errors import QuaverError
+from quaver.report.findings.clusters import clusters
+
+GROUPS, SIZE, PROMPTS = 15, 10, 4
+WORDS = [
+    f"{a}{b}" for a in ("mor", "tel", "quin", "bas", "ver", "lod") for b in ("nt", "ck", "lps", "mer", "an")
+]
+
+
+def _labels(folder: Path, spread: float = 2.0, copies: int = 1) -> Path:
+    """A table of labels about 150 posts of 15 authors, with texts of which so many are nearly the same."""
+    rng = np.random.default_rng(4)
+    n = GROUPS * SIZE
+    author = np.arange(n) // SIZE
+    odds = 1 + rng.normal(size=n) + spread * rng.normal(size=GROUPS)[author]
+    right = rng.random((n, PROMPTS)) < 1 / (1 + np.exp(-odds[:, None]))
+    gold = rng.random(n) < 0.5
+    texts = [" ".join(rng.choice(WORDS, 15)) for _ in range(n)]
+    texts = [f"{texts[at - at % copies]} {'!' * (at % copies)}" for at in range(n)]
+    frame = pl.DataFrame(
+        {
+            "post": np.repeat(np.arange(n), PROMPTS),
+            "prompt": np.tile([f"p{at}" for at in range(PROMPTS)], n),
+            "label": np.where(np.where(right, gold[:, None], ~gold[:, None]).ravel(), "yes", "no"),
+            "truth": np.repeat(np.where(gold, "yes", "no"), PROMPTS),
+            "author": np.repeat([f"author {at}" for at in author], PROMPTS),
+            "text": np.repeat(texts, PROMPTS),
+        }
+    )
+    frame.write_csv(folder / "labels.csv")
+    return folder / "labels.csv"
+
+
+def _study(folder: Path, **annotations: Any) -> Study:
+    own = {"item": "post", "variant": ["prompt"], "label": "label", "gold": "truth", "text": "text"}
+    return Study.open(
+        {
+            "name": "posts",
+            "task": {"labels": ["yes", "no"]},
+            "annotations": {"source": str(folder / "labels.csv"), **own, **annotations},
+            "measures": [{"use": "accuracy", "by": ["model"]}, "inter_pss"],
+        },
+        folder=folder / "study",
+    )
+
+
+def _of(found: Sequence[Estimate], column: str) -> Estimate:
+    return next(one for one in found if one.measure == "item_clusters" and one.cell["column"] == column)
+
+
+def test_undeclared_groups_are_found_with_what_the_intervals_would_be(tmp_path: Path) -> None:
+    _labels(tmp_path)
+    study = _study(tmp_path)
+    assert [one.column for one in study.quality().clusters] == ["author"]
+    (found,) = clusters(study.estimates(of="audit"))
+    assert found.kind == "columns"
+    assert found.wider > 1.5
+    accuracy = study.estimates("accuracy")[0]
+    again = {row["measure"]: row for row in found.estimate.details["again"]}
+    assert again["accuracy"]["now"] == (accuracy.low, accuracy.high)
+    low, high = again["accuracy"]["grouped"]
+    assert low < accuracy.low < accuracy.high < high  # type: ignore[operator]
+
+
+def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path: Path) -> None:
+    _labels(tmp_path)
+    before = _study(tmp_path)
+    (found,) = clusters(before.estimates(of="audit"))
+    study = _study(tmp_path, group="author")
+    assert study.quality().clusters == ()
+    assert clusters(study.estimates(of="audit")) == ()
+    assert {one.unit for one in study.estimates() if one.value is not None} == {"author"}
+    accuracy = study.estimates("accuracy")[0]
+    assert (accuracy.low, accuracy.high) == pytest.approx(found.estimate.details["again"][0]["grouped"])
+    assert study.measure("accuracy", group=None)[0].unit == "item"
+
+
+def test_copies_of_a_text_are_found_and_declared(tmp_path: Path) -> None:
+    _labels(tmp_path, copies=5)
+    study = _study(tmp_path, text="text", groups=[])
+    found = {one.column: one for one in clusters(study.estimates(of="audit"))}
+    assert found["near_duplicates"].kind == "copies"
+    assert found["near_duplicates"].estimate.details["groups"] == 30
+    declared = _study(tmp_path, group="near_duplicates")
+    assert declared.estimates("accuracy")[0].n == 30
+    assert "near_duplicates" not in {one.column for one in declared.quality().clusters}
+
+
+def test_without_groups_nothing_is_said(tmp_path: Path) -> None:
+    _labels(tmp_path, spread=0.0)
+    study = _study(tmp_path)
+    assert study.quality().clusters == ()
+    assert not _of(study.estimates(of="audit"), "author").details["clustered"]
+
+
+def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path: Path) -> None:
+    _labels(tmp_path)
+    page = _study(tmp_path).report(tmp_path / "out")
+    assert "group: author" in page.read_text(encoding="utf-8")
+    rows = pl.read_csv(tmp_path / "out" / "estimates.csv", infer_schema_length=None)
+    row = rows.filter(pl.col("measure") == "item_clusters", pl.col("column") == "author")
+    assert json.loads(row["details"][0])["clustered"]
+
+
+def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path: Path) -> None:
+    asked = []
+
+    def annotate(text: str, prompt: str) -> str:
+        asked.append(text)
+        return "positive" if len(text) % 2 else "negative"
+
+    rows = "".join(f"i{at},Text {'x' * (at % 7)}{at},w{at // 3}\n" for at in range(36))
+    study = STUDY.replace("  gold: truth\n", "").replace("positive or negative?", "good?")
+    path = written(tmp_path, study + "measures: [label_shares]\n", f"id,text,writer\n{rows}")
+    Study.open(path, functions={"fake": annotate}).run()
+    before = Study.open(path, functions={"fake": annotate}).estimates()
+    path.write_text(path.read_text().replace("  id: id\n", "  id: id\n  group: writer\n"), encoding="utf-8")
+    declared = Study.open(path, functions={"fake": annotate})
+    declared.run()
+    assert len(asked) == 36
+    after = declared.estimates()
+    assert [one.value for one in after] == [one.value for one in before]
+    assert {one.unit for one in after if one.low is not None} == {"writer"}
+
+
+def test_a_group_that_no_column_is_called_is_refused(tmp_path: Path) -> None:
+    _labels(tmp_path)
+    with pytest.raises(QuaverError) as raised:
+        _study(tmp_path, group="writer").annotations()
+    assert raised.value.found == "writer"
