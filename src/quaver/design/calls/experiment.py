@@ -18,8 +18,10 @@ from quaver.design.factors.prompt_edits import Editable
 from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_table import load_items
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
 from quaver.design.paraphrase.prompt_context import PromptContext
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import SpecError, UnknownName
@@ -101,6 +103,9 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     variants, notes, editable = variants_of(spec, context, keeper, source)
     check_templates(spec, variants, items, source)
     check_postfixes(variants, labels, source)
+    if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
+        writer = PromptWriter(variants[0], labels)
+        items = with_near_duplicates(items, [writer.text(item) for item in items])
     decodings = {
         name: given.decoding(name, derive(spec.seed, "decoding")) for name, given in spec.decoding.items()
     }

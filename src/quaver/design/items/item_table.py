@@ -14,9 +14,8 @@ from quaver.core.records import Item
 from quaver.core.seeds import derive
 from quaver.core.table_text import text_of
 from quaver.design.items.answer_options import options_of
-from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
+from quaver.design.items.near_duplicates import NEAR_DUPLICATES
 from quaver.design.items.table_files import FORMATS, Row, read_rows
-from quaver.design.prompts.rendering import item_text
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
@@ -50,16 +49,15 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
         raise ItemError("there are no items", where=source.where("items", "source"), found=asked.source)
     columns = {name for row in rows for name in row}
     for loc, name in [(("items", "id"), asked.id)] + [
-        (("items", "groups", index), group) for index, group in enumerate(asked.groups)
+        (("items", "groups", index), group)
+        for index, group in enumerate(asked.groups)
+        if group != NEAR_DUPLICATES  # where no column is called so, they are found in the texts
     ]:
-        if name not in (None, NEAR_DUPLICATES) and name not in columns:
+        if name is not None and name not in columns:
             raise UnknownName("column", name, columns, where=source.where(*loc))
     for row in rows:  # a row of JSON Lines may lack columns
         row.update(dict.fromkeys(columns.difference(row)))
     items = _identified(rows, asked.id, [name for name in asked.groups if name in columns], source)
-    if NEAR_DUPLICATES in asked.groups and NEAR_DUPLICATES not in columns:
-        template = next(iter(asked.text.values()))
-        items = with_near_duplicates(items, [item_text(template, item) for item in items])
     if asked.gold:
         items = _with_gold(items, asked.gold, spec, columns, source)
     if asked.sample is None or asked.sample >= len(items):
