@@ -25,13 +25,14 @@ _IN_PASSING = 5_000
 _AGAIN, _ROWS = 3, 4
 """So many of the study's measures are taken again for each column, and so many of their estimates shown."""
 
-_SHOWN = "the items' text shows it: a part of the item rather than a group that it was drawn in"
-
 
 def hidden_clusters(
     study: StudySource, frame: pl.DataFrame, group: str | None, *, in_passing: bool = False
 ) -> list[Estimate]:
     """Whether items of one author, day, thread …, or with nearly the same text, are labelled alike.
+
+    Columns that the items' text shows are parts of the items, not groups in which these were drawn; so are
+    those that a conclusion is about. They are left out, and so is what a bundle was packed without.
 
     Args:
         study: The study.
@@ -44,25 +45,18 @@ def hidden_clusters(
         them where texts repeat each other.
     """
     items = study.experiment.items
-    shown = _shown(study)
-    columns = _columns(study, items, {*shown, *_settled(study)})
+    columns = _columns(study, items, {*_shown(study), *_settled(study)})
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
     if NEAR_DUPLICATES not in columns and (len(items) <= _IN_PASSING or not in_passing):
         columns |= _copies(study, items)
-    fields = dict.fromkeys(name for item in items[:1] for name in item.fields)
-    unused = [
-        Estimate("item_clusters", None, n=len(items), reason=_SHOWN, cell={"column": name})
-        for name in fields
-        if name in shown and name != group
-    ]
     if not columns:
-        return unused
+        return []
     table = pl.DataFrame({"item": [item.id for item in items], **columns}, strict=False)
     seed = derive(study.spec.seed, "permutations", "item_clusters")
     under = "items" if study.spec.annotations is None else "annotations"
     found = item_clusters(frame, table, group=group, seed=seed)
-    return [*(replace(one, details={**one.details, "under": under}) for one in found), *unused]
+    return [replace(one, details={**one.details, "under": under}) for one in found]
 
 
 def with_wider(
