@@ -95,7 +95,9 @@ def over_prompts(
     without = _Without(again, whole, prompts, crossed=crossed)
     made = [
         one
-        if one.value is None or one.estimand == estimand
+        if one.value is None
+        else _named(one, estimand, of_a_set)
+        if one.estimand == estimand  # the measure has made the interval itself
         else _Crossed(one, without, prompts, estimand, of_a_set).estimate(asked=asked)
         for one in found
     ]

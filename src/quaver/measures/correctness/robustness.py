@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.presentation import Presentation
-from quaver.core.records import Estimate
+from quaver.core.records import Estimand, Estimate
 from quaver.errors import UnknownName
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cell import Cell
@@ -25,6 +25,7 @@ from quaver.estimation.noise_floor import level_deviations
 from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
+from quaver.measures.correctness.spread_of_prompts import range_of_others
 
 
 @measure(
@@ -34,6 +35,8 @@ from quaver.estimation.statistic import Statistic
     source="Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)",
     missing=("wrong", "drop"),
     compares=("variant",),
+    estimands=("fixed", "population", "next"),
+    of_a_set=True,
     parts={
         "_size_correlation": Presentation(
             title="Whether larger models spread less: correlation of spread with size",
@@ -58,7 +61,8 @@ def spread(
 
     A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
     interval inverts a test (`gaps.gap`): it is of the true spread, reaches 0 where variants may not differ,
-    and is widened to hold the value. In ``details``: ``corrected`` (see `corrected_spread`);
+    and is widened to hold the value; for other prompts it is `spread_of_prompts.range_of_others`. In
+    ``details``: ``corrected`` (see `corrected_spread`);
     ``corrected_interval``, the interval before it was widened; ``debiased``, the spread of which the observed
     one is the median; ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
     item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
@@ -94,7 +98,8 @@ def spread(
             n=answers.n,
             reason=answers.reason,
         )
-        found.append(cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell)))
+        made = cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell))
+        found.append(answers.of_others(made, reading.estimand) if made.low is not None else made)
     yield from found
     if sizes is not None:
         confidence_level, seed = reading.resampling.confidence_level, reading.resampling.seed
@@ -165,6 +170,25 @@ class _Accuracies:
             "highest": part.names[high],
             "highest_accuracy": float(each[high]),
         }
+
+    def of_others(self, one: Estimate, estimand: Estimand) -> Estimate:
+        """The estimate with the interval for other prompts than these, the mean of the parts'."""
+        if estimand == "fixed":
+            return one
+        every = self.accuracies(np.ones((1, self.right.shape[0])))[0]
+        each = []
+        for part in self.parts:
+            own = every[part.columns]
+            wide = float(np.ptp(own))
+            corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns])
+            real = (corrected / wide) ** 2 if wide else 0.0
+            each.append(range_of_others(own, real, estimand, one.confidence_level))
+        low, high = np.mean(each, axis=0).tolist()
+        said = f"{one.method.rpartition('; ')[0]}; interval of the range of normal numbers"
+        ends = [one.low or 0.0, one.high or 1.0]
+        details = {**one.details, "fixed": tuple(ends)}
+        low, high = min(low, ends[0]), max(high, ends[1])
+        return replace(one, low=low, high=high, estimand=estimand, method=said, details=details)
 
     def corrected(self, units: Units) -> float:
         """The mean corrected spread over the parts."""
