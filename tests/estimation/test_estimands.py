@@ -9,7 +9,14 @@ import pytest
 from quaver.core import registry
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure, registered
-from quaver.measures import accuracy, differences, factor_effects, inter_pss, sensitivity
+from quaver.measures import (
+    accuracy,
+    differences,
+    factor_effects,
+    generalizability,
+    inter_pss,
+    sensitivity,
+)
 
 FAST = {"resamples": 20}
 
@@ -41,7 +48,7 @@ def answers(
 OFFERING = sorted(
     name
     for name in registry.names("measures")
-    if len(registered(name).estimands) > 1 and name not in ("differences", "factor_effects")
+    if "next" in registered(name).estimands and name not in ("differences", "factor_effects")
 )
 
 
@@ -154,6 +161,17 @@ def test_a_difference_between_levels_for_other_paraphrases() -> None:
     shares = [one for one in effects if one.measure == "factor_effects_accuracy_difference"]
     assert {one.estimand for one in shares} == {"population"}
     assert len({round(one.details["p"], 9) for one in shares}) == 1
+
+
+def test_the_method_says_what_was_resampled() -> None:
+    fixed, population = (
+        generalizability(answers(repeats=2), estimand=one, **FAST)[0] for one in ("fixed", "population")
+    )
+    assert "60 items" in fixed.method
+    assert "5 prompts" in population.method.removesuffix(population.scope)
+    assert fixed.method.endswith(fixed.scope)
+    assert population.method.endswith(population.scope)
+    assert population.high - population.low > fixed.high - fixed.low
 
 
 def test_cells_have_their_own_prompts() -> None:

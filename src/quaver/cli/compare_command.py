@@ -73,6 +73,8 @@ def command(
 
 
 def _show(found: Comparison, most: int) -> None:
+    from quaver.comparison.comparison_result import FIXED  # loads polars
+
     say(f"{found.items:,} items in both: {found.before}, then {found.after}.")
     for line in found.left_out:
         say(f"Left out: {line}.")
@@ -96,6 +98,8 @@ def _show(found: Comparison, most: int) -> None:
         screen.print()
     for line in found.undefined:
         say(line)
+    if known:
+        say(FIXED)
     _show_flips(found, most)
     _show_bounds(found)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from quaver.comparison.bounds import Judgement
 from quaver.core.notebook import html_table
 from quaver.core.records import Estimate
+
+FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
+"""What the intervals of a comparison hold for."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Comparison:
         heads = ("measure", *columns, self.before, self.after, "difference", "interval", "unpaired")
         rows = [(one.measure, *(one.cell.get(c, "") for c in columns), *_cells_of(one)) for one in known]
         flipped = f"{self.items:,} items in both; {self.flips['item'].n_unique():,} have another label."
-        notes = [flipped, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
+        notes = [flipped, FIXED, *(f"Left out: {line}." for line in self.left_out), *self.undefined]
         return html_table(heads, rows, " ".join([*notes, *(one.verdict for one in self.judgements)]))
 
     def document(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from quaver.core.level_names import short_name
 from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import Resampling
+from quaver.estimation.declaration import Measure
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.original_prompt import ORIGINAL
 from quaver.estimation.paired_differences import paired_differences
@@ -70,7 +71,8 @@ def compare(
         by: A column (``"model"``, ``"variant"``, a factor) whose levels in ``before`` are compared.
         reference: The level that the others are compared with; if left out the original, else the first in
             the study's own order.
-        measures: Their names; those of the studies' files, if left out.
+        measures: Their names; those of the studies' files, if left out. Their differences hold for the
+            prompts that were asked, whatever a study's own intervals hold for: items alone are resampled.
         fail_if: Bounds that fail where a difference's whole interval is beyond them: ``accuracy < -0.02``.
             However many differences they are about, together they fail by chance at most as often as one
             interval of this confidence errs: each is judged by a wider one.
@@ -279,6 +281,10 @@ def _differences(sides: Sides, asked: Sequence[Measurement], resampling: Resampl
             "confidence_level": resampling.confidence_level,
             "keep": ["draws"],
         }
+        if isinstance(one.plugin, Measure):
+            # A difference between two sides is one for the prompts that both have.
+            how["estimand"] = "fixed"
+            one = one._replace(named={name: v for name, v in one.named.items() if name != "estimand"})
         seeded = replace(resampling, seed=one.options["seed"])
         before, after = one.of(sides.before, **how), one.of(sides.after, **how)
         found += adjusted(paired_differences(before, after, seeded, changes_of(sides, by)))

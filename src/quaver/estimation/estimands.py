@@ -32,13 +32,12 @@ from itertools import groupby
 from typing import Final, get_args
 
 import numpy as np
-from scipy import special
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.intervals import Kept, effective
 from quaver.estimation.left_out_prompts import Prompts
-from quaver.estimation.multiple_testing import adjusted
+from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.reading import Reading
 
 ESTIMANDS: Final[tuple[Estimand, ...]] = get_args(Estimand)
@@ -90,7 +89,8 @@ def over_prompts(
     prompts = Prompts(reading)  # after the measure has refused what cannot be read
     found = [prompts.counted(one) for one in found]
     if plain:
-        return found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
+        made = found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
+        return [_scoped(one) for one in made]
     crossed = of_a_set and prompts.parts() < _FEW and max((one.n for one in found), default=0) <= _MANY_UNITS
     without = _Without(again, whole, prompts, crossed=crossed)
     made = [
@@ -104,7 +104,14 @@ def over_prompts(
     if "draws" not in reading.keep:
         made = [replace(one, draws=None) for one in made]
     families = groupby(made, key=prompts.key)
-    return [one for _, some in families for one in _readjusted(list(some))]
+    return [_scoped(one) for _, some in families for one in _readjusted(list(some))]
+
+
+def _scoped(one: Estimate) -> Estimate:
+    """The estimate whose method says what its interval holds for; of one prompt, its cell does."""
+    if one.low is None or one.details.get("prompts", 1) == 1:
+        return one
+    return replace(one, method=f"{one.method}, {one.scope}")
 
 
 class _Without:
@@ -200,37 +207,46 @@ class _Crossed:
         return None if self._kept is not None else "this measure gives no variance"
 
     def _with_interval(self) -> Estimate:
-        one, kept, prompts, parts = self._one, self._kept, self._prompts, self._parts
+        one, kept = self._one, self._kept
         assert kept is not None
         assert one.value is not None
-        times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
-        items = kept.variance if np.isfinite(kept.variance) else 0.0
+        point, items = one.value, kept.variance if np.isfinite(kept.variance) else 0.0
         details = {
             **one.details,
             "standard_error_items": items**0.5,
-            "standard_error_prompts": prompts**0.5,
+            "standard_error_prompts": self._prompts**0.5,
             "fixed": None if one.low is None else (one.low, one.high),
         }
         named = _named(replace(one, details=details), self._estimand, self._of_a_set)
-        variance = items + times * prompts
-        if not variance > (1e-12 * max(1.0, abs(one.value))) ** 2:
+        times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
+        variance, freedom = self._crossed(items, times)
+        if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
             return named
-        own = max(2, parts - 2) if self._of_a_set else parts - 1
-        freedom = satterthwaite([(items, kept.freedom), (times * prompts, own)])
-        low, high = effective(one.value, variance, freedom, one.confidence_level, kept.ends)
-        ends = [end for end in (one.low, one.high, one.value) if end is not None]
+        low, high = effective(point, variance, freedom, one.confidence_level, kept.ends)
+        ends = [end for end in (one.low, one.high, point) if end is not None]
         said = one.method if one.low is None else one.method.rpartition("; ")[0]
         how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
-        named = replace(named, low=min(low, *ends), high=max(high, *ends), method=f"{said}; {how}")
         details = {**named.details, "standard_error": variance**0.5, "freedom": freedom}
         if "p" in details:
-            details["p"] = _t_test(
-                one.value, items + prompts, satterthwaite([(items, kept.freedom), (prompts, parts - 1)])
-            )
-            details["test"] = "t test over items and prompts"
-        rough = self._of_a_set and self._count < _ROUGH and prompts > items
-        warnings = (*named.warnings, _few_prompts(self._count)) if rough else named.warnings
-        return replace(named, details=details, warnings=warnings)
+            mean = self._crossed(items, 1)
+            details["p"] = level_of(lambda level: effective(point, *mean, level, kept.ends), null=0.0)
+            details["test"] = "of the mean over prompts like these"
+        rough = self._of_a_set and self._count < _ROUGH and self._prompts > items
+        return replace(
+            named,
+            low=min(low, *ends),
+            high=max(high, *ends),
+            method=f"{said}; {how}",
+            details=details,
+            warnings=(*named.warnings, _few_prompts(self._count)) if rough else named.warnings,
+        )
+
+    def _crossed(self, items: float, times: int) -> tuple[float, float]:
+        """The variance over items and so many times over prompts, with its degrees of freedom."""
+        assert self._kept is not None
+        prompts = times * self._prompts
+        freedom = max(2, self._parts - 2) if self._of_a_set else self._parts - 1
+        return items + prompts, satterthwaite([(items, self._kept.freedom), (prompts, freedom)])
 
 
 def _few_prompts(count: int) -> str:
@@ -249,13 +265,6 @@ def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
     known = [(variance, freedom) for variance, freedom in parts if variance > 0]
     below = sum(variance**2 / max(freedom, 1.0) for variance, freedom in known)
     return sum(variance for variance, _ in known) ** 2 / below if below > 0 else float("inf")
-
-
-def _t_test(value: float, variance: float, freedom: float) -> float:
-    """The two-sided p value of a difference of zero."""
-    return (
-        float(2 * special.stdtr(freedom, -abs(value) / variance**0.5)) if variance > 0 else float(value == 0)
-    )
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:

@@ -93,8 +93,9 @@ def _difference(one: Estimate, other: Estimate, resampling: Resampling, changed:
         (second.jackknife - first.jackknife)[:, None],
     )
     sampler = Sampler(first.units, resampling, measure=one.measure, source=_REFERENCE, where=one.cell)
+    scope = f", {one.scope}" if one.scope and one.scope == other.scope else ""
     difference = Statistic(
-        method=f"paired difference of {one.measure}",
+        method=f"paired difference of {one.measure}{scope}",
         n=bare.n,
         ends=_apart(first.ends, second.ends),
         null=0.0,

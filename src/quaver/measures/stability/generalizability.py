@@ -44,6 +44,8 @@ _REFERENCE = (
     missing=("drop", "category"),
     compares=("model", "variant"),
     treatments=("level",),
+    estimands=("fixed", "population"),
+    of_a_set=True,
 )
 def generalizability(
     reading: Reading,
@@ -67,8 +69,9 @@ def generalizability(
     Dependability Φ = σ²(item) / (σ²(item) + Σ σ²(A) / n(A)), where n(A) multiplies the planned numbers of the
     facets in A; it is that of the mean of the indicators (vote shares), not of the majority's label.
 
-    Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval
-    resamples items; variants and models stay as they are.
+    Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval and
+    those of the design are over items, for these variants and models, as the method says; with
+    ``estimand="population"`` the interval is over variants too.
 
     Args:
         variants: Planned number of variants of each item's label.
@@ -98,7 +101,7 @@ def generalizability(
         values = np.arange(len(cell.labels), dtype=np.float64) if of == "ordinal" else values
         said = Statistic(
             method=f"dependability of {plan.variants} variants × {plan.repeats} repeats × {plan.models} "
-            f"models, {of} labels, random items, variants and models",
+            f"models, {of} labels; items, variants and models as random facets",
             excluded=cell.counted if missing == "drop" else {},
         )
         for statistic in _statistics(Pairs(cell, values, reading.columns), plan, target, said):

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from quaver.core.presentation import presented
-from quaver.core.records import Estimate
+from quaver.core.records import Estimand, Estimate
 from quaver.errors import MeasureError
+from quaver.estimation.declaration import Measure
 from quaver.study.sources.study_plugins import Measurement
 
 _Z = 1.96
@@ -144,7 +145,7 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     answers do not vary, so that the interval is a bound that says nothing of the spread.
     """
     _checked_width(width)
-    found = [one for one in measurement.of(frame) if one.value is not None and one.low is not None]
+    found = _with_intervals(measurement, frame, "fixed")
     on = f"by {frame.height:,} stored annotations"
     if not found:
         why = "The stored answers give no interval: ask about more items first."
@@ -161,8 +162,33 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
         items = Need("items", None, why)
     else:
         items = _estimated("items", widest.n * (now / width) ** 2, widest.n, why, least=2)
-    needs = [items, *(_left_out(measurement, frame, widest, column, width) for column in _FACETS)]
-    return Sizing(measurement.measure, width, on, tuple(needs))
+    paraphrases = _of_prompts(measurement, frame, widest, width)
+    repeats = _left_out(measurement, frame, widest, "repeat", width)
+    return Sizing(measurement.measure, width, on, (items, paraphrases, repeats))
+
+
+def _with_intervals(measurement: Measurement, frame: pl.DataFrame, estimand: Estimand) -> list[Estimate]:
+    """The estimates with an interval of this estimand; where the measure does not offer it, of its own."""
+    plugin = measurement.plugin
+    offered = isinstance(plugin, Measure) and estimand in plugin.estimands
+    found = measurement.of(frame, estimand=estimand) if offered else measurement.of(frame)
+    return [one for one in found if one.value is not None and one.low is not None]
+
+
+def _of_prompts(measurement: Measurement, frame: pl.DataFrame, widest: Estimate, width: float) -> Need:
+    """How many paraphrases, by what prompts contribute to the variance for others like them."""
+    for one in _with_intervals(measurement, frame, "population"):
+        seen, error = one.details.get("prompts", 0), one.details.get("standard_error_prompts")
+        if (one.measure, one.cell, one.estimand) != (widest.measure, widest.cell, "population"):
+            continue
+        if error is None or error < 1e-9 or seen < _LEAST:
+            break
+        why = (
+            f"{seen} are stored; for prompts like these they leave ± {_Z * error:.3f}, which goes with "
+            "1/√paraphrases."
+        )
+        return _estimated("paraphrases", seen * (2 * _Z * error / width) ** 2, seen, why, least=1)
+    return _left_out(measurement, frame, widest, "variant", width)
 
 
 def _left_out(
