@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from quaver.estimation.bootstrap import Floats, Weighted
@@ -12,6 +13,8 @@ from quaver.estimation.intervals import Interval
 
 _SINGULAR = 1e12
 """A cross-product whose condition number is above this has no solution worth the name."""
+_DEPENDENT = 1e-14
+"""What is left of a column beside the others, relative to the largest, where it depends on them."""
 _STEPS = 40
 _FAR = 5.0
 """A step of Newton's may move no item's log-odds by more than this."""
@@ -34,13 +37,13 @@ def linear(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     >>> slope(np.ones((1, 3))).round(12).tolist()
     [[2.0]]
     """
-    known, design, scale = _scaled(matrix, outcome)
+    known, design, contrast = _orthonormal(matrix, outcome, contrast)
     observed, pairs = outcome[known], products(design)
     moments = design * observed[:, None]
 
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
-        return _solved(some @ pairs, some @ moments) @ (contrast / scale)[:, None]
+        return _solved(some @ pairs, some @ moments) @ contrast[:, None]
 
     return statistic
 
@@ -64,7 +67,7 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     >>> round(float(np.exp(odds(np.ones((1, 6))))[0, 0]), 9)
     3.0
     """
-    known, design, scale = _scaled(matrix, outcome)
+    known, design, contrast = _orthonormal(matrix, outcome, contrast)
     observed, pairs = outcome[known], products(design)
     start = newton(design, pairs, observed, np.zeros((1, design.shape[1])))
     start = np.where(np.isfinite(start), start, 0.0)
@@ -72,7 +75,7 @@ def logistic(matrix: Floats, outcome: Floats, contrast: Floats) -> Weighted:
     def statistic(weights: Floats) -> Floats:
         some = weights[:, known]
         begin = np.repeat(start, some.shape[0], 0)
-        return newton(design, pairs, observed, begin, weights=some) @ (contrast / scale)[:, None]
+        return newton(design, pairs, observed, begin, weights=some) @ contrast[:, None]
 
     return statistic
 
@@ -124,12 +127,12 @@ def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> F
 
 def _levers(matrix: Floats, outcome: Floats, contrast: Floats, kind: Literal["linear", "logistic"]) -> Floats:
     """How far the contrast moves with each item's outcome, of the items that have one."""
-    known, design, scale = _scaled(matrix, outcome)
+    known, design, contrast = _orthonormal(matrix, outcome, contrast)
     if kind == "linear":
-        return levers(design, contrast / scale)
+        return levers(design, contrast)
     found = newton(design, products(design), outcome[known], np.zeros((1, design.shape[1])))
     chance = special.expit(np.nan_to_num(found) @ design.T)[0]
-    return levers(design, contrast / scale, chance * (1 - chance))
+    return levers(design, contrast, chance * (1 - chance))
 
 
 def _largest(moves: Floats, count: float) -> float:
@@ -139,10 +142,22 @@ def _largest(moves: Floats, count: float) -> float:
     return float(ordered @ parts)
 
 
-def _scaled(matrix: Floats, outcome: Floats) -> tuple[Floats, Floats, Floats]:
+def _orthonormal(
+    matrix: Floats, outcome: Floats, contrast: Floats
+) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """The items that have an outcome, orthonormal columns that span theirs, and the contrast of these.
+
+    Sums of products of the columns as they are have the square of their condition number, and lose twice as
+    many digits. Columns that depend on each other stay as they are.
+    """
     known = np.isfinite(outcome)
     scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
-    return known, np.asarray(matrix[known] / scale), scale
+    design, contrast = np.asarray(matrix[known] / scale), contrast / scale
+    basis, triangle = np.linalg.qr(design)
+    sizes = np.abs(np.diag(triangle))
+    if basis.shape != design.shape or not sizes.min(initial=np.inf) > _DEPENDENT * sizes.max(initial=0.0):
+        return known, design, contrast
+    return known, np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, contrast))
 
 
 def products(design: Floats) -> Floats:

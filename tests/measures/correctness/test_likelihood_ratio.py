@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scipy.stats import f
 from tests.measures.correctness.counted_answers import answers
 
 from quaver.errors import MeasureError
@@ -40,7 +41,15 @@ def test_with_few_items_p_is_simulated(rows, larger):
     again = likelihood_ratio(mixed_logit(rows, "correct ~ treatment + temperature"), larger, seed=1)
     assert again["draws"] != found["draws"]
     alone = likelihood_ratio(mixed_logit(rows, "correct ~ treatment + temperature"), larger, draws=0)
-    assert alone["p"] == alone["p_chi2"] == found["p_chi2"]
+    assert alone["p_chi2"] == found["p_chi2"]
+
+
+def test_p_is_of_f_where_items_are_what_the_terms_rest_on(rows):
+    pair = [mixed_logit(rows, f"correct ~ {terms}") for terms in ("treatment", "treatment + temperature")]
+    found = likelihood_ratio(*pair, draws=0)
+    assert found["freedom"] == pair[1].coefficients["temperature"].freedom < 60
+    assert found["p"] == pytest.approx(f.sf(found["chi2"], 1, found["freedom"]))
+    assert found["p"] > found["p_chi2"]
 
 
 def test_an_effect_of_all_items_is_found(rows):

@@ -63,7 +63,8 @@ def mixed_effects(
     effects that were ``left_out``, with the reason; ``mixed_effects_sd``, the standard deviation of each
     random effect, undefined for those left out; and, where the formula has interactions,
     ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together (``details``: ``df``,
-    ``p``, by simulation with fewer than 50 items, ``p_chi2`` and ``draws``; see `likelihood_ratio`).
+    ``p``, by simulation with fewer than 50 items, ``p_chi2``, ``freedom`` and ``draws``; see
+    `likelihood_ratio`).
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
@@ -216,7 +217,7 @@ def _interactions(rows: pl.DataFrame, whole: MixedLogit, asked: _Asked, blank: E
         return [replace(blank, reason=_reason(error))]
     if found["draws"]:
         blank = replace(blank, method=f"{method}, p from {found['draws']} simulated sets of answers")
-    details = {name: found[name] for name in ("df", "p", "p_chi2", "draws")}
+    details = {name: found[name] for name in ("df", "p", "p_chi2", "freedom", "draws")}
     return [replace(blank, value=found["chi2"], details=details)]
 
 
