@@ -17,7 +17,7 @@ class Ends:
 
     Attributes:
         point: The number.
-        n: How many units it rests on.
+        n: How many independent units it rests on.
         spread: The statistic's.
         few: Whether so few units differ that it is never narrower than if none did.
         how: How it is made, in words.
@@ -27,7 +27,7 @@ class Ends:
     """
 
     point: float
-    n: int
+    n: float
     spread: Callable[[float, float], Interval] | None
     few: bool = False
     how: str = ""

@@ -226,12 +226,12 @@ def bca(point: float, values: Floats, jackknife: Floats, tail: float) -> Interva
     return Interval(float(low), float(high))
 
 
-def clopper_pearson(found: int, n: int, confidence_level: float = 0.95) -> Interval:
+def clopper_pearson(found: float, n: float, confidence_level: float = 0.95) -> Interval:
     """The exact binomial interval of a share (Clopper & Pearson 1934, Biometrika 26, 404-413).
 
     Args:
         found: How many of them.
-        n: Out of how many; 0 gives (0, 1).
+        n: Out of how many, a whole number or not; 0 gives (0, 1).
         confidence_level: Its level.
 
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]  # 1 - 0.025 ** (1 / 100)

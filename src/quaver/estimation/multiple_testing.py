@@ -14,7 +14,7 @@ from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 
 
-def bootstrap_p(value: float, draws: Floats, units: int) -> float:
+def bootstrap_p(value: float, draws: Floats, units: float) -> float:
     """Two-sided p value of a difference of zero, from the difference's bootstrap.
 
     The larger of two. By counting, p = 2 · min(1 + draws ≤ 0, 1 + draws ≥ 0) / (1 + draws), at most 1: the
