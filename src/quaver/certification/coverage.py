@@ -139,9 +139,10 @@ def lines_of(
         truth.update({key: value[0] for key, value in one.get("truth", {}).items()})
         for key, at, said in read_found(one):
             found.setdefault(key, {})[at] = said
-    taken: dict[str, set[int]] = {}  # of a slow measure not every replication
+    taken: dict[tuple[str, str], set[int]] = {}  # not every replication of every measure and estimand
     for key, some in found.items():
-        taken.setdefault(json.loads(key)[0], set()).update(some)
+        measure, _, estimand, _ = json.loads(key)
+        taken.setdefault((measure, estimand), set()).update(some)
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for key in found:
         measure, name, estimand, _ = json.loads(key)
@@ -149,7 +150,7 @@ def lines_of(
     lines = []
     for (measure, name, estimand), keys in grouped.items():
         if measure in measures:
-            replications = sorted(taken[measure])
+            replications = sorted(taken[measure, estimand])
             places = [Place(found[key], replications, truth.get(key)) for key in keys]
             about = Line(
                 cell=cell,

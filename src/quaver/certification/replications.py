@@ -23,9 +23,11 @@ FIXED = "fixed"
 """The estimand of a measure that offers no choice: these prompts, other items."""
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**18
-_SETS, _SET_ITEMS = 64, 2**10
+_SETS, _SET_ITEMS = 40, 2**9
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
 _NEXT_ITEMS = 2**12
+_LARGE = 9000
+"""Items × prompts of what counts as a large study."""
 
 
 class Work(NamedTuple):
@@ -116,7 +118,11 @@ class _Worker:
         """The true values: of the fixed prompts, and the mean over sets of prompts."""
         asked = self._task.population.variants * self._task.population.repeats
         items = min(_TRUTH_ITEMS, 2 ** (_TRUTH_ROWS // asked).bit_length() // 2)
-        truth = {key: one.value for key, one in self._estimates(None, FIXED, items)}
+        truth: dict[str, float | None] = {}
+        for slow in (False, True):  # which would take minutes
+            some = [one for one in self._of(FIXED) if (one.every > 1) is slow]
+            found = self._estimates(None, FIXED, items // 4 if slow else items, only=some)
+            truth |= {key: one.value for key, one in found}
         population: dict[str, list[float]] = {}
         if self._of("population"):
             for at in range(_SETS):
@@ -157,18 +163,27 @@ class _Worker:
             yield key, said_of(one)._replace(truth=truth.get(key))
 
     def _coming(self, seed: int, of: Sequence[Certified]) -> Iterator[tuple[str, float | None]]:
-        """What the next prompt gives; of a measure that one prompt does not have, what the next set gives."""
-        single = self._estimates(seed, "next", _NEXT_ITEMS, variants=1, only=of)
-        found = {key: one.value for key, one in single}
-        yield from found.items()
-        if left := [one for one in of if not _defined(found, one)]:
-            for key, one in self._estimates(self._seed("next set", seed), "next", _NEXT_ITEMS, only=left):
-                yield key, one.value
+        """What the next prompt gives; of a number that a set of prompts has, what the next set gives."""
+        for sets, variants in ((True, None), (False, 1)):
+            some = [one for one in of if getattr(one.function, "of_a_set", False) is sets]
+            fresh = self._seed("next set", seed) if sets else seed
+            found = self._estimates(fresh, "next", _NEXT_ITEMS, variants=variants, only=some)
+            yield from ((key, one.value) for key, one in found)
 
-    def _of(self, estimand: str, at: int = 0) -> list[Certified]:
-        """The measures with an estimand that are taken in a replication."""
+    def _of(self, estimand: str, at: int | None = None) -> list[Certified]:
+        """The measures with an estimand; those that are taken in a replication, where one is named.
+
+        Prompts are drawn anew in every second replication only, and of large studies in every fourth: a
+        measure is then taken again without each prompt. The two estimands that this is for take turns.
+        """
         found = [one for one in self._task.measures if estimand in (one.estimands or (FIXED,))]
-        return [one for one in found if at % one.every == 0]
+        if at is None:
+            return found
+        population = self._task.population
+        turns = 4 if population.items * population.variants >= _LARGE else 2
+        if estimand != FIXED and at % turns != (0 if estimand == "population" else turns // 2):
+            return []
+        return [one for one in found if (at if estimand == FIXED else at // turns) % one.every == 0]
 
     def _seed(self, what: str, at: int) -> int:
         return derive(self._task.seed, "certify", self._task.cell, what, str(at)) % 2**31
@@ -237,10 +252,6 @@ class _Worker:
             spent = self.seconds.get(certified.name, 0.0)
             self.seconds[certified.name] = round(spent + perf_counter() - began, 4)
         return found
-
-
-def _defined(found: Mapping[str, float | None], certified: Certified) -> bool:
-    return any(json.loads(key)[0] == certified.name and value is not None for key, value in found.items())
 
 
 def said_of(one: Estimate) -> Said:
