@@ -14,11 +14,12 @@ the lower end is 0 exactly where the one-sided test at that level does not rejec
 empty.
 
 The direction of θ is unknown: how far noise lifts f depends on whether θ has a few large components or many
-equal ones. So the test is inverted along three directions that the data leave open, and the interval spans
-all of them: θ̂ as it is; θ̂ sharpened (each component moved towards 0 by √2 of its standard error); θ̂
-flattened (each moved away from 0 by one standard error, but none beyond the largest component less its own).
-Along θ̂ alone, 95% intervals of a sum over 10 components cover 76-97%, of a maximum 85-97%; along the three
-92-99%.
+equal ones, and on whether it lies where the noise does. So the test is inverted along several directions that
+the data leave open, and the interval spans all of them: θ̂ as it is; θ̂ sharpened (each component moved
+towards 0 by √2 of its standard error); θ̂ flattened (each moved away from 0 by one standard error, but none
+beyond the largest component less its own); and, where the components share a good part of their noise, the
+axis of what they share. Along θ̂ alone, 95% intervals of a sum over 10 components cover 76-97%, of a maximum
+85-97%; along all of them 92-99%.
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ _SHARP = 2**0.5
 _LEAST = 0.05
 """Below this quantile of f(e), the draws cannot say how small a value is for its c."""
 
+_COMMON = 1.5
+"""The variance of a common factor, as a multiple of a component's, above which its direction is tried too."""
+
 _FAR = 1e15
-_STEPS = 20
-"""Bisections: the ends are known to a millionth of the first bracket."""
+_STEPS = 16
+"""Bisections: the ends are known to 1 in 65,000 of the first bracket."""
 
 
 class Inverted(NamedTuple):
@@ -91,9 +95,9 @@ def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level:
     reached = value - 1e-12 * max(1.0, value)
     least = max(reached, float(np.quantile(alone, _LEAST)))
     around = at(theta)
-    tried = np.array([*_directions(theta, around.std(0)), around[0]])
+    tried = np.array([*_directions(theta, around), around[0]])
     sizes = norm(tried)
-    ways = [way / size for way, size in zip(tried[:3], sizes, strict=False) if size > 0] or [tried[3]]
+    ways = [way / size for way, size in zip(tried[:-1], sizes, strict=False) if size > 0] or [tried[-1]]
     lines = [_Line(way, at, norm, float(alone.mean()), confidence_level) for way in ways]
     return Inverted(
         low=min(line.crossing(reached, lambda above: above) for line in lines),
@@ -105,8 +109,9 @@ def inverted(theta: Floats, noise: Floats | Noise, norm: Norm, confidence_level:
     )
 
 
-def _directions(theta: Floats, error: Floats) -> Iterator[Floats]:
+def _directions(theta: Floats, noise: Floats) -> Iterator[Floats]:
     """The directions that are tried, neither scaled nor all different."""
+    error = noise.std(0)
     size, sign = np.abs(theta), np.where(theta < 0, -1.0, 1.0)
     yield theta
     sharp = np.maximum(size - _SHARP * error, 0)
@@ -114,6 +119,9 @@ def _directions(theta: Floats, error: Floats) -> Iterator[Floats]:
     yield sign * (sharp if sharp.any() else (clearest == clearest.max()))
     top = float(np.maximum(size - error, 0).max())
     yield sign * (np.minimum(size + error, top) if top > 0 else error)
+    _, spread, axes = np.linalg.svd(noise / np.where(error > 0, error, 1), full_matrices=False)
+    if spread[0] ** 2 > _COMMON * len(noise):
+        yield axes[0] * error
 
 
 class _Line(NamedTuple):

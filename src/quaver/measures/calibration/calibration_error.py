@@ -228,37 +228,13 @@ class _Answers:
         )
         if answers.reason:
             return found
-        weighted = under(self.gaps, self.n)
-        value = float(self._cell.draws(weighted).point[0])
-        details = self._floors(value, plain, resampling)
-        warnings: tuple[str, ...] = ()
-        if details.get("floor_high", -1.0) >= value:
-            warnings = (
-                f"no more than perfect calibration may show with these {answers.right.size} answers "
-                f"(mean {details['floor']:.3g}, up to {details['floor_high']:.3g})",
-            )
-        details |= {
-            "answers": answers.right.size,
-            "curve": _curve(answers, self._bins, resampling.confidence_level),
-        }
-        return replace(
-            found, under=weighted, details=details, warnings=warnings, ends=(0.0, 1.0), spread=mean_within
-        )
+        details, resampling = self._details(), self._cell.resampling
+        true = true_error(answers, self._bins, self._cell.units, resampling, largest=largest)
+        return true.beside(replace(found, under=under(self.gaps, self.n), details=details), resampling)
 
-    def _floors(
-        self, value: float, plain: Callable[[Floats, Floats], float], resampling: Resampling
-    ) -> dict[str, Any]:
-        answers = self._graded
-        times = affordable(resampling.resamples, answers.right.size)
-        seed = derive(resampling.seed, "perfect calibration")
-        each = calibrated_draws(answers, self._bins, plain, times, seed)
-        details = above_floor(value, each, resampling.confidence_level)
-        if details and np.bincount(answers.item).max() > 1:
-            seed = derive(resampling.seed, "perfect calibration", "together")
-            joint = calibrated_draws(answers, self._bins, plain, times, seed, together=True)
-            floors = above_floor(value, joint, resampling.confidence_level)
-            details |= {f"{name}_together": floors[name] for name in ("floor", "floor_high", "p")}
-        return details
+    def _details(self) -> dict[str, Any]:
+        answers, level = self._graded, self._cell.resampling.confidence_level
+        return {"answers": answers.right.size, "curve": _curve(answers, self._bins, level, self._cell.units)}
 
 
 def _expected(gaps: Floats, n: Floats) -> Weighted:

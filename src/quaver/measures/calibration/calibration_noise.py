@@ -1,0 +1,148 @@
+"""How far chance moves each bin's gap between confidence and share right, and the intervals that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from quaver.estimation.bootstrap import Floats, Units
+from quaver.estimation.confidences import Graded
+from quaver.estimation.encoding import Ints
+from quaver.estimation.inversion import deviations
+from quaver.measures.calibration.calibration_bins import Bins
+
+
+class GapNoise(NamedTuple):
+    """The bins that hold answers, and what decides the noise of their gaps.
+
+    A bin's gap d is its mean confidence less its share of right answers. Answers of one unit (an item, or a
+    group of items) depend on each other with correlation ρ, whichever bins they are in, so two bins' gaps
+    have the covariance s_b·s_c·((1 − ρ)·n_b·[b = c] + ρ·Σ_units n_ub·n_uc) / (n_b·n_c) (Kish 1965, Survey
+    Sampling, section 5.4), with s_b² = q(1 − q) at the share right q = mean confidence − d that a truth d
+    implies. Under perfect calibration the noise is that of the confidences, in a bin without a wrong answer
+    too. A share q is kept half an independent answer away from 0 and 1.
+
+    Attributes:
+        gaps: d of each bin that holds answers.
+        n: Its answers.
+        confidence: Its mean confidence.
+        rho: The correlation ρ within a unit.
+        together: Σ_units n_ub·n_uc, shape (bins, bins).
+        mixing: Covariance of the bins' shares of all answers, over units.
+        units: How many units hold answers.
+        events: How many of these hold a wrong answer, or a right one if those are fewer.
+    """
+
+    gaps: Floats
+    n: Floats
+    confidence: Floats
+    rho: float
+    together: Floats
+    mixing: Floats
+    units: int
+    events: int
+
+    @property
+    def shares(self) -> Floats:
+        """Each bin's share of the answers."""
+        return np.asarray(self.n / self.n.sum())
+
+    @property
+    def answers_together(self) -> bool:
+        """Whether a unit holds several answers."""
+        return float(self.together.sum()) > float(self.n.sum())
+
+    def deviations(self, draws: int, seed: int, *, shares: bool) -> Callable[[Floats], Floats]:
+        """How far the gaps of such answers lie from a truth.
+
+        Args:
+            draws: How many.
+            seed: Of the draws.
+            shares: Whether the bins' shares of the answers vary too, as they do in a weighted sum of gaps.
+
+        Returns:
+            From the true gaps to deviations, shape (draws, bins).
+        """
+        rho = self._correlations(draws, seed)[:, None]
+        alone = deviations(np.diag(self.n), draws=draws, seed=seed + 1)
+        shared = deviations(self.together, draws=draws, seed=seed + 2)
+        flips = (np.sqrt(1 - rho) * alone + np.sqrt(rho) * shared) / self.n
+        mixed = deviations(self.mixing, draws=draws, seed=seed + 3) / self.shares if shares else None
+        independent = self.n / (1 + self.rho * (np.diag(self.together) / self.n - 1))
+        edge = 0.5 / (independent + 1)
+
+        def noise(gaps: Floats) -> Floats:
+            q = np.clip(self.confidence - gaps, edge, 1 - edge)
+            right = flips * np.sqrt(q * (1 - q))
+            return right if mixed is None else right + mixed * gaps
+
+        return noise
+
+    def _correlations(self, draws: int, seed: int) -> Floats:
+        """Correlations that the data leave open: the variance of units' sums is only estimated.
+
+        It has as many degrees of freedom as there are units that hold a wrong answer (or a right one, if
+        those are fewer), less 1.
+        """
+        size = float(self.together.sum() / self.n.sum())
+        if not self.answers_together:
+            return np.zeros(draws)
+        freedom = max(1, self.events - 1)
+        factor = freedom / np.random.default_rng(seed).chisquare(freedom, draws)
+        return np.asarray(np.clip(((1 + (size - 1) * self.rho) * factor - 1) / (size - 1), 0, 1))
+
+
+def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
+    """The noise of the bins' gaps.
+
+    Args:
+        graded: The answers, at least one.
+        bins: Their bins.
+        units: Items, or groups of items.
+
+    Two items, each with two answers in one bin, all right or all wrong: the answers of an item are one.
+
+    >>> answers = Graded(np.array([0, 0, 1, 1]), np.zeros(4, int), np.full(4, 0.75), np.array([1., 1, 0, 0]),
+    ...                  2, {}, None)
+    >>> found = gap_noise(answers, Bins(np.zeros(4, int), np.array([0.0, 1.0])), Units(2))
+    >>> found.gaps.tolist(), found.rho, found.together.tolist(), found.events
+    ([0.25], 1.0, [[8.0]], 1)
+    """
+    n = np.bincount(bins.of, minlength=bins.edges.size - 1).astype(np.float64)
+    full = np.flatnonzero(n)
+    of, n = np.cumsum(n > 0)[bins.of] - 1, n[full]
+    sure, right = (np.bincount(of, values, n.size) / n for values in (graded.confidence, graded.right))
+    unit, m = _units(graded, units)
+    each = np.bincount(unit * n.size + of, minlength=m * n.size).reshape(m, n.size).astype(np.float64)
+    influence = (each - each.sum(1, keepdims=True) * n / n.sum()) / n.sum()
+    wrong = [np.bincount(unit[graded.right == kind], minlength=m) for kind in (0, 1)]
+    return GapNoise(
+        gaps=sure - right,
+        n=n,
+        confidence=sure,
+        rho=_correlation(graded.right - right[of], np.sqrt((right * (1 - right))[of]), unit, m),
+        together=each.T @ each,
+        mixing=influence.T @ influence * (m / max(1, m - 1)),
+        units=m,
+        events=min(int((count > 0).sum()) for count in wrong),
+    )
+
+
+def _units(graded: Graded, units: Units) -> tuple[Ints, int]:
+    """Each answer's unit, from 0 without gaps, and how many there are."""
+    unit = graded.item if units.clusters is None else units.clusters[graded.item]
+    holds = np.bincount(unit) > 0
+    return np.asarray((np.cumsum(holds) - 1)[unit], np.int64), int(holds.sum())
+
+
+def _correlation(residual: Floats, error: Floats, unit: Ints, units: int) -> float:
+    """The mean correlation of two answers of one unit, in whether they are right; 0 where none has two."""
+    z = np.where(error > 0, residual / np.where(error > 0, error, 1), 0)
+    count = np.bincount(unit, minlength=units)
+    pairs = float((count * (count - 1)).sum())
+    if not pairs:
+        return 0.0
+    sums, squares = np.bincount(unit, z, units), float((z**2).sum())
+    return float(np.clip((float((sums**2).sum()) * units / max(1, units - 1) - squares) / pairs, 0, 1))

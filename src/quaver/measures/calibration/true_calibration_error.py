@@ -1,0 +1,135 @@
+"""What is known of the true calibration error: its interval, the debiased value, the floor under chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quaver.core.seeds import derive
+from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.confidences import Graded
+from quaver.estimation.intervals import Interval
+from quaver.estimation.inversion import inverted
+from quaver.estimation.noise_floor import above_floor, affordable
+from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
+from quaver.measures.calibration.calibration_noise import GapNoise, gap_noise
+
+FEWEST = 5
+"""With fewer units there is no interval."""
+
+_FEW = 20
+"""With fewer units a warning says so: single bins rest on an answer or two."""
+
+
+class TrueError(NamedTuple):
+    """What is known of the calibration error in the limit of infinitely many items, in the same bins.
+
+    Attributes:
+        interval: Of it, by test inversion; None without resamples or with too few units.
+        details: ``debiased`` (the error of which the observed one is the median), ``floor``, ``floor_high``
+            and ``p`` (what perfect calibration shows, and the test of it), where units hold several answers
+            ``correlation`` (of two answers of a unit, in being right) and the floor at its largest,
+            ``floor_together``, ``floor_high_together`` and ``p_together``; ``bins_used``.
+        warnings: What a reader must know.
+    """
+
+    interval: Interval | None
+    details: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def true_error(
+    graded: Graded, bins: Bins, units: Units, resampling: Resampling, *, largest: bool = False
+) -> TrueError:
+    """The interval of the true calibration error, its debiased value, and what perfect calibration shows.
+
+    Args:
+        graded: The answers, at least one.
+        bins: Their bins.
+        units: Items, or groups of items.
+        resampling: The confidence level, the seed, and how many draws.
+        largest: The maximum calibration error, instead of the expected one.
+
+    Said 0.75 a hundred times and right 50 times, where 75 times would be perfect: the true error is about
+    0.25, give or take 1.96·√(0.5·0.5 / 100) = 0.1.
+
+    >>> said = Graded(np.arange(100), np.zeros(100, int), np.full(100, 0.75), np.repeat([1.0, 0.0], 50), 100,
+    ...               {}, None)
+    >>> found = true_error(said, Bins(np.zeros(100, int), np.array([0.0, 1.0])), Units(100), Resampling())
+    >>> [round(end, 1) for end in found.interval], round(found.details["debiased"], 1)
+    ([0.2, 0.3], 0.2)
+    """
+    noise = gap_noise(graded, bins, units)
+    error = _Error(noise, largest)
+    details: dict[str, Any] = {"bins_used": noise.n.size}
+    warnings = _few(noise, units)
+    draws = resampling.resamples
+    if not draws:
+        return TrueError(None, details, warnings)
+    level, seed = resampling.confidence_level, derive(resampling.seed, "calibration noise")
+    found = inverted(noise.gaps, error.deviations(draws, seed), error, level)
+    value, most = error.of(noise.gaps), error.of(np.maximum(noise.confidence, 1 - noise.confidence))
+    details |= {"debiased": min(found.debiased, most)}
+    if noise.answers_together:
+        details |= error.floor(noise, draws, seed, level)
+        together = error.floor(noise._replace(rho=1.0), draws, seed, level)
+        details |= {f"{name}_together": together[name] for name in ("floor", "floor_high", "p")}
+        details["correlation"] = noise.rho
+    elif affordable(draws, graded.right.size) == draws:
+        perfect = calibrated_draws(
+            graded, bins, error.plain, draws, derive(resampling.seed, "perfect calibration")
+        )
+        details |= above_floor(value, perfect, level)
+    else:
+        details |= error.floor(noise, draws, seed, level)
+    if details["floor_high"] >= value:
+        warnings += (_no_more(graded, details),)
+    low = found.low if details["p"] <= 1 - level else 0.0
+    interval = Interval(low, min(found.high, most)) if noise.units >= FEWEST else None
+    return TrueError(interval, details, warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """A calibration error as a function of the bins' gaps."""
+
+    noise: GapNoise
+    largest: bool
+
+    def __call__(self, gaps: Floats) -> Floats:
+        size = np.abs(gaps)
+        return np.asarray(size.max(1) if self.largest else size @ self.noise.shares)
+
+    def of(self, gaps: Floats) -> float:
+        return float(self(gaps[None])[0])
+
+    def plain(self, gaps: Floats, n: Floats) -> float:
+        full = n > 0
+        return self.of(gaps[full] / n[full])
+
+    def deviations(self, draws: int, seed: int) -> Callable[[Floats], Floats]:
+        return self.noise.deviations(draws, seed, shares=not self.largest)
+
+    def floor(self, noise: GapNoise, draws: int, seed: int, level: float) -> dict[str, Any]:
+        alone = noise.deviations(draws, seed, shares=False)(np.zeros(noise.n.size))
+        return above_floor(self.of(self.noise.gaps), self(alone), level)
+
+
+def _few(noise: GapNoise, units: Units) -> tuple[str, ...]:
+    found = []
+    if noise.units < _FEW:
+        none = ", too few for an interval" if noise.units < FEWEST else ""
+        found.append(f"only {noise.units} {units.name}s hold answers{none}: single bins rest on very few")
+    if noise.n.size == 1:
+        found.append("all answers are in one bin: the error is that of the mean confidence")
+    return tuple(found)
+
+
+def _no_more(graded: Graded, details: dict[str, Any]) -> str:
+    return (
+        f"no more than perfect calibration may show with these {graded.right.size} answers "
+        f"(mean {details['floor']:.3g}, up to {details['floor_high']:.3g})"
+    )
