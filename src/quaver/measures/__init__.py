@@ -33,7 +33,7 @@ FUNCTIONS = {
     "mcnemar": "quaver.measures.correctness.differences",
     "mixed_logit": "quaver.measures.correctness.mixed_logit",
     "most_sensitive": "quaver.measures.variation.item_tables",
-    "reliability_curve": "quaver.measures.calibration.calibration_error",
+    "reliability_curve": "quaver.measures.calibration.reliability_curve",
     "repeated_answers": "quaver.measures.stability.repeated_answers",
     "sensitivity_with_consistency": "quaver.measures.variation.sensitivity_consistency",
     "smallest_design": "quaver.measures.stability.smallest_design",

@@ -12,7 +12,7 @@ from quaver.estimation.measure_protocol import Frame
 from quaver.estimation.rank_correlation import covariate_correlation as covariate_correlation
 from quaver.estimation.rank_correlation import spearman as spearman
 from quaver.estimation.statistic import Keep
-from quaver.measures.calibration.calibration_error import reliability_curve as reliability_curve
+from quaver.measures.calibration.reliability_curve import reliability_curve as reliability_curve
 from quaver.measures.correctness.baselines import baseline as baseline
 from quaver.measures.correctness.differences import mcnemar as mcnemar
 from quaver.measures.correctness.likelihood_ratio import likelihood_ratio as likelihood_ratio

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from quaver.errors import MeasureError
 from quaver.estimation.confidences import beside
 from quaver.measures.calibration.calibration_bins import assigned, debiased_ece
-from quaver.measures.calibration.calibration_error import brier, ece, mce, reliability_curve
+from quaver.measures.calibration.calibration_error import brier, ece, mce
+from quaver.measures.calibration.reliability_curve import reliability_curve
 
 
 def frame_of(confidence, right, **more):
@@ -88,16 +89,18 @@ def simulated(n, seed, shift=0.0):
 
 
 def test_perfect_calibration_shows_its_floor_and_the_debiased_value_is_lower():
-    values, floors, debiased = [], [], []
+    values, floors, corrected, debiased = [], [], [], []
     for seed in range(60):
         found = ece(frame_of(*simulated(100, seed)), resamples=99)[0]
         values.append(found.value)
         floors.append(found.details["floor"])
+        corrected.append(found.details["bias_corrected"])
         debiased.append(found.details["debiased"])
     assert np.mean(values) == pytest.approx(np.mean(floors), abs=0.01)
     assert np.mean(values) > 0.05
     # Of a bin's bias √(2/π)·s it leaves (2 − √2)·√(2/π)·s: 0.586 of it.
-    assert np.mean(debiased) == pytest.approx((2 - math.sqrt(2)) * np.mean(values), rel=0.1)
+    assert np.mean(corrected) == pytest.approx((2 - math.sqrt(2)) * np.mean(values), rel=0.1)
+    assert np.mean(debiased) < np.mean(corrected)
 
 
 def test_overconfidence_stands_above_the_floor_and_noise_is_flagged():
@@ -127,9 +130,12 @@ def test_repeats_of_an_item_are_not_more_evidence():
     alone, together = ece(one)[0], ece(many)[0]
     assert together.value == pytest.approx(alone.value)
     assert together.n == alone.n == 60
-    assert together.details["debiased"] == pytest.approx(alone.details["debiased"])
+    assert together.details["bias_corrected"] == pytest.approx(alone.details["bias_corrected"])
+    assert together.details["debiased"] == pytest.approx(alone.details["debiased"], abs=0.02)
     assert together.details["floor_together"] == pytest.approx(alone.details["floor"], rel=0.1)
-    assert together.details["floor"] < 0.7 * alone.details["floor"]
+    assert together.details["floor"] == pytest.approx(alone.details["floor"], rel=0.1)
+    assert together.details["correlation"] > 0.9
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.05)
 
 
 def test_what_is_left_out_is_counted():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from quaver.errors import MeasureError
@@ -73,8 +72,16 @@ def binned(graded: Graded, bins: Bins, values: Floats) -> Floats:
     return sums.reshape(graded.items, size).astype(np.float64)
 
 
+def bias_corrected(graded: Graded, bins: Bins) -> float:
+    """Expected calibration error less the bias that its absolute values bring (see `debiased_ece`)."""
+    n = np.bincount(bins.of, minlength=bins.edges.size - 1).astype(np.float64)
+    share = np.bincount(bins.of, graded.right, n.size) / np.maximum(n, 1)
+    gaps = np.bincount(bins.of, graded.confidence - graded.right, n.size).astype(np.float64)
+    return debiased_ece(gaps, n, binned(graded, bins, graded.right - share[bins.of]))
+
+
 def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
-    """Expected calibration error less the bias that its absolute values bring.
+    """Expected calibration error less the bias that its absolute values bring, from sums by bin.
 
     Σ_b (n_b / n)·(2·|d_b| − E|N(d_b, s_b²)|), with d_b a bin's mean confidence less its share of right
     answers and s_b its standard error: the bias is what the same sampling error does to |d_b| once more
@@ -101,31 +108,6 @@ def debiased_ece(gaps: Floats, n: Floats, residuals: Floats) -> float:
     folded = s * np.sqrt(2 / np.pi) * np.exp(-(at**2) / 2) + d * (1 - 2 * special.ndtr(-at))
     corrected = np.where(s > 0, 2 * d - folded, d)
     return float((n[full] * corrected).sum() / n.sum())
-
-
-def right_between(graded: Graded, bins: Bins, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
-    """The interval of each bin's share of right answers: Wilson's, with answers to one item taken together.
-
-    (a + z²/2m ± z √(a(1 − a)/m + z²/4m²)) / (1 + z²/m), a being the share and m how many independent answers
-    would know it as well: a(1 − a)/s², with s² = Σ_items (Σ (right − a))² / n², and no more than there are
-    answers; the number of items where all or none are right. Wilson (1927), Journal of the ASA 22, 209-212;
-    m as in Korn & Graubard (1998), Survey Methodology 24, 193-201.
-
-    Returns:
-        The low and the high ends, shape (bins,); NaN for an empty bin.
-    """
-    ones = np.ones(graded.right.size)
-    n, hits = binned(graded, bins, ones), binned(graded, bins, graded.right)
-    total = n.sum(0)
-    with np.errstate(all="ignore"):
-        share = hits.sum(0) / total
-        spread = ((hits - n * share) ** 2).sum(0) / total**2
-        m = np.where(spread > 0, np.minimum(share * (1 - share) / spread, total), (n > 0).sum(0))
-        z = float(special.ndtri(0.5 + confidence_level / 2))
-        middle = share + z**2 / (2 * m)
-        half = z * np.sqrt(share * (1 - share) / m + z**2 / (4 * m**2))
-        ends = [np.clip((middle + sign * half) / (1 + z**2 / m), 0, 1) for sign in (-1, 1)]
-    return ends[0], ends[1]
 
 
 def brier_parts(graded: Graded, bins: Bins) -> dict[str, float]:
@@ -159,8 +141,6 @@ def calibrated_draws(
     statistic: Callable[[Floats, Floats], float],
     draws: int,
     seed: int,
-    *,
-    together: bool = False,
 ) -> Floats:
     """What a calibration error is when the confidences are perfect: right with that very probability.
 
@@ -172,7 +152,6 @@ def calibrated_draws(
         statistic: From Σ (confidence − right) and n in each bin to the error.
         draws: How many.
         seed: Of the draws.
-        together: One uniform number decides all answers to an item (as dependent as can be), not one each.
 
     Returns:
         The error in each draw.
@@ -183,8 +162,7 @@ def calibrated_draws(
     n = np.bincount(bins.of, minlength=size).astype(np.float64)
     found = np.empty(draws)
     for draw in range(draws):
-        at: NDArray[Any] = rng.random(graded.items if together else graded.right.size)
-        right = (at[graded.item] if together else at) < graded.confidence
+        right = rng.random(graded.right.size) < graded.confidence
         gaps = expected - np.bincount(bins.of[right], minlength=size)
         found[draw] = statistic(gaps.astype(np.float64), n)
     return found

@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Weighted
+from quaver.core.records import Estimate
+from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import Graded, graded
+from quaver.estimation.confidences import graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio
-from quaver.estimation.measure_protocol import guarded
-from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import (
     Binning,
-    Bins,
     assigned,
+    bias_corrected,
     binned,
     brier_parts,
-    calibrated_draws,
-    debiased_ece,
-    right_between,
 )
+from quaver.measures.calibration.calibration_noise import gap_noise
+from quaver.measures.calibration.reliability_curve import curve
+from quaver.measures.calibration.true_calibration_error import true_error
 from quaver.measures.variation.label_shares import ASKING
 
 NAEINI = "Naeini, Cooper & Hauskrecht (2015), AAAI, Obtaining well calibrated probabilities, section 4.1"
 BRIER = "Brier (1950), Monthly Weather Review 78, 1-3; parts: Murphy (1973), Stephenson et al. (2008)"
-
-
-def expected_error(gaps: Floats, n: Floats) -> float:
-    """Expected calibration error: Σ_b |Σ (confidence − right)| / n.
-
-    >>> expected_error(np.array([-0.5, 1.0]), np.array([2.0, 3.0]))
-    0.3
-    """
-    return float(np.abs(gaps).sum() / n.sum())
-
-
-def largest_error(gaps: Floats, n: Floats) -> float:
-    """Maximum calibration error: the largest |mean confidence − share right| of a bin.
-
-    >>> largest_error(np.array([-0.5, 1.5]), np.array([2.0, 3.0]))
-    0.5
-    """
-    return float((np.abs(gaps[n > 0]) / n[n > 0]).max())
 
 
 @measure(
@@ -63,19 +43,22 @@ def largest_error(gaps: Floats, n: Floats) -> float:
     gold=True,
     numbers=("confidence",),
 )
-def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic]:
+def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic | Estimate]:
     """Expected calibration error of the answers' confidence.
 
     ECE = Σ_b (n_b / n)·|mean confidence − share right| over bins b of confidence. Bins of equal width are
     (a, b], with 0 in the first. It reads the column ``confidence``, numbers from 0 to 1. Answers without a
     label, a gold label or a confidence are left out and counted. Undefined where none is left.
 
-    ECE is biased upwards, more so the fewer the answers. In ``details``: ``debiased`` (Kumar et al. 2019);
-    ``floor`` and ``floor_high``, the mean and upper quantile of what perfect calibration would show with
-    these confidences, and ``p`` of the value among them; where items have several answers,
-    ``floor_together`` is that floor if all answers to an item were right or wrong together; ``curve`` (see
-    `reliability_curve`). The interval resamples items and keeps the bins as they are. It is an interval of
-    the biased value, widened to hold it.
+    Chance pushes ECE up, more so the fewer the answers, so the interval is not of the plain value but of the
+    true ECE: what infinitely many such items would give in the same bins. It inverts a test
+    (`estimation.inversion`), may reach 0, and is widened to hold the plain value. With fewer than 5 items or
+    groups there is none. In ``details``: ``debiased``, the true ECE at which the plain one would be the
+    median; ``bias_corrected``, that of Kumar et al. (2019); ``floor`` and ``floor_high``, the mean and upper
+    quantile of what perfect calibration would show with these confidences, and ``p`` of the value among them;
+    where items (or groups) have several answers, ``correlation`` says how alike these are in being right, and
+    ``floor_together`` is the floor if all were right or wrong together; ``bins_used``, how many bins hold
+    answers; ``curve`` (see `reliability_curve`).
 
     Args:
         bins: How many bins.
@@ -89,12 +72,7 @@ def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[S
     >>> round(ece(frame)[0].value, 12)
     0.1
     """
-    answers = _Answers(cell, bins, binning)
-    found = answers.error("expected calibration error", _expected, expected_error)
-    if found.under is not None:
-        debiased = debiased_ece(answers.gaps.sum(0), answers.n.sum(0), answers.residuals)
-        found = replace(found, details={**found.details, "debiased": debiased})
-    yield found
+    yield _Answers(cell, bins, binning).error("expected calibration error", _expected)
 
 
 @measure(
@@ -106,11 +84,12 @@ def ece(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[S
     gold=True,
     numbers=("confidence",),
 )
-def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic]:
+def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[Statistic | Estimate]:
     """Maximum calibration error: the largest |mean confidence − share right| of a bin.
 
-    It leaves out what `ece` leaves out and has the same details but ``debiased``. A maximum over bins, some
-    of them with few answers, is biased further upwards than a mean. Undefined where no answer is left.
+    It leaves out what `ece` leaves out, and has its details but ``bias_corrected``. Chance pushes a maximum
+    over bins, some of them with few answers, further up than a mean; the interval is of the true one, over
+    the bins that hold answers. Undefined where no answer is left.
 
     Args:
         bins: How many bins.
@@ -122,7 +101,7 @@ def mce(cell: Cell, *, bins: int = 10, binning: Binning = "width") -> Iterator[S
     >>> mce(frame)[0].value
     0.25
     """
-    yield _Answers(cell, bins, binning).error("maximum calibration error", _largest, largest_error)
+    yield _Answers(cell, bins, binning).error("maximum calibration error", _largest)
 
 
 @measure(
@@ -200,41 +179,32 @@ class _Answers:
         self.gaps = binned(self._graded, self._bins, self._graded.confidence - self._graded.right)
         self.n = binned(self._graded, self._bins, np.ones(self._graded.right.size))
 
-    @property
-    def residuals(self) -> Floats:
-        """Σ (right − share right in the bin) by item and bin."""
-        answers, bins = self._graded, self._bins
-        return binned(answers, bins, answers.right - _shares(answers, bins)[bins.of])
-
-    def error(
-        self,
-        what: str,
-        under: Callable[[Floats, Floats], Weighted],
-        plain: Callable[[Floats, Floats], float],
-    ) -> Statistic:
-        """A calibration error, beside what perfect calibration would show.
+    def error(self, what: str, under: Callable[[Floats, Floats], Weighted]) -> Statistic | Estimate:
+        """A calibration error, beside what is known of the true one.
 
         Args:
             what: Its name.
             under: From gaps and counts to the error under item weights.
-            plain: From gaps and counts of the bins to the error.
         """
-        answers, resampling = self._graded, self._cell.resampling
+        answers, cell = self._graded, self._cell
         found = Statistic(
             method=f"{what}, {self._in_words}",
             excluded=answers.excluded,
-            n=self._cell.units.touched(self.n.sum(1) > 0),
+            n=cell.units.touched(self.n.sum(1) > 0),
+            ends=(0.0, 1.0),
             reason=answers.reason,
         )
         if answers.reason:
             return found
-        details, resampling = self._details(), self._cell.resampling
-        true = true_error(answers, self._bins, self._cell.units, resampling, largest=largest)
-        return true.beside(replace(found, under=under(self.gaps, self.n), details=details), resampling)
-
-    def _details(self) -> dict[str, Any]:
-        answers, level = self._graded, self._cell.resampling.confidence_level
-        return {"answers": answers.right.size, "curve": _curve(answers, self._bins, level, self._cell.units)}
+        largest = under is _largest
+        details: dict[str, Any] = {"answers": answers.right.size}
+        if not largest:
+            details["bias_corrected"] = bias_corrected(answers, self._bins)
+        noise = gap_noise(answers, self._bins, cell.units)
+        details["curve"] = curve(noise, self._bins.edges, cell.resampling.confidence_level)
+        found = replace(found, under=under(self.gaps, self.n), details=details, spread=mean_within)
+        true = true_error(noise, answers, self._bins, cell.resampling, largest=largest)
+        return true.estimated(cell, found)
 
 
 def _expected(gaps: Floats, n: Floats) -> Weighted:
@@ -253,64 +223,3 @@ def _largest(gaps: Floats, n: Floats) -> Weighted:
         return np.asarray(np.where(error >= 0, error, np.nan)[:, None])
 
     return under
-
-
-def _shares(answers: Graded, bins: Bins) -> Floats:
-    size = bins.edges.size - 1
-    n = np.bincount(bins.of, minlength=size)
-    return np.asarray(np.bincount(bins.of, answers.right, minlength=size) / np.maximum(n, 1))
-
-
-def _curve(answers: Graded, bins: Bins, level: float) -> list[dict[str, float]]:
-    n = np.bincount(bins.of, minlength=bins.edges.size - 1)
-    sums = np.bincount(bins.of, answers.confidence, minlength=n.size)
-    shares = _shares(answers, bins)
-    low, high = right_between(answers, bins, level)
-    return [
-        {
-            "low": float(bins.edges[k]),
-            "high": float(bins.edges[k + 1]),
-            "n": int(n[k]),
-            "confidence": float(sums[k] / n[k]),
-            "right": float(shares[k]),
-            "right_low": float(low[k]),
-            "right_high": float(high[k]),
-        }
-        for k in np.flatnonzero(n)
-    ]
-
-
-@guarded
-def reliability_curve(
-    confidence: Sequence[float] | Floats,
-    right: Sequence[float] | Floats,
-    *,
-    bins: int = 10,
-    binning: Binning = "width",
-    level: float = 0.95,
-) -> list[dict[str, float]]:
-    """Mean confidence and share of right answers in each bin that holds answers.
-
-    Args:
-        confidence: Of each answer, from 0 to 1, shape (answers,).
-        right: 1 or True where it is right, the same shape.
-        bins: How many bins.
-        binning: ``"width"`` or ``"mass"``.
-        level: Of the shares' intervals.
-
-    Returns:
-        By bin: ``low`` and ``high`` (its ends), ``n``, ``confidence`` (mean), ``right`` (share), and the ends
-        of its interval, ``right_low`` and ``right_high`` (see `calibration_bins.right_between`).
-
-    One right of two: (0.5 + 3.84/4 ± 1.96 √(0.125 + 3.84/16)) / (1 + 3.84/2) is 0.5 ± 0.4055:
-
-    >>> (row,) = reliability_curve([0.75, 0.75], [1, 0], bins=2)
-    >>> [row[name] for name in ("low", "high", "n", "confidence", "right")]
-    [0.5, 1.0, 2, 0.75, 0.5]
-    >>> round(row["right_low"], 4), round(row["right_high"], 4)
-    (0.0945, 0.9055)
-    """
-    sure, true = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-    alone = np.arange(sure.size)
-    answers = Graded(alone, np.zeros_like(alone), sure, true, sure.size, {}, None)
-    return _curve(answers, assigned(sure, bins, binning), level)

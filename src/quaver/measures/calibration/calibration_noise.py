@@ -25,23 +25,29 @@ class GapNoise(NamedTuple):
     too. A share q is kept half an independent answer away from 0 and 1.
 
     Attributes:
+        bins: Which of the bins these are.
         gaps: d of each bin that holds answers.
         n: Its answers.
         confidence: Its mean confidence.
-        rho: The correlation ρ within a unit.
+        right: Its share of right answers.
+        rho: The correlation ρ within a unit; 1 where no bin has right and wrong answers, so nothing is known.
         together: Σ_units n_ub·n_uc, shape (bins, bins).
         mixing: Covariance of the bins' shares of all answers, over units.
         units: How many units hold answers.
+        unit: What a unit is: ``"item"``, or the group's column.
         events: How many of these hold a wrong answer, or a right one if those are fewer.
     """
 
+    bins: Ints
     gaps: Floats
     n: Floats
     confidence: Floats
+    right: Floats
     rho: float
     together: Floats
     mixing: Floats
     units: int
+    unit: str
     events: int
 
     @property
@@ -53,6 +59,11 @@ class GapNoise(NamedTuple):
     def answers_together(self) -> bool:
         """Whether a unit holds several answers."""
         return float(self.together.sum()) > float(self.n.sum())
+
+    @property
+    def effect(self) -> Floats:
+        """How many answers of each bin know as much as one that is independent: its design effect."""
+        return np.asarray(1 + self.rho * (np.diag(self.together) / self.n - 1))
 
     def deviations(self, draws: int, seed: int, *, shares: bool) -> Callable[[Floats], Floats]:
         """How far the gaps of such answers lie from a truth.
@@ -70,8 +81,7 @@ class GapNoise(NamedTuple):
         shared = deviations(self.together, draws=draws, seed=seed + 2)
         flips = (np.sqrt(1 - rho) * alone + np.sqrt(rho) * shared) / self.n
         mixed = deviations(self.mixing, draws=draws, seed=seed + 3) / self.shares if shares else None
-        independent = self.n / (1 + self.rho * (np.diag(self.together) / self.n - 1))
-        edge = 0.5 / (independent + 1)
+        edge = 0.5 / (self.n / self.effect + 1)
 
         def noise(gaps: Floats) -> Floats:
             q = np.clip(self.confidence - gaps, edge, 1 - edge)
@@ -84,12 +94,12 @@ class GapNoise(NamedTuple):
         """Correlations that the data leave open: the variance of units' sums is only estimated.
 
         It has as many degrees of freedom as there are units that hold a wrong answer (or a right one, if
-        those are fewer), less 1.
+        those are fewer), less 1 for the share of each bin.
         """
         size = float(self.together.sum() / self.n.sum())
         if not self.answers_together:
             return np.zeros(draws)
-        freedom = max(1, self.events - 1)
+        freedom = max(1, self.events - self.n.size)
         factor = freedom / np.random.default_rng(seed).chisquare(freedom, draws)
         return np.asarray(np.clip(((1 + (size - 1) * self.rho) * factor - 1) / (size - 1), 0, 1))
 
@@ -119,13 +129,16 @@ def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
     influence = (each - each.sum(1, keepdims=True) * n / n.sum()) / n.sum()
     wrong = [np.bincount(unit[graded.right == kind], minlength=m) for kind in (0, 1)]
     return GapNoise(
+        bins=full,
         gaps=sure - right,
         n=n,
         confidence=sure,
+        right=right,
         rho=_correlation(graded.right - right[of], np.sqrt((right * (1 - right))[of]), unit, m),
         together=each.T @ each,
         mixing=influence.T @ influence * (m / max(1, m - 1)),
         units=m,
+        unit=units.name,
         events=min(int((count > 0).sum()) for count in wrong),
     )
 
@@ -138,11 +151,16 @@ def _units(graded: Graded, units: Units) -> tuple[Ints, int]:
 
 
 def _correlation(residual: Floats, error: Floats, unit: Ints, units: int) -> float:
-    """The mean correlation of two answers of one unit, in whether they are right; 0 where none has two."""
+    """The mean correlation of two answers of one unit, in being right.
+
+    It is 0 where no unit has two answers, and 1 where no bin has both right and wrong answers.
+    """
     z = np.where(error > 0, residual / np.where(error > 0, error, 1), 0)
     count = np.bincount(unit, minlength=units)
     pairs = float((count * (count - 1)).sum())
     if not pairs:
         return 0.0
     sums, squares = np.bincount(unit, z, units), float((z**2).sum())
+    if not squares:
+        return 1.0
     return float(np.clip((float((sums**2).sum()) * units / max(1, units - 1) - squares) / pairs, 0, 1))

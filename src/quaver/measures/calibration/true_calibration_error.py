@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from quaver.core.records import Estimate
 from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.cell import Cell
 from quaver.estimation.confidences import Graded
 from quaver.estimation.intervals import Interval
 from quaver.estimation.inversion import inverted
 from quaver.estimation.noise_floor import above_floor, affordable
+from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
-from quaver.measures.calibration.calibration_noise import GapNoise, gap_noise
+from quaver.measures.calibration.calibration_noise import GapNoise
 
 FEWEST = 5
 """With fewer units there is no interval."""
+
+_METHOD = "interval of the true error by test inversion"
 
 _FEW = 20
 """With fewer units a warning says so: single bins rest on an answer or two."""
@@ -40,37 +45,55 @@ class TrueError(NamedTuple):
     details: dict[str, Any]
     warnings: tuple[str, ...]
 
+    def estimated(self, cell: Cell, statistic: Statistic) -> Estimate:
+        """The estimate of the plain error, with the interval of the true one.
+
+        A bootstrap that was asked for by name gives the interval all the same.
+        """
+        own = cell.resampling.interval == "jackknife" and cell.resampling.resamples > 0
+        known = replace(
+            statistic,
+            interval=(self.interval, _METHOD) if own and self.interval else None,
+            details={**statistic.details, **self.details},
+            warnings=(*statistic.warnings, *self.warnings),
+        )
+        made = cell.estimated(known)
+        if not own or self.interval is not None:
+            return made
+        return replace(made, low=None, high=None, method=statistic.method, warnings=known.warnings)
+
 
 def true_error(
-    graded: Graded, bins: Bins, units: Units, resampling: Resampling, *, largest: bool = False
+    noise: GapNoise, graded: Graded, bins: Bins, resampling: Resampling, *, largest: bool = False
 ) -> TrueError:
     """The interval of the true calibration error, its debiased value, and what perfect calibration shows.
 
     Args:
-        graded: The answers, at least one.
+        noise: The bins that hold answers, and the noise of their gaps.
+        graded: The answers.
         bins: Their bins.
-        units: Items, or groups of items.
         resampling: The confidence level, the seed, and how many draws.
         largest: The maximum calibration error, instead of the expected one.
 
     Said 0.75 a hundred times and right 50 times, where 75 times would be perfect: the true error is about
     0.25, give or take 1.96·√(0.5·0.5 / 100) = 0.1.
 
+    >>> from quaver.measures.calibration.calibration_noise import gap_noise
     >>> said = Graded(np.arange(100), np.zeros(100, int), np.full(100, 0.75), np.repeat([1.0, 0.0], 50), 100,
     ...               {}, None)
-    >>> found = true_error(said, Bins(np.zeros(100, int), np.array([0.0, 1.0])), Units(100), Resampling())
+    >>> whole = Bins(np.zeros(100, int), np.array([0.0, 1.0]))
+    >>> found = true_error(gap_noise(said, whole, Units(100)), said, whole, Resampling())
     >>> [round(end, 1) for end in found.interval], round(found.details["debiased"], 1)
     ([0.2, 0.3], 0.2)
     """
-    noise = gap_noise(graded, bins, units)
     error = _Error(noise, largest)
     details: dict[str, Any] = {"bins_used": noise.n.size}
-    warnings = _few(noise, units)
+    warnings = _few(noise)
     draws = resampling.resamples
     if not draws:
         return TrueError(None, details, warnings)
     level, seed = resampling.confidence_level, derive(resampling.seed, "calibration noise")
-    found = inverted(noise.gaps, error.deviations(draws, seed), error, level)
+    found = inverted(noise.gaps, error.deviations(draws, seed), error.norm, level)
     value, most = error.of(noise.gaps), error.of(np.maximum(noise.confidence, 1 - noise.confidence))
     details |= {"debiased": min(found.debiased, most)}
     if noise.answers_together:
@@ -99,30 +122,35 @@ class _Error:
     noise: GapNoise
     largest: bool
 
-    def __call__(self, gaps: Floats) -> Floats:
+    def norm(self, gaps: Floats) -> Floats:
+        """The error of each vector of gaps."""
         size = np.abs(gaps)
         return np.asarray(size.max(1) if self.largest else size @ self.noise.shares)
 
     def of(self, gaps: Floats) -> float:
-        return float(self(gaps[None])[0])
+        """The error of one vector of gaps."""
+        return float(self.norm(gaps[None])[0])
 
     def plain(self, gaps: Floats, n: Floats) -> float:
+        """The error of the sums Σ (confidence − right) in all bins."""
         full = n > 0
         return self.of(gaps[full] / n[full])
 
     def deviations(self, draws: int, seed: int) -> Callable[[Floats], Floats]:
+        """See `GapNoise.deviations`."""
         return self.noise.deviations(draws, seed, shares=not self.largest)
 
     def floor(self, noise: GapNoise, draws: int, seed: int, level: float) -> dict[str, Any]:
+        """What perfect calibration shows, with a noise of the bins."""
         alone = noise.deviations(draws, seed, shares=False)(np.zeros(noise.n.size))
-        return above_floor(self.of(self.noise.gaps), self(alone), level)
+        return above_floor(self.of(self.noise.gaps), self.norm(alone), level)
 
 
-def _few(noise: GapNoise, units: Units) -> tuple[str, ...]:
+def _few(noise: GapNoise) -> tuple[str, ...]:
     found = []
     if noise.units < _FEW:
         none = ", too few for an interval" if noise.units < FEWEST else ""
-        found.append(f"only {noise.units} {units.name}s hold answers{none}: single bins rest on very few")
+        found.append(f"only {noise.units} {noise.unit}s hold answers{none}: single bins rest on very few")
     if noise.n.size == 1:
         found.append("all answers are in one bin: the error is that of the mean confidence")
     return tuple(found)
