@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Floats, Weighted
 from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import graded
+from quaver.estimation.confidences import Graded, graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import differing, ratio

@@ -78,6 +78,7 @@ def true_error(
     Said 0.75 a hundred times and right 50 times, where 75 times would be perfect: the true error is about
     0.25, give or take 1.96·√(0.5·0.5 / 100) = 0.1.
 
+    >>> from quaver.estimation.bootstrap import Units
     >>> from quaver.measures.calibration.calibration_noise import gap_noise
     >>> said = Graded(np.arange(100), np.zeros(100, int), np.full(100, 0.75), np.repeat([1.0, 0.0], 50), 100,
     ...               {}, None)
