@@ -1,0 +1,123 @@
+"""The interval of the true calibration error, with items and groups whose answers are alike."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.estimation.bootstrap import Units
+from quaver.estimation.confidences import Graded
+from quaver.measures import ece, mce
+from quaver.measures.calibration.calibration_bins import assigned
+from quaver.measures.calibration.calibration_noise import gap_noise
+from quaver.measures.calibration.reliability_curve import right_between
+
+
+def said(confidence, right, units=None, item=None):
+    item = np.arange(len(confidence)) if item is None else item
+    graded = Graded(
+        item, np.zeros_like(item), np.asarray(confidence), np.asarray(right, float), item.max() + 1, {}, None
+    )
+    return gap_noise(graded, assigned(graded.confidence), units or Units(graded.items))
+
+
+def frame_of(confidence, right, **more):
+    columns = {"item": np.arange(len(right)), "gold": ["a"] * len(right), **more}
+    return pl.DataFrame({**columns, "label": np.where(right, "a", "b"), "confidence": confidence})
+
+
+def test_independent_answers_have_the_binomial_variance_of_the_truth_that_is_asked_about():
+    noise = said([0.75] * 40, [1, 0] * 20).deviations(20_000, 1, shares=False)
+    assert noise(np.array([0.25])).std() == pytest.approx(np.sqrt(0.5 * 0.5 / 40), rel=0.02)
+    assert noise(np.array([0.0])).std() == pytest.approx(np.sqrt(0.75 * 0.25 / 40), rel=0.02)
+    assert noise(np.array([-0.25])).std() == pytest.approx(np.sqrt(0.5 / 41 * 40.5 / 41 / 40), rel=0.02)
+
+
+def test_a_bin_without_a_wrong_answer_is_not_certain():
+    sure = said([0.95] * 30, [1] * 30)
+    assert sure.deviations(2000, 1, shares=False)(np.array([0.0])).std() == pytest.approx(
+        np.sqrt(0.95 * 0.05 / 30), rel=0.1
+    )
+    found = ece(frame_of([0.95] * 30, np.ones(30, bool)))[0]
+    assert found.value == pytest.approx(0.05)
+    assert found.low == 0
+    assert found.high > found.value
+
+
+@pytest.mark.parametrize(("copies", "rho"), [(True, 1.0), (False, 0.0)])
+def test_the_correlation_within_a_unit_is_found(copies, rho):
+    rng = np.random.default_rng(0)
+    right = np.repeat(rng.random(200) < 0.7, 5) if copies else rng.random(1000) < 0.7
+    noise = said(rng.choice([0.6, 0.7, 0.8], 1000), right, item=np.repeat(np.arange(200), 5))
+    assert noise.rho == pytest.approx(rho, abs=0.05)
+    assert noise.units == 200
+
+
+def test_a_group_counts_as_its_items_do_together():
+    rng = np.random.default_rng(1)
+    right, sure = np.repeat(rng.random(30) < 0.6, 10), rng.choice([0.75, 0.85], 300)
+    alone, grouped = (
+        ece(frame_of(sure, right, town=np.repeat(np.arange(30), 10)), group=group)[0]
+        for group in (None, "town")
+    )
+    assert grouped.value == alone.value
+    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
+    assert grouped.details["floor"] > 2 * alone.details["floor"]
+    assert grouped.unit == "town"
+    assert all(row["right_low"] < row["right"] < row["right_high"] for row in grouped.details["curve"])
+    wide = [row["right_high"] - row["right_low"] for row in grouped.details["curve"]]
+    slim = [row["right_high"] - row["right_low"] for row in alone.details["curve"]]
+    assert min(np.divide(wide, slim)) > 1.5
+
+
+def test_wilsons_interval_counts_independent_answers():
+    low, high = right_between(said([0.75] * 4, [1, 1, 0, 0]))
+    assert [low[0], high[0]] == pytest.approx([0.150, 0.850], abs=5e-4)
+
+
+def test_few_units_are_said_and_too_few_have_no_interval():
+    some = ece(frame_of([0.75] * 10, [True] * 5 + [False] * 5))[0]
+    assert any("10 items" in text for text in some.warnings)
+    assert any("one bin" in text for text in some.warnings)
+    assert some.low is not None
+    few = ece(frame_of([0.75] * 4, [True] * 2 + [False] * 2))[0]
+    assert (few.value, few.low, few.high) == (0.25, None, None)
+    assert any("too few for an interval" in text for text in few.warnings)
+
+
+@pytest.mark.parametrize("measure", [ece, mce])
+def test_the_interval_leaves_0_where_perfect_calibration_is_rejected(measure):
+    rng = np.random.default_rng(2)
+    for shift in np.linspace(0, 0.3, 12):
+        sure = rng.choice([0.65, 0.75, 0.85, 0.95], 100)
+        one = measure(frame_of(sure, rng.random(100) < sure - shift), resamples=400)[0]
+        assert not (one.low > 0 and one.details["p"] > 0.05)
+        assert one.low <= one.details["debiased"] <= one.high
+        assert 0 <= one.low <= one.value <= one.high <= 1
+
+
+def test_it_covers_and_perfect_calibration_is_rejected_as_rarely_as_it_says():
+    covered, rejected = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        sure, item = rng.choice([0.6, 0.8], (30, 3)).ravel(), np.repeat(np.arange(30), 3)
+        at = np.repeat(rng.random(30), 3)
+        over = {"item": item, "repeat": np.tile(np.arange(3), 30)}
+        one = ece(frame_of(sure, at < sure - 0.2, **over), resamples=200)[0]
+        covered.append(one.low <= 0.2 <= one.high)
+        rejected.append(ece(frame_of(sure, at < sure, **over), resamples=200)[0].details["p"] <= 0.05)
+    assert sum(covered) >= 53
+    assert sum(rejected) <= 8
+
+
+def test_a_bootstrap_that_is_asked_for_is_given():
+    rng = np.random.default_rng(3)
+    sure = rng.uniform(0.5, 1, 50)
+    found = ece(frame_of(sure, rng.random(50) < sure), interval="percentile")[0]
+    assert found.details["percentile"] is not None
+    assert "percentile" in found.method
+
+
+def test_without_resamples_there_is_no_interval_and_nothing_is_drawn():
+    found = ece(frame_of([0.75] * 20, [True] * 10 + [False] * 10), resamples=0)[0]
+    assert (found.value, found.low) == (0.25, None)
+    assert "floor" not in found.details
