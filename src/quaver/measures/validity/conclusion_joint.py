@@ -22,7 +22,7 @@ from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cell import Cell
 from quaver.estimation.grouped_items import Groups
-from quaver.estimation.noise_floor import above_floor
+from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.one_thread import one_thread
 from quaver.estimation.regression import levers
 from quaver.measures.validity.conclusion_formula import ItemTable
@@ -141,7 +141,8 @@ def _inferred(
     together: _Together, above: bool, median: float, share: float, total: int, resampling: Resampling
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What permutations say of the share that holds and of the median effect."""
-    draws, sign = min(_PERMUTATIONS, resampling.resamples), 1.0 if above else -1.0
+    draws = affordable(min(_PERMUTATIONS, resampling.resamples), together.units.items)
+    sign = 1.0 if above else -1.0
     seed = derive(resampling.seed, "permutation", together.units.name)
     quantile = -float(special.ndtri(resampling.tail))
     medians, holding = [np.empty(0)], [np.empty(0)]
@@ -250,4 +251,4 @@ def _dealt_in_groups(lever: Floats, groups: Groups, size: int, rng: np.random.Ge
 
 def _shuffled(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """The items, groups in their order and each group's items in a random one."""
-    return np.lexsort((rng.random(codes.size), codes))
+    return np.argsort(codes + rng.random(codes.size))
