@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
@@ -142,6 +143,9 @@ def test_a_small_group_that_is_clearly_another_is_seen():
     # Were the difference 0.6297, least squares would give 0.7088 and 0.0791: 1.96 standard errors below 0.95.
     error = np.sqrt(0.7088 * 0.2912 / 8 + 0.0791 * 0.9209 / 80)
     assert found.low == pytest.approx(0.95 - 1.96 * error, abs=1e-3)
+    # Were there no difference, both shares would be 12/88: p is that of 0.95 in standard errors then.
+    none = np.sqrt(12 / 88 * 76 / 88 * (1 / 8 + 1 / 80))
+    assert found.details["p"] == pytest.approx(2 * norm.sf(0.95 / none))
 
 
 def test_numbers_repeats_and_what_is_missing():

@@ -77,12 +77,12 @@ def conclusion(
         missing: ``"drop"``: an answer without a label is left out; ``"category"``: it is not LABEL.
 
     Returns:
-        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``,
-        ``accuracy`` against the gold labels); ``conclusion_majority`` and ``conclusion_dawid_skene`` of the
-        labels that all variants give together; ``conclusion_gold`` of the true labels; and
-        ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the shares of variants,
-        with Clopper & Pearson's interval, which takes the variants for a random sample of all that might
-        have been used. A warning says where one side of the contrast rests on so few items, for so uneven a
+        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``, ``p``,
+        two-sided, of the threshold being the truth, ``accuracy`` against the gold labels);
+        ``conclusion_majority`` and ``conclusion_dawid_skene`` of the labels that all variants give together;
+        ``conclusion_gold`` of the true labels; and ``conclusion_holds``, ``conclusion_reverses`` and
+        ``conclusion_undecided``: the shares of variants, with Clopper & Pearson's interval, which takes the
+        variants for a random sample of all that might have been used. A warning says where one side of the contrast rests on so few items, for so uneven a
         label, that a single one can decide; or on fewer than four groups. At the end stands
         ``conclusion_joint`` of the specifications of all cells: the share that holds and, from permutations
         (`quaver.measures.validity.conclusion_joint`), in ``details`` how many would hold were there no effect
@@ -266,7 +266,8 @@ class _Conclusion:
         if resampling.resamples and resampling.interval == "jackknife":
             own = tested.interval(at, resampling.confidence_level)
             # The test knows of few events by itself.
-            details = {**found.details, "differing": found.differing}
+            p = tested.p(at, self._table.effect.threshold)
+            details = {**found.details, "differing": found.differing, "p": p}
             found = replace(found, interval=own and (own, "score interval"), differing=None, details=details)
         return replace(
             found,

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
@@ -67,6 +68,7 @@ class Specifications:
         self._known = [np.frombuffer(mask, np.bool_) for mask in kinds]
         self._place = [self._kind[:at].count(kind) for at, kind in enumerate(self._kind)]
         self._tests: dict[int, tuple[ScoreTest | None, float]] = {}
+        self._held: dict[float, list[Held | None]] = {}
         self._intervals: dict[tuple[int, float], tuple[Floats, Floats]] = {}
 
     def _tested(self, kind: int) -> tuple[ScoreTest | None, float]:
@@ -113,6 +115,16 @@ class Specifications:
 
     def held(self, at: float) -> list[Held | None]:
         """Each specification with the contrast held at a value; None where it has no value of its own."""
+        if at not in self._held:
+            self._held[at] = self._holding(at)
+        return self._held[at]
+
+    def p(self, column: int, at: float) -> float | None:
+        """The two-sided p value of one specification's contrast being ``at``."""
+        found = self.held(at)[column]
+        return None if found is None else float(2 * special.ndtr(-abs(found.statistic)))
+
+    def _holding(self, at: float) -> list[Held | None]:
         low, high = self._ends
         found: dict[int, list[Held | None]] = {}
         for kind in dict.fromkeys(self._kind):
