@@ -77,18 +77,19 @@ def conclusion(
         missing: ``"drop"``: an answer without a label is left out; ``"category"``: it is not LABEL.
 
     Returns:
-        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``, ``p``,
-        two-sided, of the threshold being the truth, ``accuracy`` against the gold labels);
-        ``conclusion_majority`` and ``conclusion_dawid_skene`` of the labels that all variants give together;
-        ``conclusion_gold`` of the true labels; and ``conclusion_holds``, ``conclusion_reverses`` and
-        ``conclusion_undecided``: the shares of variants, with Clopper & Pearson's interval, which takes the
-        variants for a random sample of all that might have been used. A warning says where one side of the contrast rests on so few items, for so uneven a
-        label, that a single one can decide; or on fewer than four groups. At the end stands
-        ``conclusion_joint`` of the specifications of all cells: the share that holds and, from permutations
-        (`quaver.measures.validity.conclusion_joint`), in ``details`` how many would hold were there no effect
-        (``expected``; at most ``expected_high`` in 95% of cases), ``p_share`` of as many as were found, and
-        the ``median`` estimate with its interval and ``p_median``. Both p values are one-sided: of no effect
-        against the one claimed.
+        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``;
+        ``p``, two-sided, of the threshold; ``accuracy`` against the gold labels). ``conclusion_majority`` and
+        ``conclusion_dawid_skene`` of the labels that all variants give together; ``conclusion_gold`` of the
+        true labels. ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the shares of
+        variants, with Clopper & Pearson's interval, which takes the variants for a random sample of all that
+        might have been used. At the end ``conclusion_joint`` of the specifications of all cells: the share
+        that holds and, from permutations (`quaver.measures.validity.conclusion_joint`), in ``details`` how
+        many would hold were there no effect (``expected``; at most ``expected_high`` in 95% of cases),
+        ``p_share`` of as many as were found, and the ``median`` estimate with its interval and ``p_median``;
+        both p values are one-sided, in the claimed direction.
+
+        A warning says where one side of the contrast rests on so few items, for so uneven a label, that a
+        single one can decide; or on fewer than four groups.
 
     Raises:
         UnknownName: The label is not in the set.
