@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Units
+from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.cells import frame_of
 from quaver.estimation.column_roles import ColumnReader, UnknownColumn
 from quaver.estimation.gaps import gap, within
@@ -27,6 +28,7 @@ from quaver.estimation.statistic import Sampler, Statistic
 
 _RESAMPLES = 1000
 _TAU = "Goodman & Kruskal (1954), Journal of the ASA 49, 732-764, section 9 (tau)"
+_CLEAR = 4
 _INVERTED = "interval by test inversion"
 _RANGE = "largest minus smallest share over the factor's levels, for the label that moves most"
 _PART = "adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor"
@@ -220,11 +222,17 @@ def _variation(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
     scale = np.sqrt(sizes / max(float(sizes.sum()) - alone, 1e-12))
     apart = level_deviations(counts, counts.sum(2, keepdims=True)) * scale
     known = gap(apart, sampler.units, _length, sampler.resampling, counted.factor, "variation")
-    ends = known.interval and Interval(*np.minimum(np.square(known.interval), 1.0).tolist())
 
     def under(weights: Floats) -> Floats:
         return _taus((weights @ counts.reshape(items, -1)).reshape(len(weights), *shape))[:, None]
 
+    ends = None
+    if known.interval is not None and not _clear(sampler.draws(under)):
+        low, high = np.minimum(np.square(known.interval), 1.0).tolist()
+        answers, levels = float(sizes.sum()), len(sizes)
+        # Levels that have no part in it at all, adjusted for the part that they would have by chance.
+        nothing = -(levels - 1) / max(1.0, answers - levels)
+        ends = Interval(low or nothing, high)
     return Statistic(
         part="variation",
         method=_PART,
@@ -232,9 +240,16 @@ def _variation(counted: _Counts, counts: Floats, sampler: Sampler) -> Statistic:
         where={"factor": counted.factor},
         reason="no variation, or no more answers than levels",
         details={name: known.details[name] for name in ("p",) if known.details},
+        ends=(0.0, 1.0),
+        rarest=rarest_labels(counts.sum(1), sampler.units),
         interval=ends and (ends, _INVERTED),
         source=_TAU,
     )
+
+
+def _clear(draws: Draws) -> bool:
+    """Whether a part is so far above nothing that its jackknife interval is right."""
+    return bool(draws.point[0] > _CLEAR * draws.variance[0] ** 0.5 > 0)
 
 
 def _length(vectors: Floats) -> Floats:
@@ -251,6 +266,7 @@ def _of_items(
         .sort("item")
     )
     counts = table.drop("item").to_numpy().astype(np.float64)
+    units = groups.units(table["item"].to_list())
 
     def under(weights: Floats) -> Floats:
         return _taus(counts, weights)[:, None]
@@ -261,10 +277,11 @@ def _of_items(
         under=under,
         where={"factor": "item"},
         reason="no variation, or no more answers than levels",
-        ends=(0.0, 1.0),
+        ends=(-1.0, 1.0),
+        rarest=rarest_labels(counts, units),
         source=_TAU,
     )
-    return Sampler(groups.units(table["item"].to_list()), resampling).estimated(variation)
+    return Sampler(units, resampling).estimated(variation)
 
 
 def adjusted_tau(counts: Floats) -> float | None:
