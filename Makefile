@@ -9,7 +9,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-heavy simulate mutants lint docs bench numerics release setup setup-heavy lock browser clean
+.PHONY: demo test test-heavy simulate mutants certify lint docs bench numerics release setup setup-heavy lock browser clean
 
 setup: $(VENV)/ready
 
@@ -58,6 +58,13 @@ simulate: setup
 # Faults planted in the code, each of which the tests must find.
 mutants: setup
 	$(BIN)/python -m tests.planted.run
+
+# Every measure on simulated studies whose truth is known, for hours; it goes on where it was stopped:
+# make certify, make certify MEASURE=accuracy, make certify CELLS=3, make certify WHOLE=1
+certify: setup
+	$(BIN)/python tools/certificate.py $(if $(WHOLE),--whole) $(if $(MEASURE),--measure $(MEASURE)) \
+	  $(if $(CELLS),--cells $(CELLS)) $(if $(REPLICATIONS),--replications $(REPLICATIONS)) \
+	  $(if $(SECONDS),--seconds $(SECONDS))
 
 lint: setup
 	$(BIN)/ruff check .

@@ -25,6 +25,12 @@ LEVEL = 0.05
 _Z = 1.645
 """How many standard errors a line may miss its limit by: one-sided, at 5%."""
 
+_COUNTS = "it counts the verdicts of these items, which a very large study decides"
+UNCERTIFIED: Mapping[str, str] = dict.fromkeys(
+    ("conclusion_holds", "conclusion_reverses", "conclusion_undecided"), _COUNTS
+)
+"""Estimates whose interval is of no value of the population, and why."""
+
 _FEW = 30
 """From so few replications nothing is concluded."""
 
@@ -174,6 +180,7 @@ def line_of(about: Line, places: Sequence[Place], null: float | None = None, why
         null: The value at which its tests' null hypothesis holds; None for a distance, which is then 0.
         why_not: Why its interval is not certified, should it claim no coverage.
     """
+    why_not = why_not or UNCERTIFIED.get(about.name, "")
     values = np.stack([one.value for one in places])
     given, covers = (np.stack([getattr(one, name) for one in places]) for name in ("given", "covers"))
     made: dict[str, Any] = asdict(about)

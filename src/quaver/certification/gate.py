@@ -36,8 +36,8 @@ FACTORS: Mapping[str, Sequence[Any]] = {
 """The grid. ``effects``: none, so that all null hypotheses are true but for the prompts' noise; or some:
 prompts that differ, overconfidence, and gold labels that depend on the items' columns."""
 
-RESULTS = "work.jsonl"
-"""The file of a folder of results that holds what processes returned, a line each."""
+RESULTS, LINES = "work.jsonl", "lines.json"
+"""The files of a folder of results: what processes returned, a line each; and what they say."""
 
 _LEVELS = {"near perfect": (0.985, 0.99), "middling": (0.85, 0.85), "chance": (0.0, 0.0)}
 _SHARES = {"balanced": (1 / 3, 1 / 3, 1 / 3), "rare": (0.05, 0.95)}
@@ -91,12 +91,12 @@ def tasks(
     resamples: int,
     seed: int,
 ) -> Iterator[Work]:
-    """The work to be done: truths first, then some replications of every cell, then more of every cell."""
-    for name, one in populations.items():
-        yield Work(name, one, tuple(measures), -1, 0, 0, seed)
+    """The work to be done: the truth and some replications of every cell, then more of every cell."""
     left = dict.fromkeys(populations, 0)
     while any(done < replications for done in left.values()):
         for name, one in populations.items():
+            if not left[name]:
+                yield Work(name, one, tuple(measures), -1, 0, 0, seed)
             block = max(1, min(20, 2 * _BLOCK // (one.items * one.variants) or 1))
             if left[name] < replications:
                 count = min(block, replications - left[name])
@@ -161,8 +161,8 @@ def lines(done: Mapping[str, Mapping[str, Any]], measures: Mapping[str, Certifie
     return [line for cell, some in by_cell.items() for line in lines_of(cell, some, measures)]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Work through the grid, and print what fails."""
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m quaver.certification.gate", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("certification"), help="the folder of results")
     parser.add_argument("--whole", action="store_true", help="all cells, not only every pair of levels")
@@ -173,7 +173,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--measure", action="append", help="only this measure; as often as you like")
     parser.add_argument("--cells", type=int, help="only so many of the cells")
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Work through the grid, and print what fails."""
+    asked = options(arguments)
     measures = certified_measures()
     if asked.measure:
         measures = {k: one for k, one in measures.items() if {k, one.path} & set(asked.measure)}
@@ -187,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     done = run(todo, asked.out, processes=asked.processes, seconds=asked.seconds)
     found = lines({k: v for k, v in done.items() if k.rpartition(" ")[0] in populations}, measures)
-    (asked.out / "lines.json").write_text(
+    (asked.out / LINES).write_text(
         json.dumps([one.document() for one in found], ensure_ascii=False, indent=0), encoding="utf-8"
     )
     failing = [one for one in found if one.verdict == "fail"]

@@ -22,10 +22,10 @@ from quaver.core.seeds import derive
 FIXED = "fixed"
 """The estimand of a measure that offers no choice: these prompts, other items."""
 
-_TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**18
-_SETS, _SET_ITEMS = 40, 2**9
+_TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17
+_SETS, _SET_ITEMS = 24, 2**9
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
-_NEXT_ITEMS = 2**12
+_NEXT_ITEMS = 2**11
 _LARGE = 9000
 """Items × prompts of what counts as a large study."""
 

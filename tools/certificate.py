@@ -1,0 +1,206 @@
+"""The certificate of Quaver's measures: ``make certify`` works through the grid and writes it to the docs.
+
+It takes every measure of simulated studies whose truth is known (`quaver.certification.gate`), goes on where
+it was stopped (``.certification/``, a folder for each commit), and writes ``docs/certification.json``, the
+pictures and the summary in ``docs/certification.md``. The exit status is 1 where a line of the certificate
+fails. ``--draw`` draws again what the file says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from quaver.certification import gate
+from quaver.certification.coverage import COVERED, REJECTED, WIDTH
+from quaver.report.charts.svg import svg_text
+from quaver.report.charts.theme import DATA, INK, RULE, SOFT, finished, inline
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / ".certification"
+FILE = ROOT / "docs" / "certification.json"
+PAGE = ROOT / "docs" / "certification.md"
+IMAGES = ROOT / "docs" / "images"
+MARKS = ("<!-- the certificate, by tools/certificate.py -->", "<!-- the certificate ends -->")
+
+_LIBRARIES = ("quaver", "numpy", "scipy", "polars")
+_COLOURS = {"pass": DATA[0], "wide": DATA[4], "warned": DATA[6], "fail": DATA[1], "open": RULE}
+_WIDE = 720
+
+Line = Mapping[str, Any]
+
+
+def document(lines: Sequence[Line], *, commit: str, seed: int, resamples: int, whole: bool) -> dict[str, Any]:
+    """What the file says: when and of what it was made, and a row for each line."""
+    columns = list(lines[0]) if lines else []
+    return {
+        "made": datetime.now(UTC).date().isoformat(),
+        "commit": commit,
+        "versions": {name: version(name) for name in _LIBRARIES},
+        "replications": max((one["replications"] for one in lines), default=0),
+        "resamples": resamples,
+        "seed": seed,
+        "grid": "whole" if whole else "every pair of levels",
+        "columns": columns,
+        "rows": [[one[name] for name in columns] for one in lines],
+    }
+
+
+def written(made: Mapping[str, Any]) -> str:
+    """The file's text, a row a line, so that a change is a change of few lines."""
+    head = json.dumps({k: v for k, v in made.items() if k != "rows"}, ensure_ascii=False)
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in made["rows"])
+    return f'{head[:-1]}, "rows": [\n{rows}\n]}}\n'
+
+
+def lines_in(made: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The lines that the file holds."""
+    return [dict(zip(made["columns"], row, strict=True)) for row in made["rows"]]
+
+
+def summary(made: Mapping[str, Any]) -> str:
+    """The words and the table of the page."""
+    lines = lines_in(made)
+    counts = Counter(one["verdict"] for one in lines)
+    cells = len({one["cell"] for one in lines})
+    fine = [one for one in lines if one["coverage"] is not None and 0.93 <= one["coverage"] <= 0.97]
+    warned = sum((one["unwarned"] or 0) < 0.5 for one in fine)
+    error = 100 * (0.95 * 0.05 / max(1, made["replications"])) ** 0.5
+    versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    text = [
+        f"Made on {made['made']} at commit `{made['commit'][:12]}` ({versions}): {cells} populations, up to "
+        f"{made['replications']} simulated studies of each (Monte-Carlo error at 95%: {error:.1f} points), "
+        f"{len(lines):,} lines. {counts['pass']:,} pass, {counts['wide']:,} are wide, {counts['warned']:,} "
+        f"miss with a warning, {counts['fail']:,} fail, {counts['open']:,} have too few estimates to tell. "
+        f"Of the {len(fine):,} lines that cover 93 to 97%, {warned:,} carry a warning in most studies.",
+        "",
+        "| measure | estimand | coverage: least, median | width: median | most rejections | lines | fail |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    by: dict[tuple[str, str], list[Line]] = {}
+    for one in lines:
+        by.setdefault((one["measure"], one["estimand"]), []).append(one)
+    for (measure, estimand), some in sorted(by.items()):
+        covers = sorted(one["coverage"] for one in some if one["coverage"] is not None)
+        widths = sorted(one["width"] for one in some if one["width"] is not None)
+        errors = [one["rejected"] for one in some if one["rejected"] is not None]
+        text.append(
+            f"| `{measure}` | {estimand} | "
+            + (f"{covers[0]:.0%}, {covers[len(covers) // 2]:.0%}" if covers else "")
+            + f" | {f'{widths[len(widths) // 2]:.2f}' if widths else ''}"
+            + f" | {f'{max(errors):.1%}' if errors else ''}"
+            + f" | {len(some)} | {sum(one['verdict'] == 'fail' for one in some) or ''} |"
+        )
+    return "\n".join(text)
+
+
+def picture(
+    lines: Sequence[Line],
+    field: str,
+    title: str,
+    axis: str,
+    rules: Sequence[float],
+    ends: tuple[float, float],
+) -> str:
+    """A dot for each line of the certificate, a row for each measure and estimand, as SVG."""
+    rows = [
+        {
+            "measure": f"{one['measure']} · {one['estimand']}",
+            "value": min(max(one[field], ends[0]), ends[1]),
+            "verdict": one["verdict"],
+        }
+        for one in lines
+        if one[field] is not None
+    ]
+    scale = alt.Scale(domain=list(ends), nice=False)
+    shown = list(_COLOURS)
+    points = (
+        alt.Chart(inline(rows))
+        .mark_circle(size=34, opacity=0.75)
+        .encode(
+            x=alt.X("value:Q", scale=scale, title=axis),
+            y=alt.Y("measure:N", title=None, axis=alt.Axis(labelLimit=300, labelColor=INK, grid=True)),
+            color=alt.Color(
+                "verdict:N",
+                scale=alt.Scale(domain=shown, range=[_COLOURS[one] for one in shown]),
+                legend=alt.Legend(orient="top", title=None),
+            ),
+        )
+    )
+    lines_at = (
+        alt.Chart(inline([{"value": one} for one in rules]))
+        .mark_rule(color=SOFT, strokeDash=[4, 3])
+        .encode(x=alt.X("value:Q", scale=scale))
+    )
+    chart = (lines_at + points).properties(width=_WIDE - 320)
+    return svg_text(finished(chart, width=_WIDE, title=title))
+
+
+def draw(made: Mapping[str, Any]) -> None:
+    """Write the pictures, and the summary into the page."""
+    lines = lines_in(made)
+    pictures = {
+        "coverage": ("How often 95% intervals hold the truth", "coverage", (0.95, COVERED), (0.5, 1.0)),
+        "width": (
+            "How wide they are beside an oracle's",
+            "mean width / width of the middle 95% of the estimates",
+            (1.0, WIDTH),
+            (0.5, 3.0),
+        ),
+        "rejected": (
+            "How often tests at 5% reject a true null hypothesis",
+            "share rejected",
+            (0.05, REJECTED),
+            (0.0, 0.3),
+        ),
+    }
+    for field, (title, axis, rules, ends) in pictures.items():
+        svg = picture(lines, field, title, axis, rules, ends)
+        (IMAGES / f"certification-{field}.svg").write_text(svg, encoding="utf-8")
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    PAGE.write_text(f"{before}{MARKS[0]}\n\n{summary(made)}\n\n{MARKS[1]}{after}", encoding="utf-8")
+
+
+def commit() -> str:
+    """The commit that is certified."""
+    asked = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Work through the grid, and write the certificate."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--draw", action="store_true", help="only draw again what docs/certification.json says"
+    )
+    parser.add_argument("--results", type=Path, help="the folder of results; by default one for each commit")
+    asked, rest = parser.parse_known_args(arguments)
+    if not asked.draw:
+        at = commit()
+        folder = asked.results or RESULTS / at[:12]
+        status = gate.main(["--out", str(folder), *rest])
+        given = gate.options(rest)
+        found = json.loads((folder / gate.LINES).read_text(encoding="utf-8"))
+        if given.measure or given.cells:
+            return status  # a part of it is no certificate
+        made = document(found, commit=at, seed=given.seed, resamples=given.resamples, whole=given.whole)
+        FILE.write_text(written(made), encoding="utf-8")
+    else:
+        status = 0
+    draw(json.loads(FILE.read_text(encoding="utf-8")))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
