@@ -10,7 +10,10 @@ from tests.pages import run_page
 
 @pytest.mark.parametrize(
     "page",
-    ["import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md", "notebook.md"],
+    [
+        *("import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
+        *("notebook.md", "groups.md"),
+    ],
 )
 def test_page(page: str, tmp_path: Path) -> None:
     assert run_page(page, tmp_path) > 0
