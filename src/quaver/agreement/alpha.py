@@ -43,8 +43,8 @@ def krippendorff_alpha(
         contributions: Whether ``details["items"]`` holds each item's part of the observed disagreement.
 
     Returns:
-        The estimate; ``details`` has ``observed`` and ``expected`` disagreement, both intervals, how many
-        items differ and the exact binomial interval of their share.
+        The estimate; ``details`` has ``observed`` and ``expected`` disagreement, ``standard_error`` and
+        ``freedom`` of the interval, how many items differ and the exact binomial interval of their share.
 
     Warns:
         UserWarning: ``resample="rows"``.

@@ -38,8 +38,8 @@ def test_each_cells_shift_and_the_shares_that_are_large():
     assert pooled.details["conditions"] == 3
     assert pooled.details["share_over_0.20"] == pytest.approx(1 / 3)
     low, high = pooled.details["interval_over_conditions"]
-    assert low == pytest.approx(0)
-    assert high == pytest.approx(0.3)
+    # The mean of three is uncertain beyond them: t has two degrees of freedom.
+    assert 0 <= low < 0.4 / 3 < 0.3 < high <= 1
 
 
 def test_a_raw_column_may_be_given():

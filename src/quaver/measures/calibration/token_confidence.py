@@ -18,7 +18,7 @@ from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units,
 from quaver.estimation.cell import Cell
 from quaver.estimation.confidences import Graded, arranged, graded
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import clopper_pearson, mean_within, percentile
+from quaver.estimation.intervals import clopper_pearson, effective, mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Sampler, Statistic
@@ -152,8 +152,10 @@ def _by_condition(shifts: Floats, cell: Cell) -> dict[str, Any]:
 def _summary(shifts: Floats, resampling: Resampling, unit: str) -> dict[str, Any]:
     units = Units(shifts.size, None, unit)
     draws = bootstrap(lambda w: (w @ shifts / w.sum(1))[:, None], units, resampling)
-    interval = percentile(draws.values[:, 0], resampling.tail)
-    found: dict[str, Any] = {"interval": interval and tuple(interval)}
+    variance, freedom = float(draws.variance[0]), float(draws.freedom[0])
+    ends = (0.0, 1.0) if shifts.size and shifts.min() >= 0 and shifts.max() <= 1 else None
+    interval = effective(float(draws.point[0]), variance, freedom, resampling.confidence_level, ends)
+    found: dict[str, Any] = {"interval": tuple(interval) if freedom > 0 else None}
     for bound in SHIFTS:
         over = int((shifts > bound).sum())
         found[f"share_over_{bound:.2f}"] = over / shifts.size
