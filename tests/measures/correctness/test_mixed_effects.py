@@ -65,6 +65,26 @@ def test_it_says_which_random_effects_it_has_and_why_not_others() -> None:
     assert [one.cell["term"] for one in alone if one.measure == "mixed_effects_sd"] == ["1 | item"]
 
 
+def test_with_groups_the_items_within_them_have_random_effects_too() -> None:
+    frame = answers(40).with_columns(author=pl.col("item") // 4)
+    found = mixed_effects(frame, formula="correct ~ treatment", group="author", resamples=0)
+    names = {one.cell["term"] for one in found if one.measure == "mixed_effects_sd"}
+    assert names == {"1 | author", "1 | item", "1 | author:treatment", "1 | item:treatment"}
+    assert {(one.n, one.unit) for one in found} == {(10, "author")}
+    whole = mixed_logit(
+        frame.with_columns(correct=pl.col("label") == "a"), "correct ~ treatment", group=["author", "item"]
+    )
+    values = [one.value for one in found if one.measure == "mixed_effects"]
+    assert values == pytest.approx([one.value for one in whole.coefficients.values()], abs=1e-6)
+    between = mixed_effects(
+        frame.with_columns(pl.col("author").cast(pl.String)),
+        formula="correct ~ author",
+        group="author",
+        resamples=0,
+    )
+    assert "author[1]" in {one.cell.get("term") for one in between}
+
+
 def test_p_of_the_interactions_is_simulated_with_few_items_and_resamples() -> None:
     formula = "correct ~ treatment * temperature"
     for items, resamples, draws in ((12, 19, 19), (12, 0, 0), (50, 19, 0)):

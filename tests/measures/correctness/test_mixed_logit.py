@@ -182,6 +182,27 @@ def test_a_random_intercept_alone_is_that_of_lme4():
     assert found.left_out == {}
 
 
+def test_groups_and_the_items_within_them_are_those_of_lme4():
+    of = {f"q{at:02}": f"a{author}" for at, author in enumerate("035120413055121224434053")}
+    rows = answers("mixed_slopes.csv").with_columns(author=pl.col("item").replace_strict(of))
+    found = mixed_logit(rows, "correct ~ treatment + temperature", group=["author", "item"])
+    expected = {  # lme4 1.1-31, as above
+        "1 | author": 0.491810168,
+        "1 | item": 0.288395398,
+        "1 | author:treatment": 0.564870189,
+        "1 | item:treatment": 0.730804913,
+        "temperature | item": 1.385069303,
+    }
+    assert {one.name: one.sd for one in found.random} == pytest.approx(expected, abs=2e-5)
+    assert list(found.left_out) == ["temperature | author"]
+    values = [0.757009968, 0.046411568, -0.877354274, -0.377720917]
+    assert [one.value for one in found.coefficients.values()] == pytest.approx(values, abs=1e-5)
+    assert found.log_likelihood == pytest.approx(-779.392380921, abs=1e-6)
+    assert (found.group, found.groups) == ("author/item", 6)
+    assert found.coefficients["treatment[T1]"].freedom == pytest.approx(10, abs=0.5)  # 5 · 2: authors
+    assert found.coefficients["temperature"].freedom == pytest.approx(23, abs=0.5)  # items
+
+
 def test_slopes_keeps_what_is_singular():
     found = mixed_logit(answers("mixed_slopes.csv"), "correct ~ treatment * temperature", random="slopes")
     assert [one.name for one in found.random][-1] == "temperature | item:treatment"

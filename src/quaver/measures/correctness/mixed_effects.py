@@ -56,7 +56,7 @@ def mixed_effects(
 
     log odds(right) = X·β + Z·u, every u ~ N(0, sd²) of its own sd, by maximum likelihood (see `mixed_logit`,
     which takes any frame and says which random effects there are). Text columns are compared with their first
-    level; numbers are slopes. Items are those of ``group``, where it is given.
+    level; numbers are slopes. With ``group``, groups and the items within them have random effects.
 
     One estimate for each coefficient, with its interval by t with Satterthwaite's freedom (nothing is
     resampled) and, in ``details``, ``se``, ``z``, ``freedom``, ``p``, the ``odds_ratio`` and the random
@@ -102,7 +102,7 @@ def mixed_effects(
         if name not in frame.columns:
             raise UnknownColumn(name, frame.columns, where="formula")
     model = f"{formula}, unanswered {treatment(missing)}"
-    asked = _Asked(formula, terms, random, reading.resampling)
+    named = {name for term in terms for name in term}
     for cell in reading.cells(raters=ASKING, gold=True):
         blank = Estimate(
             "mixed_effects",
@@ -114,6 +114,9 @@ def mixed_effects(
             reference=REFERENCE,
             cell=cell.where,
         )
+        wide = cell.unit if cell.unit not in named else f"{cell.unit}, as group"
+        units = (_ITEM,) if cell.clusters is None else (wide, _ITEM)
+        asked = _Asked(formula, terms, random, units, reading.resampling)
         yield from _fitted(frame, cell, blank, asked, missing)
 
 
@@ -125,17 +128,19 @@ class _Asked:
         formula: The formula.
         terms: Its terms.
         random: The random effects.
+        units: The columns of what has them, the widest first.
         resampling: For the test of the interactions.
     """
 
     formula: str
     terms: tuple[tuple[str, ...], ...]
     random: Structure
+    units: tuple[str, ...]
     resampling: Resampling
 
     def fit(self, rows: pl.DataFrame, formula: str) -> MixedLogit:
         level = self.resampling.confidence_level
-        return mixed_logit(rows, formula, group=_ITEM, random=self.random, confidence_level=level)
+        return mixed_logit(rows, formula, group=self.units, random=self.random, confidence_level=level)
 
 
 def _fitted(
@@ -145,12 +150,13 @@ def _fitted(
     blank = replace(blank, excluded=judged.excluded)
     if judged.reason:
         return [replace(blank, reason=judged.reason)]
-    items = np.arange(len(cell.items)) if cell.clusters is None else cell.clusters
     place = np.nonzero(judged.asked)
+    units = [place[0]] if cell.clusters is None else [cell.clusters[place[0]], place[0]]
     rows = frame[cell.rows[place]].with_columns(
-        pl.Series(_CORRECT, judged.right[place]), pl.Series(_ITEM, items[place[0]])
+        pl.Series(_CORRECT, judged.right[place]),
+        *(pl.Series(name, codes) for name, codes in zip(asked.units, units, strict=True)),
     )
-    blank = replace(blank, n=len(np.unique(items[place[0]])))
+    blank = replace(blank, n=len(np.unique(units[0])))
     try:
         whole = asked.fit(rows, asked.formula)
     except UnknownColumn:
@@ -211,7 +217,7 @@ def _interactions(rows: pl.DataFrame, whole: MixedLogit, asked: _Asked, blank: E
     resampling = asked.resampling
     draws = min(DRAWS, resampling.resamples) if whole.groups < FEW_ITEMS else 0
     try:
-        plain = mixed_logit(rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=_ITEM, random="intercept")
+        plain = mixed_logit(rows, f"{_CORRECT} ~ {' + '.join(alone)}", group=asked.units, random="intercept")
         found = likelihood_ratio(plain, whole, draws=draws, seed=resampling.seed)
     except MeasureError as error:
         return [replace(blank, reason=_reason(error))]

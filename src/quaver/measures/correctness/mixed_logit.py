@@ -25,6 +25,7 @@ from quaver.measures.correctness.random_effects import (
     RandomEffect,
     candidates,
     described,
+    nested,
 )
 
 REFERENCE = (
@@ -85,14 +86,14 @@ class MixedLogit:
 
     Attributes:
         formula: What was fitted.
-        group: The column whose values have random effects.
+        group: The column whose values have random effects; of several, the widest first: ``author/item``.
         coefficients: By name, the intercept first.
         random: The random effects, the intercept first.
         left_out: The random effects that were left out, by name, with the reason.
         log_likelihood: Marginal, by Laplace's approximation.
         parameters: How many were estimated: the coefficients and the random effects' standard deviations.
         n: Rows.
-        groups: Values of the group.
+        groups: Values of the group, of the widest one.
         confidence_level: Level of the coefficients' intervals.
         excluded: Rows that were left out, by kind.
         data: What it was fitted to.
@@ -134,7 +135,7 @@ def mixed_logit(
     frame: Frame,
     formula: str,
     *,
-    group: str = "item",
+    group: str | Sequence[str] = "item",
     random: Structure = "auto",
     confidence_level: float = 0.95,
 ) -> MixedLogit:
@@ -161,7 +162,8 @@ def mixed_logit(
     Args:
         frame: A row an answer.
         formula: ``"correct ~ treatment * temperature"``; see `formula.parsed` for what it may hold.
-        group: The column of the items.
+        group: The column of the items; or of groups of items and then of the items, the widest first
+            (``["author", "item"]``), each with random effects of its own.
         random: ``"intercept"``: one for each item and nothing else; ``"slopes"``: all that the answers can
             tell apart; ``"auto"``: those of them that are not singular and converge.
         confidence_level: Level of the intervals.
@@ -183,15 +185,15 @@ def mixed_logit(
     rows, excluded = _rows(frame_of(frame, "frame"), formula)
     response, terms = parsed(formula)
     y = _response(rows, response)
-    groups = _groups(rows, group)
+    kinds = [group] if isinstance(group, str) else list(group)
+    groups = _groups(rows, kinds)
     names, counted, first = _counted(rows, formula, y, groups)
-    effects, left_out = candidates(rows[first], terms, counted.item, counted.asked, group)
-    if random == "intercept":
-        effects, left_out = effects[:1], {}
+    units = nested(kinds, [one.codes[first] for one in groups])
+    effects, left_out = candidates(rows[first], terms if random != "intercept" else (), units, counted.asked)
     fitted, effects = _settled(counted, effects, left_out, simplify=random == "auto")
     return MixedLogit(
         formula=formula,
-        group=group,
+        group="/".join(kinds),
         coefficients=_coefficients(names, counted, effects, fitted, confidence_level),
         random=tuple(
             RandomEffect(one.name, float(np.sqrt(max(0.0, variance))), one.groups)
@@ -200,7 +202,7 @@ def mixed_logit(
         left_out=left_out,
         log_likelihood=fitted.log_likelihood,
         n=y.size,
-        groups=len(groups.values),
+        groups=len(groups[0].values),
         confidence_level=confidence_level,
         excluded=excluded,
         data=Data(counted, tuple(effects), fitted),
@@ -208,16 +210,16 @@ def mixed_logit(
 
 
 def _counted(
-    rows: pl.DataFrame, formula: str, y: Floats, groups: Encoded
+    rows: pl.DataFrame, formula: str, y: Floats, groups: Sequence[Encoded]
 ) -> tuple[tuple[str, ...], Counted, Any]:
     """The names of the terms, the answers counted, and a row of each combination."""
     of = design(rows, formula)
     named = dict.fromkeys(name for term in parsed(formula)[1] for name in term)
-    encoded = [("", groups), *((name, encode(rows[name], name)) for name in named)]
+    encoded = [*(("", one) for one in groups), *((name, encode(rows[name], name)) for name in named)]
     codes = combine(encoded, rows.height).codes
     first = np.unique(codes, return_index=True)[1]
     right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
-    counted = Counted(right, asked, of.matrix[first], groups.codes[first])
+    counted = Counted(right, asked, of.matrix[first], groups[0].codes[first])
     return of.names, counted, first
 
 
@@ -283,19 +285,24 @@ def _rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, in
     return rows.with_columns(correct=same.fill_null(value=False)), excluded
 
 
-def _groups(rows: pl.DataFrame, group: str) -> Encoded:
-    """Each row's group."""
-    if group not in rows.columns:
-        raise UnknownColumn(group, rows.columns, where="group")
-    groups = encode(rows[group], group)
-    if (groups.codes < 0).any() or len(groups.values) < 2:
-        raise MeasureError(
-            "a column that does not group the rows",
-            where="group",
-            expected="a value in every row, two or more in all",
-            found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
-        )
-    return groups
+def _groups(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
+    """Each row's group, of every kind."""
+    if not names:
+        raise MeasureError("no column of items", where="group", expected="one or more", found="none")
+    found = []
+    for name in names:
+        if name not in rows.columns:
+            raise UnknownColumn(name, rows.columns, where="group")
+        groups = encode(rows[name], name)
+        if (groups.codes < 0).any() or len(groups.values) < 2:
+            raise MeasureError(
+                "a column that does not group the rows",
+                where="group",
+                expected="a value in every row, two or more in all",
+                found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
+            )
+        found.append(groups)
+    return found
 
 
 def _response(frame: pl.DataFrame, name: str) -> Floats:

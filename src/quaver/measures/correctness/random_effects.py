@@ -47,40 +47,66 @@ class Candidate(NamedTuple):
     groups: int
 
 
+class Units(NamedTuple):
+    """What may differ at random: the items, or the groups that they are in.
+
+    Attributes:
+        name: What they are called.
+        codes: Each row's unit.
+        part: Which of its block each row's unit is, from 0; the block is the unit of the widest kind.
+    """
+
+    name: str
+    codes: Ints
+    part: Ints
+
+
+def nested(names: Sequence[str], codes: Sequence[Ints]) -> list[Units]:
+    """Units of several kinds, the widest first, each within those before it."""
+    blocks = codes[0]
+    made = [Units(names[0], blocks, np.zeros(blocks.size, np.int64))]
+    for name, one in zip(names[1:], codes[1:], strict=True):
+        pairs, whole = np.unique(np.stack([blocks, one], 1), axis=0, return_inverse=True)
+        first = np.searchsorted(pairs[:, 0], pairs[:, 0])
+        made.append(Units(name, whole.ravel(), (np.arange(len(pairs)) - first)[whole.ravel()]))
+    return made
+
+
 def candidates(
-    rows: pl.DataFrame, terms: Sequence[Sequence[str]], item: Ints, asked: Floats, group: str
+    rows: pl.DataFrame, terms: Sequence[Sequence[str]], units: Sequence[Units], asked: Floats
 ) -> tuple[list[Candidate], dict[str, str]]:
     """The largest structure: for every term of the formula the random effect that tests of it need.
 
-    Beside the items' intercept, a term of text columns has an intercept for each item × combination of levels
-    (compound symmetry), a term with numbers a slope on their product, each less its mean. All are
+    Beside the intercept of every unit, a term of text columns has an intercept for each unit × combination of
+    levels (compound symmetry), a term with numbers a slope on their product, each less its mean. All are
     independent.
 
     Args:
         rows: A row a combination, with the columns that the formula names.
         terms: The formula's.
-        item: Each row's item.
+        units: The items; or the groups, and then the items within them.
         asked: How many answers each row stands for.
-        group: What items are called.
 
     Returns:
-        The effects that the answers can tell apart, the intercept first, and the others with the reason.
+        The effects that the answers can tell apart, the widest units' intercept first, and the others with
+        the reason.
     """
-    count = np.unique(item).size
-    found = [Candidate(f"1 | {group}", Component(np.zeros(item.size, np.int64)), count)]
+    found: list[Candidate] = []
     lost: dict[str, str] = {}
-    for term in terms:
+    for term in ((), *terms):
         texts = [name for name in term if not _is_number(rows[name])]
         numbers = [name for name in term if name not in texts]
-        part = combine([(name, encode(rows[name], name)) for name in texts], rows.height).codes
-        component = Component(part, _slope(rows, numbers, asked))
-        within = ":".join([group, *texts])
-        name = f"{' × '.join(numbers) or '1'} | {within}"
-        groups = component.groups(item)
-        if reason := _unidentified(component, groups, item, asked, term, within, found):
-            lost[name] = reason
-        else:
-            found.append(Candidate(name, component, np.unique(groups).size))
+        levels = combine([(name, encode(rows[name], name)) for name in texts], rows.height).codes
+        slope = _slope(rows, numbers, asked)
+        for unit in units:
+            component = Component(unit.part * (int(levels.max()) + 1) + levels, slope)
+            within = ":".join([unit.name, *texts])
+            name = f"{' × '.join(numbers) or '1'} | {within}"
+            one = Candidate(name, component, np.unique(component.groups(units[0].codes)).size)
+            if reason := _unidentified(one, unit, units[0].codes, asked, term, found) if found else None:
+                lost[name] = reason
+            else:
+                found.append(one)
     return found, lost
 
 
@@ -97,31 +123,31 @@ def _slope(rows: pl.DataFrame, names: Sequence[str], asked: Floats) -> Floats | 
 
 
 def _unidentified(
-    component: Component,
-    groups: Ints,
-    item: Ints,
+    one: Candidate,
+    unit: Units,
+    blocks: Ints,
     asked: Floats,
     term: Sequence[str],
-    within: str,
     known: Sequence[Candidate],
 ) -> str | None:
-    """Why the answers cannot tell an effect from the others; None where they can."""
-    if (_distinct(groups, item) > 1).sum() < 2 and component.part.any():
-        return f"{' × '.join(term)} does not vary within an item"
+    """Why the answers cannot tell an effect from those that are known; None where they can."""
+    slope, groups, within = one.component.slope, one.component.groups(blocks), one.name.partition(" | ")[2]
+    if within != unit.name and (_distinct(groups, unit.codes) > 1).sum() < 2:
+        return f"{' × '.join(term)} does not vary within {unit.name}"
     answers = np.bincount(np.unique(groups, return_inverse=True)[1], asked)
-    if component.slope is None:
+    if slope is None:
         if (answers > 1).sum() < 2:
             return f"one answer by {within}"
     else:
-        values = _distinct(np.unique(component.slope, return_inverse=True)[1], groups)
+        values = _distinct(np.unique(slope, return_inverse=True)[1], groups)
         if (values > 1).sum() < 2:
             return f"{' × '.join(term)} does not vary within {within}"
         if ((answers > values) | (values > 2)).sum() < 2:
             return f"one answer by {within} and value of {' × '.join(term)}"
-    for one in known:
-        same = _same(one.component.slope, component.slope)
-        if same and one.groups == np.unique(groups).size == _pairs(groups, one.component.groups(item)):
-            return f"the same as {one.name}"
+    for other in known:
+        alike = _same(other.component.slope, slope) and other.groups == one.groups
+        if alike and _pairs(groups, other.component.groups(blocks)) == one.groups:
+            return f"the same as {other.name}"
     return None
 
 
