@@ -1,26 +1,30 @@
 """What an interval holds for: these prompts, the mean over prompts like these, or the next prompt.
 
 A measure's value is the same whatever it is to speak of. What differs is the interval. With ``"fixed"``
-prompts, items alone are resampled. An interval for the ``"population"`` of prompts adds what the prompts
-contribute to the variance,
+prompts, it is over items alone. An interval for the ``"population"`` of prompts adds the prompts' variance,
 
-    V = V_items + V_prompts,   V_prompts = (Q − 1) / Q · Σ_q (T₋q − mean)²,
+    V_prompts = (Q − 1) / Q · Σ_q (T₋q − mean)²,
 
-with T₋q the measure without prompt q, of Q prompts. This two-way jackknife counts the interaction of items
-and prompts twice, and so errs on the wide side: a little where the number is a mean over prompts, and far
-where it is one that a small set of prompts has (how far they agree, say). Of such a number, and fewer than
-ten prompts, V_prompts is less by the interaction as the same jackknife estimates it, with an item and a
-prompt left out at once. The degrees of freedom are Satterthwaite's, of m − 1 for the items and Q − 1 for the
-prompts (Q − 2, and 2 at least, of a number that a set has: where its prompts happen to be alike, their
-variance looks small with it), and from both comes the interval of `intervals.effective`.
+with T₋q the measure without prompt q, of Q prompts. Items and prompts each have an interval of their own,
+the prompts' by `intervals.effective` with Q − 1 degrees of freedom, and the ends' distances from the value
+add in squares, as independent errors do (Zou & Donner 2008). One variance for both, with Satterthwaite's
+degrees of freedom, is too sure of itself where few prompts happen to be alike.
+
+Leaving a prompt out shows the interaction of items and prompts too, which is in the items' interval already.
+Of fewer than twelve prompts V_prompts is therefore less by the interaction as the same jackknife estimates
+it, with an item and a prompt left out at once, down to half at least. Of more it makes little difference.
 
 An interval for the ``"next"`` prompt is one of prediction. Where the number is a mean over prompts it takes
-V_items + (Q + 1) V_prompts, since one prompt's own value varies Q times as much as the mean of Q does. Where
-it is one that a set of prompts has it takes V_items + 2 V_prompts, and is for the next set of as many.
+(Q + 1) V_prompts, since one prompt's own value varies Q times as much as the mean of Q does. Where it is one
+that a set of prompts has (how far they agree, say) it takes 2 V_prompts, and is for the next set of as many.
+
+Simulated with 100 to 500 items and prompts from alike to far apart, the mean over prompts is covered in 95 to
+98% by accuracy, in 92 to 98% by alpha over 3, 5 and 10 prompts (90% over 3 that are nearly all of the
+variance, with a warning), and the next prompt in 94 to 99%.
 
 Sources: Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596; crossed
-units: Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1, 386-411, section 3; degrees of
-freedom: Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
+units: Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1, 386-411, section 3; intervals of
+sums: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
 """
 
 from __future__ import annotations
@@ -35,19 +39,24 @@ import numpy as np
 
 from quaver.core.records import AND_PROMPT, Estimand, Estimate
 from quaver.errors import MeasureError
-from quaver.estimation.intervals import Kept, effective
+from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.reading import Reading
 
 ESTIMANDS: Final[tuple[Estimand, ...]] = get_args(Estimand)
 
-_ROUGH = 6
-"""Of fewer prompts, where they make most of the variance, the interval of a set's number is flagged."""
+_ROUGH = 4
+"""Of fewer prompts, where these are most of the variance, the interval of a set's number is flagged."""
 
-_FEW = 10
+_MOST_OF_IT = 4
+
+_LEAST_LEVEL = 1e-4
+"""Below this level an interval is the value, for the purpose of a p value."""
+
+_FEW = 12
 _MANY_UNITS = 2000
-"""Of a number that fewer prompts have as a set, of no more units than this, the interaction is taken out."""
+"""Of fewer prompts, and no more units than this, the interaction is taken out."""
 
 Again = Callable[[Reading], Iterable[Estimate]]
 """A measure, taken of a reading."""
@@ -91,7 +100,7 @@ def over_prompts(
     if plain:
         made = found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
         return [_scoped(one) for one in made]
-    crossed = of_a_set and prompts.parts() < _FEW and max((one.n for one in found), default=0) <= _MANY_UNITS
+    crossed = prompts.parts() < _FEW and max((one.n for one in found), default=0) <= _MANY_UNITS
     without = _Without(again, whole, prompts, crossed=crossed)
     made = [
         one
@@ -157,7 +166,7 @@ class _Without:
             return variance, parts
         apart = both - both.mean(1, keepdims=True) - both.mean(0) + both.mean()
         interaction = (parts - 1) / parts * (groups - 1) / groups * float((apart**2).sum())
-        return max(0.0, variance - interaction), parts
+        return max(variance / 2, variance - interaction), parts
 
 
 def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -204,49 +213,59 @@ class _Crossed:
             return (
                 f"without one of its {self._count} prompts this is not defined, so they say nothing of others"
             )
-        return None if self._kept is not None else "this measure gives no variance"
+        if self._kept is None or self._one.low is None or self._one.high is None:
+            return "these prompts have no interval themselves"
+        return None
 
     def _with_interval(self) -> Estimate:
         one, kept = self._one, self._kept
         assert kept is not None
-        assert one.value is not None
-        point, items = one.value, kept.variance if np.isfinite(kept.variance) else 0.0
+        assert one.low is not None
+        assert one.high is not None
+        items = kept.variance if np.isfinite(kept.variance) else 0.0
         details = {
             **one.details,
             "standard_error_items": items**0.5,
             "standard_error_prompts": self._prompts**0.5,
-            "fixed": None if one.low is None else (one.low, one.high),
+            "fixed": (one.low, one.high),
         }
-        named = _named(replace(one, details=details), self._estimand, self._of_a_set)
         times = 1 if self._estimand == "population" else 2 if self._of_a_set else self._count + 1
-        variance, freedom = self._crossed(items, times)
-        if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
-            return named
-        low, high = effective(point, variance, freedom, one.confidence_level, kept.ends)
-        ends = [end for end in (one.low, one.high, point) if end is not None]
-        said = one.method if one.low is None else one.method.rpartition("; ")[0]
-        how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
-        details = {**named.details, "standard_error": variance**0.5, "freedom": freedom}
+        low, high = self._crossed(Interval(one.low, one.high), times, one.confidence_level)
         if "p" in details:
-            mean = self._crossed(items, 1)
-            details["p"] = level_of(lambda level: effective(point, *mean, level, kept.ends), null=0.0)
+            details["p"] = level_of(partial(self._at, items), null=0.0)
             details["test"] = "of the mean over prompts like these"
-        rough = self._of_a_set and self._count < _ROUGH and self._prompts > items
+        how = f"jackknife interval over {kept.units.count} {kept.units.name}s and {self._count} prompts"
+        named = _named(replace(one, details=details), self._estimand, self._of_a_set)
+        rough = self._of_a_set and self._count < _ROUGH and self._prompts > _MOST_OF_IT * items
         return replace(
             named,
-            low=min(low, *ends),
-            high=max(high, *ends),
-            method=f"{said}; {how}",
-            details=details,
+            low=low,
+            high=high,
+            method=f"{one.method.rpartition('; ')[0]}; {how}",
             warnings=(*named.warnings, _few_prompts(self._count)) if rough else named.warnings,
         )
 
-    def _crossed(self, items: float, times: int) -> tuple[float, float]:
-        """The variance over items and so many times over prompts, with its degrees of freedom."""
-        assert self._kept is not None
-        prompts = times * self._prompts
-        freedom = max(2, self._parts - 2) if self._of_a_set else self._parts - 1
-        return items + prompts, satterthwaite([(items, self._kept.freedom), (prompts, freedom)])
+    def _at(self, items: float, level: float) -> Interval:
+        """The interval for the mean over prompts at a level, from the variance over items."""
+        kept, point = self._kept, self._one.value
+        assert kept is not None
+        assert point is not None
+        level = max(level, _LEAST_LEVEL)
+        return self._crossed(effective(point, items, kept.freedom, level, kept.ends), 1, level)
+
+    def _crossed(self, items: Interval, times: int, level: float) -> Interval:
+        """The interval over items and, so many times, over prompts."""
+        kept, point = self._kept, self._one.value
+        assert kept is not None
+        assert point is not None
+        variance = times * self._prompts
+        if not variance > (1e-12 * max(1.0, abs(point))) ** 2:
+            return items
+        prompts = effective(point, variance, self._parts - 1, level, kept.ends)
+        low = point - float(np.hypot(max(0.0, point - items.low), max(0.0, point - prompts.low)))
+        high = point + float(np.hypot(max(0.0, items.high - point), max(0.0, prompts.high - point)))
+        least, most = kept.ends or (-np.inf, np.inf)
+        return Interval(max(low, min(least, items.low)), min(high, max(most, items.high)))
 
 
 def _few_prompts(count: int) -> str:
@@ -254,17 +273,6 @@ def _few_prompts(count: int) -> str:
         f"{count} prompts hardly show how prompts differ: the interval for others may cover less often than "
         "its level says"
     )
-
-
-def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
-    """The degrees of freedom of a sum of variances, each with its own.
-
-    >>> round(satterthwaite([(1.0, 10), (1.0, 10)]), 6)
-    20.0
-    """
-    known = [(variance, freedom) for variance, freedom in parts if variance > 0]
-    below = sum(variance**2 / max(freedom, 1.0) for variance, freedom in known)
-    return sum(variance for variance, _ in known) ** 2 / below if below > 0 else float("inf")
 
 
 def _readjusted(family: list[Estimate]) -> list[Estimate]:
