@@ -70,10 +70,14 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
     def cell(estimate: Estimate) -> tuple[str, ...]:
         return tuple(estimate.cell.get(column, "") for column in apart)
 
-    joint = {one.cell["conclusion"]: one for one in estimates if one.measure == "conclusion_joint"}
-    single = sorted((one for one in estimates if one.measure != "conclusion_joint"), key=cell)
-    for key, group in groupby(single, key=cell):
+    everything = ""
+    for key, group in groupby(sorted(estimates, key=cell), key=cell):
         rows = list(group)
+        joint = "".join(_together(one) for one in rows if one.measure == "conclusion_joint")
+        rows = [one for one in rows if one.measure != "conclusion_joint"]
+        if not rows:  # of all models, decodings and evaluators, which come next
+            everything = joint.replace("\nof ", "\nof all ", 1)
+            continue
         counts = [one for one in rows if "verdict" not in one.details]
         drawn = sorted(
             (one for one in rows if "verdict" in one.details),
@@ -95,8 +99,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
             found = f"{one.details['count']} of {one.n} variants, {_share(one.value)}"
             span = f" ({_share(one.low)} to {_share(one.high)})"
             title += f"\n{_VERDICTS.get(one.measure, one.measure)} under {found}{span}"
-        if found_together := joint.pop(key[0], None):
-            title += _together(found_together)
+        title, everything = f"{title}{joint}{everything}", ""
         columns = (
             "labels of",
             "estimate",
@@ -109,7 +112,7 @@ def conclusion_tables(estimates: Sequence[Estimate]) -> Iterator[Group]:
 
 
 def _together(joint: Estimate) -> str:
-    """What all specifications of a conclusion say together, for the title of its first table."""
+    """What all specifications of a conclusion say together, for the title of a table."""
     found = joint.details
     if "p_share" not in found:
         return ""

@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from quaver.core.number_format import count, decimals, rounded
 from quaver.core.records import Estimate
+
+
+def joint_conclusions(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """The joint inference of each conclusion: that over all cells, where there are several.
+
+    >>> cells = ({"conclusion": "c", "model": "m"}, {"conclusion": "c"})
+    >>> found = [Estimate("conclusion_joint", 0.5, cell=cell) for cell in cells]
+    >>> [one.cell for one in joint_conclusions(found)]
+    [{'conclusion': 'c'}]
+    """
+    found: dict[str, Estimate] = {}
+    for one in estimates:
+        if one.measure == "conclusion_joint":
+            known = found.setdefault(one.cell["conclusion"], one)
+            if len(one.cell) < len(known.cell):
+                found[one.cell["conclusion"]] = one
+    return list(found.values())
 
 
 def by_chance(one: Estimate) -> str:

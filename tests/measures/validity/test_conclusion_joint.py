@@ -38,8 +38,7 @@ def specified(x, effect, *, specifications=8, shared=0.7, seed=0, groups=None, c
 
 def joint(frame, items, **options):
     found = conclusion(frame, items=items, **(CLAIM | {"resamples": 200} | options))
-    (one,) = [one for one in found if one.measure == "conclusion_joint"]
-    return one
+    return [one for one in found if one.measure == "conclusion_joint"][-1]
 
 
 def test_an_effect_is_no_accident():
@@ -95,7 +94,10 @@ def test_specifications_of_all_models_count_together():
     found = joint(both, items, by=["model"])
     assert (found.n, found.cell) == (6, {"conclusion": "share(yes) ~ x; x > 0"})
     assert found.details["p_median"] < 0.01
-    assert joint(both.head(300), items, by=["model"]).n == 2
+    alone = joint(both.head(300), items, by=["model"])
+    assert (alone.n, alone.cell["model"]) == (2, "a")
+    every = conclusion(both, items=items, by=["model"], **(CLAIM | {"resamples": 99}))
+    assert [one.n for one in every if one.measure == "conclusion_joint"] == [3, 3, 6]
 
 
 @pytest.mark.parametrize("regression", ["linear", "logistic"])

@@ -8,6 +8,7 @@ import pytest
 from tests.studies import written
 
 import quaver
+from quaver.cli.terminal_tables import conclusion_tables
 from quaver.errors import QuaverError, UnknownName
 from quaver.study.session import Study
 
@@ -196,3 +197,18 @@ def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path: Path, bound: st
     if bound == "conclusion_holds < 0":
         with pytest.raises(QuaverError, match="conclusion"):
             quaver.compare(bare, bare, fail_if=[bound], resamples=100)
+
+
+def test_the_terminal_shows_each_models_specifications_and_those_of_all(tmp_path: Path) -> None:
+    text = STUDY.replace(
+        "  - {name: fake, use: function}", "  - {name: fake, use: function}\n  - {name: other, use: function}"
+    )
+    study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": annotate, "other": annotate})
+    study.run()
+    found = study.estimates(["conclusions"])
+    of_age = [one for one in found if one.measure == "conclusion_joint" and one.cell["conclusion"] == "age"]
+    assert [(one.cell.get("model"), one.n) for one in of_age] == [("fake", 2), ("other", 2), (None, 4)]
+    titles = [str(table.renderables[0]) for table in conclusion_tables(found)]
+    assert len(titles) == 4
+    assert ["of 2 specifications" in title for title in titles] == [True] * 4
+    assert sum("of all 4 specifications" in title for title in titles) == 2

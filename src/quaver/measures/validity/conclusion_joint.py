@@ -89,20 +89,23 @@ class _Together(NamedTuple):
         return effect, score / np.where(error > 0, error, np.inf)
 
 
-def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampling) -> Estimate | None:
+def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampling) -> Iterator[Estimate]:
     """The share of all specifications that hold, beside what no effect would give.
 
     Args:
-        drawn: Every cell's specifications.
+        drawn: One cell's specifications, or every cell's.
         table: The items' columns and the claim.
         resampling: Its seed, level, and whether there are permutations at all.
 
-    Returns:
-        None of a single specification.
+    Yields:
+        The share of specifications that hold; nothing of a single one. In ``details``, from permutations:
+        how many would hold were there no effect (``expected``; ``expected_high`` is not exceeded by 95% of
+        permutations), ``p_share`` of as many as were found, and the ``median`` estimate with its interval
+        and ``p_median``. Both p values are one-sided, in the claimed direction.
     """
     estimates = [one for part in drawn for one in part.estimates]
     if len(estimates) < 2:
-        return None
+        return
     effect, total = table.effect, len(estimates)
     values = [one.value for one in estimates if one.value is not None]
     count = sum(one.details["verdict"] == "holds" for one in estimates)
@@ -124,7 +127,7 @@ def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampl
         method += (
             f"; {found['permutations']} permutations of the effect's covariate over {together.units.name}s"
         )
-    return Estimate(
+    yield Estimate(
         measure="conclusion_joint",
         value=count / total,
         confidence_level=resampling.confidence_level,
@@ -132,6 +135,7 @@ def joint_estimate(drawn: Sequence[Drawn], table: ItemTable, resampling: Resampl
         unit="specification",
         method=method,
         reference=_SOURCE,
+        cell=drawn[0].cell.where,
         warnings=warnings,
         details=details,
     )

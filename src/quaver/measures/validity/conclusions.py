@@ -78,18 +78,12 @@ def conclusion(
 
     Returns:
         For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``;
-        ``p``, two-sided, of the threshold; ``accuracy`` against the gold labels). ``conclusion_majority`` and
-        ``conclusion_dawid_skene`` of the labels that all variants give together; ``conclusion_gold`` of the
-        true labels. ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the shares of
-        variants, with Clopper & Pearson's interval, which takes the variants for a random sample of all that
-        might have been used. At the end ``conclusion_joint`` of the specifications of all cells: the share
-        that holds and, from permutations (`quaver.measures.validity.conclusion_joint`), in ``details`` how
-        many would hold were there no effect (``expected``; at most ``expected_high`` in 95% of cases),
-        ``p_share`` of as many as were found, and the ``median`` estimate with its interval and ``p_median``;
-        both p values are one-sided, in the claimed direction.
-
-        A warning says where one side of the contrast rests on so few items, for so uneven a label, that a
-        single one can decide; or on fewer than four groups.
+        ``p``, two-sided, of the threshold; ``accuracy`` against the gold labels). Of the labels that all
+        variants give together ``conclusion_majority`` and ``conclusion_dawid_skene``; of the true labels
+        ``conclusion_gold``. ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the
+        shares of variants, with Clopper & Pearson's interval, which takes them for a random sample of all
+        that might have been used. ``conclusion_joint``, of each cell and of all: see `joint_estimate`.
+        Warnings name contrasts that a single label can decide, or that rest on fewer than four groups.
 
     Raises:
         UnknownName: The label is not in the set.
@@ -109,12 +103,12 @@ def conclusion(
     drawn: list[Drawn] = []
     for cell in reading.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
         one = _Conclusion(cell, asked, table, regression, missing)
-        for found in one.estimates():
+        for found in (*one.estimates(), *joint_estimate(one.drawn, table, reading.resampling)):
             yield replace(found, cell={"conclusion": title, **found.cell})
         drawn += one.drawn
-    joint = joint_estimate(drawn, table, reading.resampling)
-    if joint is not None:
-        yield replace(joint, cell={"conclusion": title})
+    if len(drawn) > 1:
+        for found in joint_estimate(drawn, table, reading.resampling):
+            yield replace(found, cell={"conclusion": title})
 
 
 def _regression_of(formula: str, regression: Literal["linear", "logistic"]) -> Regression:

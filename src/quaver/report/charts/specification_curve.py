@@ -13,7 +13,7 @@ from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure
 from quaver.report.charts.theme import DATA, SOFT, fitted, inline
 from quaver.report.estimate_index import Results
-from quaver.report.joint_conclusion import by_chance, median_effect
+from quaver.report.joint_conclusion import by_chance, joint_conclusions, median_effect
 from quaver.report.plain_text import slug
 
 _HEIGHT = 240
@@ -44,7 +44,7 @@ def conclusions(results: Results) -> Iterator[Figure]:
         verdicts = [one.details["verdict"] for one in single]
         counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _COUNTED)
         found = f"Of {len(single)} specifications: {counts}. {BARS}"
-        joint = [one for one in some if one.measure == "conclusion_joint"]
+        joint = joint_conclusions(some)
         chance = "".join(f" {said}" for one in joint for said in (by_chance(one), median_effect(one)) if said)
         gold = " Dashed: the gold labels." if any(one.measure == "conclusion_gold" for one in some) else ""
         title = f"{name}: {single[0].details['effect']}, under every prompt variant"

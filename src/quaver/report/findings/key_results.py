@@ -11,7 +11,7 @@ from quaver.core.number_format import count
 from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY
-from quaver.report.joint_conclusion import by_chance
+from quaver.report.joint_conclusion import by_chance, joint_conclusions
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import number, percent_measure, points, printed, value_and_interval
 
@@ -291,7 +291,7 @@ def _effects(results: Results) -> list[Markup]:
 
 def _conclusions(results: Results) -> list[Markup]:
     """Under how many specifications each of a few conclusions holds, and how many would by chance."""
-    joint = [one for one in results.estimates if one.measure == "conclusion_joint"]
+    joint = joint_conclusions(results.estimates)
     words = Markup("“{}” holds under {} of {}. {}")
     return [
         words.format(
