@@ -105,7 +105,9 @@ def generalizability(
             excluded=cell.counted if missing == "drop" else {},
         )
         for statistic in _statistics(Pairs(cell, values, reading.columns), plan, target, said):
-            yield cell.estimated(statistic)
+            found = cell.estimated(statistic)
+            below = not statistic.part and found.low is not None and found.low < 0
+            yield replace(found, low=0.0) if below else found
 
 
 def _plan(variants: int, repeats: int, models: int, target: float) -> Plan:
@@ -155,7 +157,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
         under=under,
         differing=cell.units.touched(pairs.differ),
         warnings=tuple(warnings),
-        ends=(0.0, 1.0),
+        ends=(-1.0, 1.0),  # near 0 it varies as if it went on below, where it counts as 0
         spread=mean_within,
         details={
             "components": parts,
