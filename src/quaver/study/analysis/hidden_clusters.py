@@ -72,7 +72,7 @@ def with_wider(
 
     Returns:
         The same, with ``again`` in the details: for some of the study's estimates ``measure``, ``cell``,
-        ``value``, the interval as it is and (``grouped``) as it would be.
+        ``estimand``, ``value``, the interval as it is and (``grouped``) as it would be.
     """
     return [
         replace(one, details={**one.details, "again": list(_again(study, one.cell["column"], asked, frame))})
@@ -104,6 +104,7 @@ def _again(
                 yield {
                     "measure": before.measure,
                     "cell": dict(before.cell),
+                    "estimand": before.estimand,
                     "value": before.value,
                     "now": (before.low, before.high),
                     "grouped": (after.low, after.high),

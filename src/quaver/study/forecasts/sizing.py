@@ -137,9 +137,9 @@ def assumed_sizes(measure: str, width: float, labels: int) -> Sizing:
 def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) -> Sizing:
     """What it takes by the stored answers, of the cell whose interval is widest.
 
-    Items: the interval of the stored answers, which narrows with the root of their number. Paraphrases and
-    repeats: the jackknife's standard error, leaving one out at a time, over those that are stored, which
-    narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
+    Items, or groups of items where these are resampled: the interval of the stored answers, which narrows
+    with the root of their number. Paraphrases and repeats: the jackknife's standard error, leaving one out
+    at a time, over those that are stored, which narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
     k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
     (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 paraphrases or repeats, and where the
     answers do not vary, so that the interval is a bound that says nothing of the spread.
@@ -153,15 +153,17 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
     widest = max(found, key=_width)
     cell = ", ".join(f"{column} {level}" for column, level in widest.cell.items()) or "the whole study"
     now = _width(widest)
-    why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√items."
+    units = "items" if widest.unit == "item" else "groups"
+    what = "items" if widest.unit == "item" else f"groups of items ({widest.unit})"
+    why = f"{widest.n:,} give {now:.3f} ({cell}, the widest of {len(found)}); the width goes with 1/√{units}."
     if widest.n < _FEWEST_ITEMS:
         why = f"{widest.n:,} are answered ({cell}); {_FEWEST_ITEMS} or more show how they differ."
-        items = Need("items", None, why)
+        items = Need(what, None, why)
     elif widest.details.get("differing") == 0:
-        why = f"All {widest.n:,} are alike ({cell}), and say nothing of how items differ: ask about more."
-        items = Need("items", None, why)
+        why = f"All {widest.n:,} are alike ({cell}), and say nothing of how {units} differ: ask about more."
+        items = Need(what, None, why)
     else:
-        items = _estimated("items", widest.n * (now / width) ** 2, widest.n, why, least=2)
+        items = _estimated(what, widest.n * (now / width) ** 2, widest.n, why, least=2)
     paraphrases = _of_prompts(measurement, frame, widest, width)
     repeats = _left_out(measurement, frame, widest, "repeat", width)
     return Sizing(measurement.measure, width, on, (items, paraphrases, repeats))
