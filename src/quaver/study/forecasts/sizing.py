@@ -139,10 +139,11 @@ def measured_sizes(measurement: Measurement, frame: pl.DataFrame, width: float) 
 
     Items, or groups of items where these are resampled: the interval of the stored answers, which narrows
     with the root of their number. Paraphrases and repeats: the jackknife's standard error, leaving one out
-    at a time, over those that are stored, which narrows alike. Each is what it takes by itself, the others being as they are, with a range: the spread of
-    k things is known as a variance with k − 1 degrees of freedom is, from (k − 1)/χ²(0.975) to
-    (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4 paraphrases or repeats, and where the
-    answers do not vary, so that the interval is a bound that says nothing of the spread.
+    at a time, over those that are stored, which narrows alike. Each is what it takes by itself, the others
+    being as they are, with a range: the spread of k things is known as a variance with k − 1 degrees of
+    freedom is, from (k − 1)/χ²(0.975) to (k − 1)/χ²(0.025) of it. Not known: of fewer than 10 items or 4
+    paraphrases or repeats, and where the answers do not vary, so that the interval is a bound that says
+    nothing of the spread.
     """
     _checked_width(width)
     found = _with_intervals(measurement, frame, "fixed")
