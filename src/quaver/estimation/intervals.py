@@ -69,8 +69,8 @@ class Interval(NamedTuple):
     high: float
 
 
-_FEW_UNITS = 25
-"""Below this many degrees of freedom the interval is the exact binomial one: the variance is uncertain."""
+_FEW_UNITS, _FEW_EVENTS = 25, 5
+"""With fewer degrees of freedom, and fewer events, the interval is the exact one."""
 
 
 def effective(
@@ -85,9 +85,9 @@ def effective(
     Within the range from lo to hi, the estimate is taken for a share p = (v − lo) / (hi − lo) of as many
     independent yes-or-no observations as have its variance: n* = (v − lo)(hi − v) / V, times (z / t)² for the
     degrees of freedom of V (Korn & Graubard 1998, Survey Methodology 24, 193-201). The interval is that of p
-    at n*: with 25 degrees of freedom or more, what Jeffreys' and Wilson's intervals hold together, else
-    Clopper & Pearson's. Where one end is infinite, it is that of a Poisson number; without ends it is
-    v ± t √V.
+    at n*: what Jeffreys' and Wilson's intervals hold together; with fewer than 25 degrees of freedom and five
+    observations on a side, Clopper & Pearson's. Where one end is infinite, it is that of a Poisson number;
+    without ends it is v ± t √V.
 
     Args:
         value: The estimate.
@@ -130,7 +130,9 @@ def effective(
 
 def _binomial(share: float, n: float, tail: float, *, exact: bool) -> Interval:
     """Where a share may lie, of n observations; n need not be whole."""
-    found, more = share * n, 0.0 if exact else 0.5
+    found = share * n
+    exact = exact and min(found, n - found) < _FEW_EVENTS
+    more = 0.0 if exact else 0.5
     low = float(scipy.special.betaincinv(found + more, n - found + 1 - more, tail)) if found > 0 else 0.0
     high = float(scipy.special.betaincinv(found + 1 - more, n - found + more, 1 - tail)) if share < 1 else 1.0
     if exact:
@@ -143,6 +145,7 @@ def _binomial(share: float, n: float, tail: float, *, exact: bool) -> Interval:
 
 def _poisson(found: float, tail: float, *, exact: bool) -> Interval:
     """Where the mean of a Poisson number may lie; the number need not be whole."""
+    exact = exact and found < _FEW_EVENTS
     more = 0.0 if exact else 0.5
     low = float(scipy.special.gammaincinv(found + more, tail)) if found > 0 else 0.0
     high = float(scipy.special.gammaincinv(found + 1 - more, 1 - tail))

@@ -84,7 +84,14 @@ def differences(
     method = f"paired difference in accuracy, unanswered {treatment(missing)}"
     for cell in reading.cells(raters=raters, within=conditions, gold=True):
         found = _differences(cell, judge(cell, missing), reference, Statistic(method=method, n=0))
-        yield from adjusted([cell.estimated(one) for one in found])
+        yield from adjusted([_with_its_test(cell.estimated(one)) for one in found])
+
+
+def _with_its_test(one: Estimate) -> Estimate:
+    """With an interval that holds 0 where McNemar's test, which is exact, does not reject it."""
+    if one.low is None or one.high is None or one.details["p"] <= 1 - one.confidence_level:
+        return one
+    return replace(one, low=min(one.low, 0.0), high=max(one.high, 0.0))
 
 
 def _differences(cell: Cell, judged: Judged, reference: str | None, said: Statistic) -> Iterator[Statistic]:
