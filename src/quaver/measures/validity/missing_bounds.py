@@ -121,7 +121,7 @@ class _Bounds:
                 continue
             said = self._said("alpha", end, method, "no variation")
             n = self._cell.units.touched(np.asarray(model.pairable.any(1)))
-            yield replace(said, under=over_strata(model.alphas), n=n)
+            yield replace(said, under=over_strata(model.alphas), ends=(-1.0, 1.0), n=n)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(
