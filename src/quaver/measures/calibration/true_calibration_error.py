@@ -20,10 +20,10 @@ from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
 from quaver.measures.calibration.calibration_noise import GapNoise
 
+_METHOD = "interval of the true error by test inversion"
+
 FEWEST = 5
 """With fewer units there is no interval."""
-
-_METHOD = "interval of the true error by test inversion"
 
 _FEW = 20
 """With fewer units a warning says so: single bins rest on an answer or two."""
@@ -45,15 +45,20 @@ class TrueError(NamedTuple):
     details: dict[str, Any]
     warnings: tuple[str, ...]
 
-    def estimated(self, cell: Cell, statistic: Statistic) -> Estimate:
+    def estimated(self, cell: Cell, statistic: Statistic, how: str = _METHOD) -> Estimate:
         """The estimate of the plain error, with the interval of the true one.
 
-        A bootstrap that was asked for by name gives the interval all the same.
+        Where a bootstrap was asked for by name, the interval is the bootstrap's.
+
+        Args:
+            cell: The cell.
+            statistic: The plain error.
+            how: The interval, in words for a methods section.
         """
         own = cell.resampling.interval == "jackknife" and cell.resampling.resamples > 0
         known = replace(
             statistic,
-            interval=(self.interval, _METHOD) if own and self.interval else None,
+            interval=(self.interval, how) if own and self.interval else None,
             details={**statistic.details, **self.details},
             warnings=(*statistic.warnings, *self.warnings),
         )

@@ -6,7 +6,7 @@ a cell's calibration is not reported, but what neighbouring thresholds would hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,10 @@ from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import share_of
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
-from quaver.measures.calibration.calibration_bins import Binning, assigned, binned, debiased_ece
+from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
+from quaver.measures.calibration.calibration_differences import correlated, different
+from quaver.measures.calibration.calibration_noise import gap_noise
+from quaver.measures.calibration.true_calibration_error import TrueError, true_error
 from quaver.measures.variation.label_shares import ASKING
 
 THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.90)
@@ -72,7 +75,12 @@ def verbal_calibration(
     confidences in the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
     ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
     label, a gold label and a parsed confidence. Undefined (but for the parse rate) where there are none, or
-    the parse rate is below the threshold: `excluded_cells` lists such cells. Intervals resample items.
+    the parse rate is below the threshold: `excluded_cells` lists such cells.
+
+    Chance pushes calibration errors up, and one with many bins more than one with few. So the interval of
+    ``_ece`` is of the true error, and its details have the floor, as those of `ece` do; that of ``_ece_gap``
+    is of the true difference (`calibration_differences.difference`), with ``debiased`` in its details. The
+    other intervals resample items.
 
     Args:
         threshold: The parse rate that a cell needs; 0 keeps all. ``details["value_below_threshold"]`` holds
@@ -98,10 +106,10 @@ def verbal_calibration(
     token = reading.numbers("token")
     for cell in reading.cells(raters=ASKING, gold=True, numbers=("confidence",)):
         stated = _Stated(cell, threshold, bins, binning)
-        statistics = [stated.parsed(), *stated.alone()]
+        yield cell.estimated(stated.parsed())
+        yield from stated.alone()
         if token is not None:
-            statistics += stated.beside(arranged(token, cell))
-        yield from map(cell.estimated, statistics)
+            yield from stated.beside(arranged(token, cell))
 
 
 class _Stated:
@@ -126,50 +134,62 @@ class _Stated:
         )
         return share_of(self._cell, self._parsed.sum((1, 2)), below, found)
 
-    def alone(self) -> list[Statistic]:
+    def alone(self) -> Iterator[Estimate]:
         """ECE, and confidence less accuracy."""
-        answers = graded(self._cell, self._stated)
+        cell, answers = self._cell, graded(self._cell, self._stated)
+        error, bias = (self._statistic(kind, answers) for kind in ("ece", "minus_accuracy"))
         if answers.reason:
-            return [self._statistic(kind, answers) for kind in ("ece", "minus_accuracy")]
+            yield from map(cell.estimated, (error, bias))
+            return
         gaps, n = self._gaps(answers), self._counts(answers)
-        chosen = assigned(answers.confidence, self._bins, self._binning)
-        share = np.bincount(chosen.of, answers.right) / np.maximum(np.bincount(chosen.of), 1)
-        residual = binned(answers, chosen, answers.right - share[chosen.of])
-        each = binned(answers, chosen, np.ones(answers.right.size))
 
         def under(weights: Floats) -> Floats:
             total = weights @ n
             return np.stack([_error(weights, gaps, total), _mean(weights, gaps.sum(1), total)], 1)
 
-        details = {
-            "debiased": debiased_ece(gaps.sum(0), each.sum(0), residual),
-            "stated": float(answers.confidence.mean()),
-            "right": float(answers.right.mean()),
-        }
-        return list(self._statistics(("ece", "minus_accuracy"), under, answers, details))
+        means = {"stated": float(answers.confidence.mean()), "right": float(answers.right.mean())}
+        chosen = assigned(answers.confidence, self._bins, self._binning)
+        more = {"bias_corrected": bias_corrected(answers, chosen), **means}
+        error = self._with(error, under, 0, more)
+        yield self._true(answers).estimated(cell, error) if error.reason is None else cell.estimated(error)
+        yield cell.estimated(self._with(bias, under, 1, means))
 
-    def beside(self, token: Floats) -> list[Statistic]:
+    def beside(self, token: Floats) -> Iterator[Estimate]:
         """The same less that of token confidence, on the answers that have both."""
-        answers = graded(self._cell, self._stated, token)
-        kinds = ("ece_gap", "minus_token")
+        cell, answers = self._cell, graded(self._cell, self._stated, token)
+        apart, bias = (self._statistic(kind, answers) for kind in ("ece_gap", "minus_token"))
         if answers.reason:
-            return [self._statistic(kind, answers) for kind in kinds]
-        other = graded(self._cell, token, self._stated)
+            yield from map(cell.estimated, (apart, bias))
+            return
+        other = graded(cell, token, self._stated)
         gaps, less, n = self._gaps(answers), self._gaps(other), self._counts(answers)
 
         def under(weights: Floats) -> Floats:
             total = weights @ n
-            apart = _error(weights, gaps, total) - _error(weights, less, total)
-            return np.stack([apart, _mean(weights, gaps.sum(1) - less.sum(1), total)], 1)
+            errors = _error(weights, gaps, total), _error(weights, less, total)
+            means = _mean(weights, gaps.sum(1) - less.sum(1), total)
+            return np.stack([errors[0] - errors[1], means, *errors], 1)
 
-        ones = np.ones((1, answers.items))
+        point = cell.draws(under).point
         details = {
-            "ece": float(_error(ones, gaps, ones @ n)[0]),
-            "ece_token": float(_error(ones, less, ones @ n)[0]),
+            "ece": float(point[2]),
+            "ece_token": float(point[3]),
             "stated": float(answers.confidence.mean()),
             "token": float(other.confidence.mean()),
         }
-        return list(self._statistics(kinds, under, answers, details))
+        apart = self._with(apart, under, 0, details)
+        yield self._gap(apart, answers, other, under) if apart.reason is None else cell.estimated(apart)
+        yield cell.estimated(self._with(bias, under, 1, details))
+
+    def _true(self, answers: Graded) -> TrueError:
+        chosen, cell = assigned(answers.confidence, self._bins, self._binning), self._cell
+        return true_error(gap_noise(answers, chosen, cell.units), answers, chosen, cell.resampling)
+
+    def _gap(self, apart: Statistic, answers: Graded, other: Graded, under: Weighted) -> Estimate:
+        """The difference of two errors, each of which chance pushes up in its own way."""
+        one, two = self._true(answers), self._true(other)
+        left = self._cell.draws(under).jackknife
+        return different(one, two, correlated(left[:, 2:]) if len(left) > 1 else 0.0, self._cell, apart)
 
     def _gaps(self, answers: Graded) -> Floats:
         chosen = assigned(answers.confidence, self._bins, self._binning)
@@ -191,20 +211,18 @@ class _Stated:
             reason=answers.reason,
         )
 
-    def _statistics(
-        self, kinds: Sequence[str], under: Weighted, answers: Graded, details: dict[str, float]
-    ) -> Iterator[Statistic]:
-        for column, kind in enumerate(kinds):
-            found = self._statistic(kind, answers)
-            found = replace(found, details={**found.details, **details})
-            if self._rate is not None and self._rate < self._threshold - 1e-12:
-                value = float(self._cell.draws(under).point[column])
-                reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
-                yield replace(found, details={**found.details, "value_below_threshold": value}, reason=reason)
-            else:
-                low = 0.0 if kind == "ece" else -1.0
-                spread = partial(mean_within, low=low)
-                yield replace(found, under=under, column=column, ends=(low, 1.0), spread=spread)
+    def _with(
+        self, found: Statistic, under: Weighted, column: int, details: Mapping[str, float]
+    ) -> Statistic:
+        """A statistic with its value; below the parse rate, with the reason and what it would have been."""
+        found = replace(found, details={**found.details, **details})
+        if self._rate is not None and self._rate < self._threshold - 1e-12:
+            value = float(self._cell.draws(under).point[column])
+            reason = f"parse rate {self._rate:.3f} below {self._threshold:.2f}"
+            return replace(found, details={**found.details, "value_below_threshold": value}, reason=reason)
+        low = 0.0 if found.part == "_ece" else -1.0
+        spread = partial(mean_within, low=low)
+        return replace(found, under=under, column=column, ends=(low, 1.0), spread=spread)
 
 
 def _error(weights: Floats, gaps: Floats, total: Floats) -> Floats:
