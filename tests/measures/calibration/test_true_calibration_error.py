@@ -6,10 +6,13 @@ import pytest
 
 from quaver.estimation.bootstrap import Units
 from quaver.estimation.confidences import Graded
-from quaver.measures import ece, mce
+from quaver.estimation.intervals import Interval
+from quaver.measures import ece, mce, verbal_calibration
 from quaver.measures.calibration.calibration_bins import assigned
+from quaver.measures.calibration.calibration_differences import difference
 from quaver.measures.calibration.calibration_noise import gap_noise
 from quaver.measures.calibration.reliability_curve import right_between
+from quaver.measures.calibration.true_calibration_error import TrueError
 
 
 def said(confidence, right, units=None, item=None):
@@ -121,3 +124,44 @@ def test_without_resamples_there_is_no_interval_and_nothing_is_drawn():
     found = ece(frame_of([0.75] * 20, [True] * 10 + [False] * 10), resamples=0)[0]
     assert (found.value, found.low) == (0.25, None)
     assert "floor" not in found.details
+
+
+def stated(seed, shift=0.0, n=100):
+    rng = np.random.default_rng(seed)
+    chance = rng.uniform(0.5, 1, n)
+    sure = np.clip(np.round(chance * 10) / 10 + shift, 0, 1)
+    return frame_of(sure, rng.random(n) < chance, token=chance)
+
+
+def test_stated_confidence_that_is_calibrated_reaches_0_and_says_so():
+    found = [
+        next(e for e in verbal_calibration(stated(seed), resamples=200) if e.measure.endswith("_ece"))
+        for seed in range(40)
+    ]
+    assert sum(one.low == 0 for one in found) >= 36
+    assert sum(one.details["p"] > 0.05 for one in found) >= 36
+    assert all(one.warnings for one in found if one.value <= one.details["floor_high"])
+    assert all(one.value <= one.high for one in found)
+
+
+def test_a_difference_of_errors_leaves_out_what_chance_adds_to_the_one_with_more_bins():
+    gaps = []
+    for seed in range(30):
+        frame = stated(seed, shift=0.2)
+        gaps += [e for e in verbal_calibration(frame, resamples=200) if e.measure.endswith("_ece_gap")]
+    # said 0.7 in a tenth, 0.8 and 0.9 in a fifth each, and 1 in half: 0.91 on average, right 0.75
+    truth = 0.16
+    assert np.mean([one.value for one in gaps]) < truth - 0.02
+    assert abs(np.mean([one.details["debiased"] for one in gaps]) - truth) < 0.04
+    assert sum(one.low <= truth <= one.high for one in gaps) >= 27
+
+
+def test_the_ends_of_a_difference_combine_those_of_its_errors():
+    clear = TrueError(Interval(0.2, 0.4), {"debiased": 0.3}, ())
+    small = TrueError(Interval(0.0, 0.15), {"debiased": 0.05}, ())
+    assert difference(clear, small, 0.0).high == clear.interval.high
+    assert difference(small, clear, 0.0).low == -clear.interval.high
+    apart, alike = difference(clear, clear, 0.0), difference(clear, clear, 1.0)
+    assert apart == pytest.approx((-(0.02**0.5), 0.02**0.5))
+    assert alike == pytest.approx((0, 0), abs=1e-9)
+    assert difference(clear, TrueError(None, {}, ()), 0.0) is None

@@ -94,14 +94,16 @@ class GapNoise(NamedTuple):
         """Correlations that the data leave open: the variance of units' sums is only estimated.
 
         It has as many degrees of freedom as there are units that hold a wrong answer (or a right one, if
-        those are fewer), less 1 for the share of each bin.
+        those are fewer), less 1 for the share of each bin. ρ is taken half a standard error higher than it
+        is: where few units happen to be alike, their correlation looks small just when the gaps are extreme.
         """
         size = float(self.together.sum() / self.n.sum())
         if not self.answers_together:
             return np.zeros(draws)
         freedom = max(1, self.events - self.n.size)
+        inflation = (1 + (size - 1) * self.rho) * (1 + np.sqrt(2 / freedom) / 2)
         factor = freedom / np.random.default_rng(seed).chisquare(freedom, draws)
-        return np.asarray(np.clip(((1 + (size - 1) * self.rho) * factor - 1) / (size - 1), 0, 1))
+        return np.asarray(np.clip((inflation * factor - 1) / (size - 1), 0, 1))
 
 
 def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
