@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +31,13 @@ class Asked(NamedTuple):
     Attributes:
         name: What tells it from the study's other measures.
         take: Its estimates of a frame of the study's shape, with options in place of the study's.
-        items: The table of the items that it reads (its option ``items``); None where it reads none.
+        reads_items: Whether it reads a table of the items, which its option ``items_like`` makes that of a
+            simulated study's.
     """
 
     name: str
     take: Callable[..., list[Estimate]]
-    items: pl.DataFrame | None = None
+    reads_items: bool = False
 
 
 class Job(NamedTuple):
@@ -168,8 +170,8 @@ class StudyWork:
         found: dict[str, Estimate] = {}
         for one in asked:
             given = dict(options)
-            if one.items is not None:
-                given["items"] = self._studies.items_like(one.items, copies)
+            if one.reads_items:
+                given["items_like"] = partial(self._studies.items_like, copies=copies)
             try:
                 found |= {key_of(one.name, made): made for made in one.take(frame, **given)}
             except Exception as error:  # whatever a measure raises, another package's too, is a result

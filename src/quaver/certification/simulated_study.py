@@ -39,16 +39,13 @@ class SimulatedStudies:
         self._donors = _Donors(self.study)
         self._prompts = _Prompts(self.study, self.like)
 
-    def study_like(
-        self, seed: int, prompts: int | None = None, copies: int = 1, prefix: str = ""
-    ) -> pl.DataFrame:
+    def study_like(self, seed: int, prompts: int | None = None, copies: int = 1) -> pl.DataFrame:
         """The annotations of a study like it.
 
         Args:
             seed: What its items and answers are drawn from.
             prompts: What its prompts are drawn from; None for the study's own.
             copies: How many times as many items (and groups) it has.
-            prefix: What the new items' ids begin with, where there are several copies.
         """
         rng = np.random.default_rng([seed, 5])
         study, size = self.study, self.study.items
@@ -61,13 +58,13 @@ class SimulatedStudies:
         label = answers_of(read, keeps, ends, missing, item, condition, rng)
         right = label == np.where(gold >= 0, gold, read)[item]
         donor = self._donors.chosen(condition, label, right, rng)
-        return self._framed(donor, label, gold, copies, prefix)
+        return self._framed(donor, label, gold, copies)
 
-    def items_like(self, items: pl.DataFrame, copies: int, prefix: str = "") -> pl.DataFrame:
+    def items_like(self, items: pl.DataFrame, copies: int = 1) -> pl.DataFrame:
         """A table of the items' columns for so many copies of the items."""
-        return pl.concat([_renamed(items, at, prefix, None) for at in range(copies)]) if copies > 1 else items
+        return pl.concat([_renamed(items, at, None) for at in range(copies)]) if copies > 1 else items
 
-    def _framed(self, donor: Ints, label: Ints, gold: Ints, copies: int, prefix: str) -> pl.DataFrame:
+    def _framed(self, donor: Ints, label: Ints, gold: Ints, copies: int) -> pl.DataFrame:
         study, columns = self.study, [name for name in _ANSWER if name in self.frame.columns]
         design = self.frame.drop(columns)
         names = pl.Series([*study.labels, None], dtype=pl.String)
@@ -86,15 +83,15 @@ class SimulatedStudies:
                 if "gold" in design.columns:
                     true = names[gold[at * study.items + study.item[kept]]]
                     made = made.with_columns(true.alias("gold"))
-                parts.append(_renamed(made, at, prefix, self.group) if copies > 1 else made)
+                parts.append(_renamed(made, at, self.group) if copies > 1 else made)
         kinds = [name for name in ("label", "gold") if name in self.frame.columns]
         made = pl.concat(parts).select(self.frame.columns)
         return made.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in kinds)
 
 
-def _renamed(frame: pl.DataFrame, copy: int, prefix: str, group: str | None) -> pl.DataFrame:
+def _renamed(frame: pl.DataFrame, copy: int, group: str | None) -> pl.DataFrame:
     names = ["item", *([group] if group else [])]
-    return frame.with_columns((pl.col(name).cast(pl.String) + f"#{prefix}{copy}") for name in names)
+    return frame.with_columns((pl.col(name).cast(pl.String) + f"#{copy}") for name in names)
 
 
 class _Donors:

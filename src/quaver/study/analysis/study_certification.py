@@ -16,6 +16,7 @@ from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.estimation.declaration import Measure
 from quaver.study.analysis.study_estimates import measurable, own_measurements
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
@@ -77,7 +78,8 @@ def certify(
             expected="answers, and measures that need no raw answers",
             found=f"{frame.height:,} annotations, {len(asked)} such measures",
         )
-    group = next((str(one.options["group"]) for one in taken if one.options.get("group")), None)
+    groups = [one.options.get("group") for one in taken] + [one.group for one in study.spec.conclusions]
+    group = study.spec.group or next((name for name in groups if name), None)
     studies = SimulatedStudies(frame, study.experiment.labels.codes, group)
     resamples = None if exact else _RESAMPLES
     options = {} if resamples is None else {"resamples": resamples}
@@ -108,9 +110,8 @@ def _asked(taken: Sequence[Measurement]) -> list[Asked]:
     for one in taken:
         if one.failed is not None or (isinstance(one.plugin, Measure) and one.plugin.reads_outputs):
             continue
-        items = one.options.get("items")
-        table = items if isinstance(items, pl.DataFrame) else None
-        found.append(Asked(_title(one, [other.name for other in found]), one.of, table))
+        title = _title(one, [other.name for other in found])
+        found.append(Asked(title, one.of, reads_items=one.measure == CONCLUSIONS))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -77,7 +77,14 @@ class Conclusions:
         options = {"labels": self._experiment.labels, "by": _BY, "seed": seed}
         return [Measurement(CONCLUSIONS, self._drawn, None, options)]
 
-    def _drawn(self, annotations: Any, **options: Any) -> list[Estimate]:
+    def _drawn(
+        self,
+        annotations: Any,
+        *,
+        items_like: Callable[[pl.DataFrame], pl.DataFrame] = lambda items: items,
+        **options: Any,
+    ) -> list[Estimate]:
+        """The conclusions; ``items_like`` gives the items of other annotations from the study's own."""
         from quaver.measures.validity.conclusions import conclusion
 
         self.check()
@@ -89,7 +96,7 @@ class Conclusions:
                     annotations,
                     formula=one.formula,
                     effect=one.effect,
-                    items=items,
+                    items=items_like(items),
                     name=one.name,
                     regression=one.regression,
                     categories=categories,
