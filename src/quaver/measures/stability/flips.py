@@ -197,8 +197,16 @@ def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> 
         whole = np.zeros((len(items), *counts.shape[1:]))
         whole[np.searchsorted(items, seen)] = counts
         strata.append(_Pairs(whole))
+    asked = {"prompts": answers["variant"].n_unique()}
     said = [
-        Statistic(part=name, method=_HOW + _WHAT.get(name, ""), reason=reason, n=units.count, column=column)
+        Statistic(
+            part=name,
+            method=_HOW + _WHAT.get(name, ""),
+            reason=reason,
+            n=units.count,
+            column=column,
+            details=asked,
+        )
         for column, (name, reason) in enumerate(_REASONS.items())
     ]
     if not strata:

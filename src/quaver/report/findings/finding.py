@@ -159,8 +159,9 @@ def _flips(one: Verdict) -> list[Markup]:
     )
     sentences = []
     if prompts.value is not None:
-        words = Markup("Two prompts give the same item different labels in {} of comparisons")
-        sentences.append(words.format(value_and_interval(prompts)))
+        seen = prompts.details.get("prompts", 2)
+        words = Markup("Two {}prompts give the same item different labels in {} of comparisons")
+        sentences.append(words.format(f"of these {seen} " if seen > 2 else "", value_and_interval(prompts)))
         if chance.value:
             words = Markup("; if labels had nothing to do with the items, it would be {}")
             sentences[0] += words.format(number(chance.value, percent=True))

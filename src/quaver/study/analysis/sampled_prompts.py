@@ -14,7 +14,7 @@ from quaver.design.spec import MeasureSpec
 from quaver.estimation.declaration import Measure
 
 _FAMILIES = frozenset({"paraphrases", "instructions"})
-_NAMES = frozenset({"paraphrase", "variant", "prompt_id", "prompt", "wording"})
+_NAMES = frozenset({"paraphrase", "variant", "prompt_id", "prompt"})
 """Columns of imported labels that tell paraphrases apart; nothing is known there of how prompts were made."""
 
 
