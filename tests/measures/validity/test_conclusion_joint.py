@@ -84,6 +84,7 @@ def test_groups_are_exchanged_whole():
     few = np.repeat(np.arange(4), 30)
     coarse = joint(*specified((few % 2) * 1.0, 0.0, groups=few), group="author")
     assert any("ways" in warning for warning in coarse.warnings)
+    assert not alone.warnings
 
 
 def test_specifications_of_all_models_count_together():

@@ -149,11 +149,13 @@ def _inferred(
     sign = 1.0 if above else -1.0
     seed = derive(resampling.seed, "permutation", together.units.name)
     quantile = -float(special.ndtri(resampling.tail))
-    medians, holding = [np.empty(0)], [np.empty(0)]
+    medians, holding, marks = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+    mark = np.random.default_rng(seed + 1).standard_normal(together.units.items)
     with one_thread():
         for lever in _dealt(together.lever, together.units, draws, seed):
             effects, statistics = together.under(lever)
             medians.append(np.median(effects, 1))
+            marks.append(lever @ mark)
             holding.append((sign * statistics > quantile).sum(1) / total)
         own = float(np.median(together.under(together.lever[None, :])[0]))
     by_chance = np.concatenate(medians)
@@ -168,7 +170,7 @@ def _inferred(
         "median_high": median - float(low),
         "permutations": by_chance.size,
     }
-    ways = np.unique(by_chance.round(12)).size
+    ways = np.unique((np.concatenate(marks) / np.abs(together.lever).max()).round(9)).size
     warnings = (
         f"the {together.units.name}s can be dealt out in about {ways} ways only: p values are coarse",
     )
