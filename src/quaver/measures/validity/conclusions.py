@@ -61,29 +61,26 @@ def conclusion(
 
     An item's outcome is the share of its labels over repeats that are LABEL (``share(LABEL)``), or the mean
     of its labels' numbers (``label``). Ordinary least squares or, for a share, logistic regression; the
-    interval inverts a score test, in which few events on one side of the contrast do not pass for none
-    (`quaver.estimation.score_tests`). Within a cell, variants are compared and their labels brought together.
-    The claim *holds* where the whole interval is on its side, *reverses* where the whole interval is on the
-    other, and is *not distinguishable* else.
+    interval inverts a score test (`quaver.estimation.score_tests`). Within a cell, variants are compared and
+    their labels brought together. The claim *holds* where the whole interval is on its side, *reverses* where
+    the whole interval is on the other, and is *not distinguishable* else.
 
     Args:
         formula: See `conclusion_formula.read_formula`.
         effect: What is claimed: ``educ > 0``, ``party[Rep] < party[Dem]`` (see `claims.read_effect`).
-        items: A frame of the items' columns: ``item`` and those of the formula; ``annotations`` itself if
-            left out.
+        items: A frame with ``item`` and the formula's columns; ``annotations`` itself if left out.
         name: What the conclusion is called; the formula and the effect if left out.
         regression: ``"linear"``, or ``"logistic"``, whose coefficients are log-odds.
         categories: Columns that are categories although they look like numbers.
         missing: ``"drop"``: an answer without a label is left out; ``"category"``: it is not LABEL.
 
     Returns:
-        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``;
-        ``p``, two-sided, of the threshold; ``accuracy`` against the gold labels). Of the labels that all
-        variants give together ``conclusion_majority`` and ``conclusion_dawid_skene``; of the true labels
-        ``conclusion_gold``. ``conclusion_holds``, ``conclusion_reverses`` and ``conclusion_undecided``: the
-        shares of variants, with Clopper & Pearson's interval, which takes them for a random sample of all
-        that might have been used. ``conclusion_joint``, of each cell and of all: see `joint_estimate`.
-        Warnings name contrasts that a single label can decide, or that rest on fewer than four groups.
+        For each cell and variant a ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``, its
+        two-sided ``p``, ``accuracy`` against the gold labels). Of the labels that all variants give together
+        ``conclusion_majority`` and ``conclusion_dawid_skene``; of the true labels ``conclusion_gold``.
+        ``conclusion_holds``, ``_reverses`` and ``_undecided``: the shares of variants, with Clopper &
+        Pearson's interval, which takes them for a random sample of all that might have been used.
+        ``conclusion_joint``, of each cell and of all: see `joint_estimate`.
 
     Raises:
         UnknownName: The label is not in the set.
