@@ -44,6 +44,15 @@ class Population:
     hard: float
     own: float = 0.5
 
+    @property
+    def truth(self) -> float:
+        """Alpha of infinitely many items and raters."""
+        shares, size = np.array(self.shares), len(self.shares)
+        flat = np.full((size, size), (1 - self.own) / size) + np.eye(size) * self.own
+        differ = self.hard * (1 - (shares @ flat**2).sum())
+        overall = (1 - self.hard) * shares + self.hard * (shares @ flat)
+        return float(1 - differ / (1 - (overall**2).sum()))
+
     def draw(
         self, rng: np.random.Generator, items: int, raters: int, groups: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

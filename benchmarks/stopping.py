@@ -18,15 +18,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from coverage import POPULATIONS, Population
 
-from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import alpha_losses, spread_of
+from quaver.agreement import krippendorff_alpha
 from quaver.collect.run.progress import Outcome
 from quaver.core.records import Estimate
 from quaver.design.spec import UntilSpec
-from quaver.estimation.bootstrap import Draws, Resampling, Units, bootstrap
-from quaver.estimation.cell import label_counts
-from quaver.estimation.intervals import Interval, bca, clopper_pearson, mean_within
+from quaver.estimation.bootstrap import Resampling, Units
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.means import ratio
+from quaver.estimation.statistic import Sampler, Statistic
 from quaver.study.collection.rounds import Part, collect_in_rounds, widest
 
 WHOLE = Part(items=3000, variants=1, repeats=10)
@@ -35,37 +34,31 @@ DONE = Outcome("finished", 0, 0, 0, 0, 0.0)
 SHARES = (0.5, 0.8, 0.95)
 
 
-Found = tuple[Interval, int]
-"""An interval, and how many items differ."""
+Found = Estimate
+"""An estimate that has an interval."""
 
 
-def alpha_interval(codes: np.ndarray, labels: int, resamples: int) -> Found | None:
-    """As the stability scores take it: BCa, or the exact bound where nothing varies."""
-    model = Disagreement(label_counts(codes, labels)[:, None])
-    draws = bootstrap(model.alphas, Units(len(codes)), Resampling(resamples=resamples, seed=0))
-    point = float(draws.point[0])
-    if not np.isfinite(point):
-        return None
-    bound = spread_of(point, alpha_losses(model, "nominal"))
-    return believed(draws, bound, int((model.per_item > 1e-12).sum()), len(codes))
+def alpha_interval(codes: np.ndarray) -> Found | None:
+    """As the stability scores take it."""
+    return having(krippendorff_alpha(codes))
 
 
-def share_interval(codes: np.ndarray, resamples: int) -> Found | None:
-    """As accuracy takes it: BCa, or the exact bound where nothing varies."""
-    right = codes.mean(1)[:, None]
-    statistic = ratio(right, np.ones_like(right))
-    draws = bootstrap(statistic, Units(len(codes)), Resampling(resamples=resamples, seed=0))
-    point = float(draws.point[0])
-    wrong = min(int((right > 0).sum()), int((right < 1).sum()))
-    return believed(draws, lambda share: mean_within(point, share), wrong, len(codes))
+def share_interval(codes: np.ndarray) -> Found | None:
+    """As accuracy takes it."""
+    right = codes.mean(1)
+    statistic = Statistic(
+        method="share",
+        under=ratio(right[:, None], np.ones((len(right), 1))),
+        differing=min(int((right > 0).sum()), int((right < 1).sum())),
+        ends=(0.0, 1.0),
+        spread=mean_within,
+    )
+    return having(Sampler(Units(len(codes)), Resampling()).estimated(statistic))
 
 
-def believed(draws: Draws, bound: Callable[[float], Interval | None], differing: int, n: int) -> Found | None:
-    """The interval of some draws."""
-    found = bca(float(draws.point[0]), draws.values[:, 0], draws.jackknife[:, 0], 0.025)
-    if found is None or found.high - found.low <= 1e-12:
-        found = bound(clopper_pearson(0, n).high)
-    return None if found is None else (found, differing)
+def having(one: Estimate) -> Found | None:
+    """The estimate, if it has an interval."""
+    return None if one.low is None else one
 
 
 def stopped(
@@ -89,8 +82,7 @@ def stopped(
         found = at(part)
         if found is None:
             return None
-        one = Estimate("", 0.0, found[0].low, found[0].high, details={"differing": found[1]})
-        return widest([one], until.differing)
+        return widest([found], until.differing)
 
     design = cast(Any, SimpleNamespace(whole=WHOLE, first=lambda until: FIRST))
     rounds, _ = collect_in_rounds(until, design, lambda part: DONE, wide)
@@ -100,7 +92,9 @@ def stopped(
 
 def holds(found: Found | None, truth: float) -> float:
     """1 where the interval holds the true value; nan where there is none."""
-    return float("nan") if found is None else float(found[0].low <= truth <= found[0].high)
+    if found is None or found.low is None or found.high is None:
+        return float("nan")
+    return float(found.low <= truth <= found.high)
 
 
 def row(name: str, truth: float, width: float, studies: list[tuple[Part, int, Any, Any]]) -> str:
@@ -117,7 +111,6 @@ def row(name: str, truth: float, width: float, studies: list[tuple[Part, int, An
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=1000)
-    parser.add_argument("--resamples", type=int, default=500)
     parser.add_argument("--widths", type=float, nargs="+", default=[0.2, 0.1])
     asked = parser.parse_args()
     print(
@@ -131,20 +124,14 @@ def main() -> None:
                 right = rng.random(WHOLE.items) < share
                 return np.repeat(right[:, None], WHOLE.repeats, axis=1).astype(int)
 
-            def share_at(codes: np.ndarray) -> Found | None:
-                return share_interval(codes, asked.resamples)
-
-            studies = [stopped(draw_share, share_at, width, n) for n in range(asked.replications)]
+            studies = [stopped(draw_share, share_interval, width, n) for n in range(asked.replications)]
             print(row(f"share of {share}", share, width, studies), flush=True)
         for population in POPULATIONS[:3]:
 
             def draw(rng: np.random.Generator, population: Population = population) -> np.ndarray:
-                return population.draw(rng, WHOLE.items, WHOLE.repeats)
+                return population.draw(rng, WHOLE.items, WHOLE.repeats, 0)[0]
 
-            def interval(codes: np.ndarray, population: Population = population) -> Found | None:
-                return alpha_interval(codes, len(population.shares), asked.resamples)
-
-            studies = [stopped(draw, interval, width, n) for n in range(asked.replications)]
+            studies = [stopped(draw, alpha_interval, width, n) for n in range(asked.replications)]
             print(row(f"alpha, {population.name}", population.truth, width, studies), flush=True)
 
 
