@@ -69,7 +69,7 @@ SMALL = Population(items=30, variants=3, repeats=1)
 def certificate(name: str, count: int = 30, resamples: int = 50) -> list[Line]:
     measure = certified_measures()[name]
     documents = [work(Work("c", SMALL, (measure,), start, count, resamples, seed=1)) for start in (-1, 0)]
-    return lines_of("c", documents, {name: measure})
+    return lines_of("c", documents, {name: measure}, SMALL)
 
 
 def test_a_measure_is_certified_from_its_declaration_alone() -> None:
@@ -87,3 +87,11 @@ def test_work_is_the_same_every_time() -> None:
 
 def test_every_registered_measure_is_certified() -> None:
     assert set(registry.names("measures")) <= set(certified_measures())
+
+
+def test_an_oracle_of_a_rare_share_knows_that_most_studies_see_none() -> None:
+    rng = np.random.default_rng(1)
+    found = (rng.binomial(50, 0.01, 400) / 50).tolist()
+    place = Place({at: Said(value, 0.0, 0.07) for at, value in enumerate(found)}, range(400), 0.01)
+    assert np.median(found) == 0
+    assert 0.05 < place.oracle() < 0.09

@@ -105,6 +105,13 @@ class StudyWork:
         """What the interval of an estimate is of."""
         return str(getattr(self.own[key], "estimand", "") or FIXED)
 
+    def units(self, key: str) -> int:
+        """How many units of what its interval is over there are: groups, or prompts where these are fewer."""
+        study = self._studies.study
+        groups = int(study.group.max(initial=0)) + 1
+        prompts = study.conditions["variant"].n_unique() if "variant" in study.conditions.columns else groups
+        return groups if self.estimand(key) == FIXED else min(groups, prompts)
+
     def jobs(self) -> list[Job]:
         """What has to be known before studies are replicated: the truth."""
         return [
@@ -214,7 +221,8 @@ def certificate(worker: StudyWork, found: Mapping[Job, Mapping[str, Said]]) -> C
     for key in worker.own:
         name, measure, where = json.loads(key)
         truth = float(np.mean(truths[key])) if truths.get(key) else None
-        places[key] = Place({at: studies[at][key] for at in order if key in studies[at]}, order, truth)
+        here = {at: studies[at][key] for at in order if key in studies[at]}
+        places[key] = Place(here, order, truth, worker.units(key))
         about[key] = Line(
             cell=json.dumps(where, ensure_ascii=False),
             measure=name,

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from quaver.certification.certified_measures import Certified
-from quaver.certification.replications import Said, read_found
+from quaver.certification.population import Population
+from quaver.certification.replications import FIXED, Said, read_found
 
 Floats = NDArray[np.float64]
 Verdict = Literal["pass", "warned", "wide", "fail", "open"]
@@ -59,7 +61,7 @@ class Line:
         above: The share of intervals that lie above the truth.
         unwarned: The share of intervals without a warning.
         coverage_unwarned: Coverage of those.
-        width: Mean width over the oracle's: the middle 95% of the estimates over replications.
+        width: Mean width over that of an oracle, which knows how the estimates vary (`Place.oracle`).
         rejected: The share of p values below 5% where the null hypothesis is true.
         rejected_error: Its Monte-Carlo standard error.
         rejected_holm: The share of studies with an adjusted p value below 5%, where all nulls are true.
@@ -97,9 +99,23 @@ class Line:
 
 
 class Place:
-    """One estimate of a population over replications, in arrays; NaN where there is no number."""
+    """One estimate of a population over replications, in arrays; NaN where there is no number.
 
-    def __init__(self, said: Mapping[int, Said], replications: Sequence[int], truth: float | None) -> None:
+    Args:
+        said: What was said, by replication.
+        replications: Those in which it was taken.
+        truth: The true value, where it is the same in all of them.
+        units: How many units there are of what is sampled: groups, or prompts where these are fewer.
+    """
+
+    def __init__(
+        self,
+        said: Mapping[int, Said],
+        replications: Sequence[int],
+        truth: float | None,
+        units: int = 1000,
+    ) -> None:
+        self._stretch = float(special.stdtrit(max(1, units - 1), 0.975) / special.ndtri(0.975))
         missing = Said(None)
         rows = [said.get(at, missing) for at in replications]
         self.value, self.low, self.high, self.p, self.p_holm, self.own = (
@@ -117,10 +133,26 @@ class Place:
         self.warned = np.array([bool(one) for one in self.warnings])
 
     def oracle(self) -> float:
-        """The width of the middle 95% of the estimates about their truth."""
+        """The mean width of an interval that knows the form in which the estimates vary about their truth.
+
+        That of the middle 95% of them; of shares near 0 or 1, whose estimates are all alike in most studies,
+        Jeffreys' interval at the number of items that gives the estimates the variance that they have. How
+        much they vary has to be estimated, so that few units stretch it as they do Student's interval.
+        """
         error = self.value - np.where(np.isfinite(self.own), self.own, 0.0)
         known = error[np.isfinite(error)]
-        return float(np.subtract(*np.quantile(known, [0.975, 0.025]))) if known.size >= _FEW else np.nan
+        if known.size < _FEW or not (variance := float(known.var())) > 0:
+            return np.nan
+        middle = float(np.subtract(*np.quantile(known, [0.975, 0.025])))
+        truth = float(np.nanmean(self.truth)) if np.isfinite(self.truth).any() else np.nan
+        if np.isfinite(self.own).any() or known.min() < 0 or known.max() > 1 or not 0 < truth < 1:
+            return self._stretch * middle
+        n = truth * (1 - truth) / variance
+        low, high = (
+            special.betaincinv(n * known + 0.5, n * (1 - known) + 0.5, tail) for tail in (0.025, 0.975)
+        )
+        ends = np.where(known >= 1, 1.0, high) - np.where(known <= 0, 0.0, low)
+        return self._stretch * max(middle, float(ends.mean()))
 
     def null_holds(self, null: float | None) -> bool:
         """Whether the truth is what the test's null hypothesis says."""
@@ -137,8 +169,10 @@ def lines_of(
     cell: str,
     documents: Iterable[Mapping[str, Any]],
     measures: Mapping[str, Certified],
+    population: Population,
 ) -> list[Line]:
     """The lines of one population, from the documents of its work."""
+    groups = population.items // population.group_size
     truth: dict[str, float] = {}
     found: dict[str, dict[int, Said]] = {}
     for one in documents:
@@ -157,7 +191,8 @@ def lines_of(
     for (measure, name, estimand), keys in grouped.items():
         if measure in measures:
             replications = sorted(taken[measure, estimand])
-            places = [Place(found[key], replications, truth.get(key)) for key in keys]
+            units = groups if estimand == FIXED else min(groups, population.variants)
+            places = [Place(found[key], replications, truth.get(key), units) for key in keys]
             about = Line(
                 cell=cell,
                 measure=measure,
@@ -253,6 +288,8 @@ def _tests(places: Sequence[Place], null: float | None) -> dict[str, Any]:
 def _verdict(made: Mapping[str, Any]) -> Verdict:
     """Whether a line keeps to the limits, as far as its replications can say."""
     if made["replications"] < _FEW or (made["coverage"] is None and made["rejected"] is None):
+        return "open"
+    if made["interval"] * made["replications"] * made["places"] < _FEW and made["rejected"] is None:
         return "open"
     if _rejects(made["rejected"], made["rejected_error"]) or _rejects(
         made["rejected_holm"], (REJECTED * (1 - REJECTED) / made["replications"]) ** 0.5

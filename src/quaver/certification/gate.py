@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from quaver.certification.certified_measures import Certified, certified_measures
-from quaver.certification.coverage import Line, lines_of
+from quaver.certification.coverage import WIDTH, Line, lines_of
 from quaver.certification.covering_array import Row, covering_array
 from quaver.certification.population import Population
 from quaver.certification.replications import Work, work
@@ -153,12 +153,26 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def lines(done: Mapping[str, Mapping[str, Any]], measures: Mapping[str, Certified]) -> list[Line]:
-    """The lines of every cell."""
+def lines(
+    done: Mapping[str, Mapping[str, Any]],
+    measures: Mapping[str, Certified],
+    populations: Mapping[str, Population],
+) -> list[Line]:
+    """The lines of the populations of which work was done."""
     by_cell: dict[str, list[Mapping[str, Any]]] = {}
     for name, one in done.items():
         by_cell.setdefault(name.rpartition(" ")[0], []).append(one)
-    return [line for cell, some in by_cell.items() for line in lines_of(cell, some, measures)]
+    return [
+        line
+        for cell, population in populations.items()
+        for line in lines_of(cell, by_cell.get(cell, []), measures, population)
+    ]
+
+
+def mean_width(found: Iterable[Line]) -> float:
+    """The mean over lines of how wide intervals are beside an oracle's; 1 where no line says."""
+    widths = [one.width for one in found if one.width is not None]
+    return sum(widths) / len(widths) if widths else 1.0
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -191,11 +205,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seed=asked.seed,
     )
     done = run(todo, asked.out, processes=asked.processes, seconds=asked.seconds)
-    found = lines({k: v for k, v in done.items() if k.rpartition(" ")[0] in populations}, measures)
+    found = lines(done, measures, populations)
     (asked.out / LINES).write_text(
         json.dumps([one.document() for one in found], ensure_ascii=False, indent=0), encoding="utf-8"
     )
     failing = [one for one in found if one.verdict == "fail"]
+    width = mean_width(found)
     for line in failing:
         sys.stdout.write(json.dumps(line.document(), ensure_ascii=False) + "\n")
     counts = {
@@ -203,7 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for verdict in ("pass", "warned", "wide", "fail", "open")
     }
     sys.stdout.write(json.dumps(counts) + "\n")
-    return 1 if failing else 0
+    sys.stdout.write(f"mean width beside an oracle's: {width:.2f}\n")
+    return 1 if failing or width > WIDTH else 0
 
 
 if __name__ == "__main__":
