@@ -250,6 +250,25 @@ def test_an_estimate_that_was_changed_by_hand_is_found(study: quaver.Study, tmp_
     assert [line.split(" ")[0] for line in found.differing] == [study.estimates()[0].measure]
 
 
+@pytest.mark.parametrize(
+    "method", [None, "accuracy; BCa interval, 1000 resamples of items", "accuracy; by hand"]
+)
+def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
+    method: str | None, study: quaver.Study, tmp_path: Path
+) -> None:
+    at = next(at for at, one in enumerate(study.estimates()) if one.low is not None)
+
+    def change(folder: Path) -> None:
+        file = folder / "estimates.json"
+        estimates = json.loads(file.read_text())
+        estimates[at]["low"] -= 0.0123
+        estimates[at]["method"] = method or estimates[at]["method"]
+        file.write_text(json.dumps(estimates))
+
+    found = verify(repacked(bundle(study, tmp_path / "s.zip")[0], change))
+    assert len(found.differing) == 1
+
+
 def test_a_bundle_of_an_earlier_version_has_another_name_for_the_level(
     study: quaver.Study, tmp_path: Path
 ) -> None:

@@ -13,11 +13,14 @@ import polars as pl
 from quaver.core import registry
 from quaver.core.arguments import guarded
 from quaver.core.records import Estimate
-from quaver.estimation.declaration import registered
+from quaver.estimation.declaration import Measure, registered
+from quaver.study.analysis.study_estimates import measurable, own_measurements
+from quaver.study.analysis.study_measures import taken
 from quaver.study.session import Study
 from quaver.study.sources.archive import extract
 from quaver.study.sources.bundle_schema import Place, estimates_in, fitting_together, places_in
 from quaver.study.sources.bundle_source import FORM, Bundle
+from quaver.study.sources.study_source import StudySource
 
 _COMPARED = ("label", "status", "confidence")
 _PLACE = ("model", "variant", "decoding", "item", "repeat", "evaluator")
@@ -34,6 +37,9 @@ class Verification:
         annotations: How many annotations were read anew from the stored answers.
         withheld: How many could not be, since their answers quote an item's text that was left out.
         estimates: How many estimates were computed anew.
+        older: How many of them have an interval that this Quaver makes by another method by default. Their
+            values come out; the interval is held against the bootstrap of the time where this can be taken
+            again.
     """
 
     digest: str
@@ -42,6 +48,7 @@ class Verification:
     annotations: int
     withheld: int
     estimates: int
+    older: int = 0
 
     @property
     def holds(self) -> bool:
@@ -80,10 +87,19 @@ def _anew(study: Study, digest: str) -> Verification:
         stored.write_parquet(study.folder / "annotations.parquet")
     estimates = study.estimates()
     packed, now = estimates_in(study.folder), list(estimates)
-    if withheld:  # what counts the answers themselves cannot be counted without them
-        packed, now = ([one for one in some if not _of_outputs(one.measure)] for some in (packed, now))
-    differing += _other_estimates(packed, now)
-    return Verification(digest, (), differing, read, len(withheld), len(estimates))
+    if len(packed) != len(now):
+        differing.append(f"{len(packed)} estimates stand there, {len(now)} come out")
+        return Verification(digest, (), differing, read, len(withheld), len(now))
+    # What counts the answers themselves cannot be counted without them.
+    counted = [at for at, one in enumerate(packed) if not (withheld and _of_outputs(one.measure))]
+    older = {at for at in counted if _older_interval(packed[at], now[at])}
+    bootstrapped = _bootstrapped(study.source, now) if older else now
+    differing += [
+        f"{packed[at]} stands there, {now[at]} comes out"
+        for at in counted
+        if not _holds(packed[at], now[at], bootstrapped[at] if at in older else None)
+    ]
+    return Verification(digest, (), differing, read, len(withheld), len(now), len(older))
 
 
 def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
@@ -113,16 +129,48 @@ def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tu
     return fresh.height, differing
 
 
-def _other_estimates(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
-    if len(packed) != len(now):
-        return [f"{len(packed)} estimates stand there, {len(now)} come out"]
-    differing = []
-    for one, again in zip(packed, now, strict=True):
-        facts = [(each.measure, dict(each.cell), each.n, each.reason is None) for each in (one, again)]
-        ends = [(getattr(one, end), getattr(again, end)) for end in ("value", "low", "high")]
-        if facts[0] != facts[1] or not all(_alike(*pair) for pair in ends):
-            differing.append(f"{one} stands there, {again} comes out")
-    return differing
+def _holds(one: Estimate, again: Estimate, bootstrapped: Estimate | None) -> bool:
+    """Whether an estimate comes out as it was packed.
+
+    Args:
+        one: As it was packed.
+        again: As it comes out.
+        bootstrapped: As it comes out by the bootstrap, where the interval is made by another method today.
+    """
+    facts = [(each.measure, dict(each.cell), each.reason is None) for each in (one, again)]
+    if facts[0] != facts[1] or not _alike(one.value, again.value):
+        return False
+    if bootstrapped is None:
+        return one.n == again.n and _same_interval(one, again)
+    if one.low is None or one.high is None or one.value is None:
+        return True  # it had no interval then
+    found = [bootstrapped.details[kind] for kind in ("bca", "percentile") if bootstrapped.details.get(kind)]
+    ends = [(min(low, one.value), max(high, one.value)) for low, high in found]
+    return not ends or any(_alike(one.low, low) and _alike(one.high, high) for low, high in ends)
+
+
+def _same_interval(one: Estimate, again: Estimate) -> bool:
+    return _alike(one.low, again.low) and _alike(one.high, again.high)
+
+
+def _older_interval(one: Estimate, again: Estimate) -> bool:
+    """Whether the interval is another because it was made in another way: the method ends with how."""
+    return not _same_interval(one, again) and (
+        one.method.rpartition("; ")[2] != again.method.rpartition("; ")[2]
+    )
+
+
+def _bootstrapped(source: StudySource, now: list[Estimate]) -> list[Estimate]:
+    """The study's estimates with the bootstrap's intervals in their details."""
+    frame = measurable(source)
+    found: list[Estimate] = []
+    for one in own_measurements(source):
+        options = {**one.options, "interval": "bca"}
+        if isinstance(one.plugin, Measure) and "fixed" in one.plugin.estimands:
+            options["estimand"] = "fixed"
+        again = one._replace(options=options) if isinstance(one.plugin, Measure) else one
+        found += taken(source, again, frame)
+    return found if len(found) == len(now) else now
 
 
 def _of_outputs(measure: str) -> bool:

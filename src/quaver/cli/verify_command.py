@@ -25,6 +25,8 @@ def command(path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BU
             f"{found.annotations:,} annotations read again{withheld}, "
             f"{found.estimates:,} estimates computed again, {len(found.differing):,} differ.",
         )
+    if found.older:
+        say(f"{found.older:,} of their intervals are by an older method, and were compared by that method.")
     say(f"SHA-256 {found.digest}")
     if not found.holds:
         raise typer.Exit(1)
