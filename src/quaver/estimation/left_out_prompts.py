@@ -17,6 +17,7 @@ from quaver.estimation.column_roles import ColumnReader, Columns
 from quaver.estimation.encoding import Codes, combine, encode
 from quaver.estimation.reading import Reading
 
+_GROUPS = 40
 _MOST = 40
 """Of more prompts than this, random groups are left out."""
 
@@ -32,6 +33,7 @@ class Prompts:
 
     def __init__(self, reading: Reading) -> None:
         self._columns, self._by = reading.columns, tuple(reading.by)
+        self._seed = reading.resampling.seed
         self.columns = prompt_columns(reading.frame, reading.columns)
         self._known: dict[int, tuple[pl.DataFrame, Codes]] = {}
         self._parts: dict[tuple[str, ...], dict[str, int]] = {}
@@ -72,14 +74,17 @@ class Prompts:
         return max((max(of.values()) + 1 for of in self._parts.values() if len(of) > 1), default=0)
 
     def without(self, part: int, cell: Cell, frame: pl.DataFrame) -> Cell | None:
-        """A cell without some of its prompts; None where it has no such part, or none would be left."""
+        """A cell without some of its prompts; None where it has no such part, or none would be left.
+
+        Its units are few random groups of the cell's: enough to see how items and prompts interact.
+        """
         known = self._parts.get(self.key(cell) or (), {})
         if len(known) < 2 or part not in known.values():
             return None
         codes = self._of(frame)
         leaves = np.array([known.get(_name(value), -1) == part for value in codes.values] + [False])
         of = np.append(codes.codes, -1)  # a place without an annotation is of row -1
-        return _lacking(cell, leaves[of[cell.rows]])
+        return _coarse(_lacking(cell, leaves[of[cell.rows]]), self._seed)
 
     def _of(self, frame: pl.DataFrame) -> Codes:
         """Each row's prompt."""
@@ -99,6 +104,16 @@ def _parted(prompts: int, seed: int) -> list[int]:
         return list(range(prompts))
     order = np.random.default_rng(derive(seed, "prompts")).permutation(prompts)
     return [int(place) * _MOST // prompts for place in np.argsort(order)]
+
+
+def _coarse(cell: Cell, seed: int) -> Cell:
+    """A cell whose units are taken together in random groups, where they are many."""
+    count = cell.units.count
+    if count <= _GROUPS:
+        return cell
+    rng = np.random.default_rng(derive(seed, "interaction", str(count)))
+    group = rng.permutation(np.arange(count) * _GROUPS // count)
+    return replace(cell, clusters=group if cell.clusters is None else group[cell.clusters])
 
 
 def _lacking(cell: Cell, gone: NDArray[np.bool_]) -> Cell:
