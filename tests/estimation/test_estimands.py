@@ -152,8 +152,9 @@ def test_a_difference_between_levels_for_other_paraphrases() -> None:
     assert found.high - found.low > fixed.high - fixed.low
     assert found.details["p"] > fixed.details["p"]
     assert found.details["p_holm"] == found.details["p"]
-    alone = differences(frame, estimand="population", between="variant", **FAST)
-    assert {one.low for one in alone} == {None}
+    for reference in (None, "v00list"):
+        alone = differences(frame, estimand="population", between="variant", reference=reference, **FAST)
+        assert {one.low for one in alone} == {None}
     effects = factor_effects(
         frame, estimand="population", columns={"prompt": "paraphrase"}, factors=["format"]
     )

@@ -101,7 +101,8 @@ def over_prompts(
         made = found if estimand == "fixed" else [_named(one, estimand, of_a_set) for one in found]
         return [_scoped(one) for one in made]
     crossed = max((one.n for one in found), default=0) <= _MANY_UNITS
-    without = _Without(again, whole, prompts, crossed=crossed)
+    several = any(len(prompts.names(one)) > 1 for one in found)
+    without = _Without(again, whole, prompts, range(prompts.parts() if several else 0), crossed=crossed)
     made = [
         one
         if one.value is None
@@ -130,13 +131,16 @@ class _Without:
         again: The measure.
         whole: What it is taken of.
         prompts: Its prompts.
+        parts: Which parts of them are left out.
         crossed: Whether items are left out besides, where that is affordable.
     """
 
-    def __init__(self, again: Again, whole: Reading, prompts: Prompts, *, crossed: bool) -> None:
+    def __init__(
+        self, again: Again, whole: Reading, prompts: Prompts, parts: Iterable[int], *, crossed: bool
+    ) -> None:
         once = replace(whole.resampling, resamples=int(crossed), interval="jackknife")
         self._left: dict[tuple[str, tuple[tuple[str, str], ...]], list[Estimate]] = {}
-        for part in range(prompts.parts()):
+        for part in parts:
             less = replace(
                 whole,
                 resampling=once,
