@@ -29,13 +29,11 @@ class _Criterion(NamedTuple):
         threshold: An example, not a standard: what is good enough depends on what the labels are for.
         measure: The measure behind it.
         part: The ending of that measure's estimates.
-        unbiased: Where noise pushes the value up, the detail that holds it without that.
     """
 
     threshold: float
     measure: Measure
     part: str = ""
-    unbiased: str = ""
 
     @property
     def name(self) -> str:
@@ -51,11 +49,11 @@ class _Criterion(NamedTuple):
 _CRITERIA: Final[Mapping[str, _Criterion]] = {
     "accuracy": _Criterion(0.8, accuracy),
     "compliance": _Criterion(0.95, compliance),
-    "spread": _Criterion(0.1, spread, unbiased="corrected"),
+    "spread": _Criterion(0.1, spread),
     "flips": _Criterion(0.05, evaluator_flips),
-    "ece": _Criterion(0.1, ece, unbiased="debiased"),
+    "ece": _Criterion(0.1, ece),
     "parse_rate": _Criterion(0.8, verbal_calibration, "_parse_rate"),
-    "stated_ece": _Criterion(0.1, verbal_calibration, "_ece", unbiased="debiased"),
+    "stated_ece": _Criterion(0.1, verbal_calibration, "_ece"),
 }
 
 THRESHOLDS: Final[Mapping[str, float]] = {name: one.threshold for name, one in _CRITERIA.items()}
@@ -97,13 +95,14 @@ def readiness(
     They are the estimates of `accuracy`, `compliance`, `spread`, `evaluator_flips`, `ece` and
     `verbal_calibration`, with the ``threshold`` and the ``verdict`` in ``details``. A criterion is *met*
     where the whole interval is on the right side of the threshold, *not met* where all of it is on the other
-    side (spread and calibration errors, which noise pushes up, also without noise), and *undecided* else,
-    also where there is no interval or no value.
+    side (noise pushes spread and calibration errors up; their intervals are of the true ones), and
+    *undecided* else, also where there is no interval or no value.
 
     Then ``readiness``: met criteria / all criteria, whose ``verdict`` is *ready* where all are met, *not
-    ready* where one is not met, *undecided* else. State your own thresholds before you see the results:
-    these are examples, not standards. ``by`` can hold neither the evaluator nor the variant. Undefined: a
-    criterion where its measure is, `readiness` where no criterion has a value.
+    ready* where one is not met, *undecided* else; it has no interval, since the criteria's decide. State your
+    own thresholds before you see the results: these are examples, not standards. ``by`` can hold neither the
+    evaluator nor the variant. Undefined: a criterion where its measure is, `readiness` where no criterion has
+    a value.
 
     Args:
         thresholds: Other thresholds, by criterion (the names above, less ``readiness_``).
@@ -216,16 +215,7 @@ def _verdict(one: Estimate, criterion: _Criterion, threshold: float) -> str:
         return OPEN
     if criterion.presentation.better == "higher":
         return MET if one.low >= threshold else MISSED if one.high < threshold else OPEN
-    if one.high <= threshold:
-        return MET
-    return MISSED if min(one.low, _without_noise(one, criterion)) > threshold else OPEN
-
-
-def _without_noise(one: Estimate, criterion: _Criterion) -> float:
-    """The value without what noise adds to it; its lower end, where that is known."""
-    value = one.details.get(criterion.unbiased, one.low)
-    ends = one.details.get(f"{criterion.unbiased}_interval")
-    return float(ends[0] if ends else value)
+    return MET if one.high <= threshold else MISSED if one.low > threshold else OPEN
 
 
 class _Count(NamedTuple):

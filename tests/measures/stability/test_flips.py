@@ -1,0 +1,70 @@
+"""Flips, and whether a factor moves labels, where items come in groups and prompts differ in their noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from quaver.core.records import Estimate, Label, LabelSet
+from quaver.measures.stability.flips import label_flips
+from quaver.measures.validity.answer_quality import answer_quality
+
+LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
+
+
+def study(seed: int, noise: list[float], groups: int = 60, moved: float = 0.0) -> pl.DataFrame:
+    """Sixty items in groups; each prompt draws labels of some afresh, the first turns some into b."""
+    rng = np.random.default_rng(seed)
+    again = rng.random((groups, len(noise))) < noise
+    codes = np.where(again, rng.integers(0, 2, again.shape), rng.integers(0, 2, (groups, 1)))
+    codes[rng.random(groups) < moved, 0] = 1
+    codes = codes.repeat(60 // groups, 0)
+    item, variant = np.indices(codes.shape)
+    return pl.DataFrame(
+        {
+            "item": item.ravel(),
+            "author": item.ravel() // (60 // groups),
+            "variant": variant.ravel(),
+            "label": np.array(["a", "b"])[codes.ravel()],
+        }
+    )
+
+
+def shift(frame: pl.DataFrame, group: str | None = None) -> Estimate:
+    found = label_flips(frame, ["variant"], labels=LABELS, group=group, resamples=200)
+    return next(one for one in found if one.measure == "label_shift")
+
+
+def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is() -> None:
+    noisy = [shift(study(seed, [0.9, 0.05, 0.05, 0.05])) for seed in range(40)]
+    assert np.mean([one.details["p"] <= 0.05 for one in noisy]) <= 0.15
+    assert np.mean([one.low == 0 for one in noisy]) >= 0.85
+    clear = shift(study(1, [0.05] * 4, moved=0.5))
+    assert clear.details["p"] < 0.01
+    assert 0 < clear.low < clear.value <= clear.high
+    assert (clear.cell["label"], clear.details["lowest"]) == ("a", "0")
+
+
+def test_every_flip_is_of_groups_where_items_come_in_groups() -> None:
+    frame = study(2, [0.3, 0.3, 0.3], groups=12).with_columns(gold=pl.lit("a"))
+    alone = label_flips(frame, ["variant"], labels=LABELS, resamples=200)
+    together = label_flips(frame, ["variant"], labels=LABELS, group="author", resamples=200)
+    assert {one.unit for one in together} == {"author"}
+    assert [one.value for one in together] == [one.value for one in alone]
+    for one, other in zip(alone, together, strict=True):
+        if one.measure in ("flips_prompts", "label_in_use", "wrong_labels"):
+            assert other.high - other.low > one.high - one.low
+            assert other.n == 12
+
+
+def test_failed_calls_of_a_group_are_not_so_many_failures() -> None:
+    frame = study(3, [0.2, 0.2]).with_columns(
+        author=pl.col("item") // 5,
+        status=pl.when(pl.col("item") < 10).then(pl.lit("error")).otherwise(pl.lit("valid")),
+        label=pl.when(pl.col("item") < 10).then(None).otherwise("label"),
+    )
+    (alone, *_), (together, *_) = (answer_quality(frame, group=group) for group in (None, "author"))
+    assert alone.value == together.value == pytest.approx(1 / 6)
+    assert (alone.n, together.n, together.unit) == (60, 12, "author")
+    assert together.high - together.low > alone.high - alone.low
