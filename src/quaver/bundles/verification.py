@@ -86,20 +86,25 @@ def _anew(study: Study, digest: str) -> Verification:
         read, differing = _reread(study, stored, withheld)
         stored.write_parquet(study.folder / "annotations.parquet")
     estimates = study.estimates()
-    packed, now = estimates_in(study.folder), list(estimates)
+    packed, now = (_countable(some, withheld) for some in (estimates_in(study.folder), estimates))
     if len(packed) != len(now):
         differing.append(f"{len(packed)} estimates stand there, {len(now)} come out")
-        return Verification(digest, (), differing, read, len(withheld), len(now))
-    # What counts the answers themselves cannot be counted without them.
-    counted = [at for at, one in enumerate(packed) if not (withheld and _of_outputs(one.measure))]
-    older = {at for at in counted if _older_interval(packed[at], now[at])}
-    bootstrapped = _bootstrapped(study.source, now) if older else now
+        return Verification(digest, (), differing, read, len(withheld), len(estimates))
+    older = {at for at, pair in enumerate(zip(packed, now, strict=True)) if _older_interval(*pair)}
+    bootstrapped = _countable(_bootstrapped(study.source), withheld) if older else now
+    if len(bootstrapped) != len(now):
+        bootstrapped = now
     differing += [
-        f"{packed[at]} stands there, {now[at]} comes out"
-        for at in counted
-        if not _holds(packed[at], now[at], bootstrapped[at] if at in older else None)
+        f"{one} stands there, {again} comes out"
+        for at, (one, again) in enumerate(zip(packed, now, strict=True))
+        if not _holds(one, again, bootstrapped[at] if at in older else None)
     ]
-    return Verification(digest, (), differing, read, len(withheld), len(now), len(older))
+    return Verification(digest, (), differing, read, len(withheld), len(estimates), len(older))
+
+
+def _countable(estimates: Sequence[Estimate], withheld: Sequence[Place]) -> list[Estimate]:
+    """The estimates that can be made again: what counts the answers themselves cannot be without them."""
+    return [one for one in estimates if not (withheld and _of_outputs(one.measure))]
 
 
 def _reread(study: Study, stored: pl.DataFrame, withheld: Sequence[Place]) -> tuple[int, list[str]]:
@@ -160,7 +165,7 @@ def _older_interval(one: Estimate, again: Estimate) -> bool:
     )
 
 
-def _bootstrapped(source: StudySource, now: list[Estimate]) -> list[Estimate]:
+def _bootstrapped(source: StudySource) -> list[Estimate]:
     """The study's estimates with the bootstrap's intervals in their details."""
     frame = measurable(source)
     found: list[Estimate] = []
@@ -170,7 +175,7 @@ def _bootstrapped(source: StudySource, now: list[Estimate]) -> list[Estimate]:
             options["estimand"] = "fixed"
         again = one._replace(options=options) if isinstance(one.plugin, Measure) else one
         found += taken(source, again, frame)
-    return found if len(found) == len(now) else now
+    return found
 
 
 def _of_outputs(measure: str) -> bool:
