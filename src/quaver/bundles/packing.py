@@ -180,6 +180,8 @@ def _derived(
     _write(folder / "study.lock.json", lock)
     if noise:
         _write(folder / "noise.json", noise)
+    if certified := study.source.files.read("certified.json"):
+        _write(folder / "certified.json", certified)
     annotations.write_parquet(folder / "annotations.parquet")
 
 

@@ -91,3 +91,11 @@ def test_a_damaged_certificate_is_one_error(tmp_path: Path) -> None:
         shown(one)
     assert caught.value.where == str(tmp_path / FILE)
     assert isinstance(measurable(one.source), pl.DataFrame)
+
+
+def test_a_bundle_carries_the_certificate(tmp_path: Path) -> None:
+    one = opened(tmp_path)
+    one.certify(replications=2)
+    packed, _ = quaver.bundle(one, tmp_path / "whole.zip")
+    other = quaver.Study.open(packed)
+    assert shown(other) == ["accuracy", "inter_pss"]

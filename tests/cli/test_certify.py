@@ -1,0 +1,39 @@
+"""``quaver certify`` prints a row for each measure, and JSON where it is asked for."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from quaver.certification.population import Population, study
+from quaver.cli.main import app
+
+POPULATION = Population(items=30, variants=3, repeats=1)
+
+
+def said(folder: Path, *options: str) -> str:
+    columns = ["item", "variant", "label", "gold"]
+    study(POPULATION, POPULATION.prompts(1), 1).select(columns).write_csv(folder / "labels.csv")
+    (folder / "study.yaml").write_text(
+        "name: labels\ntask: {labels: [a, b, c]}\n"
+        "annotations: {source: labels.csv, item: item, label: label, variant: [variant], gold: gold}\n"
+        "measures: [accuracy, inter_pss]\n",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(app(), ["certify", str(folder), "--replications", "3", *options])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_every_measure_has_a_row(tmp_path: Path) -> None:
+    shown = said(tmp_path)
+    assert "accuracy" in shown
+    assert "inter_pss" in shown
+    assert "±" in shown
+    assert (tmp_path / "certified.json").exists()
+
+
+def test_the_certificate_is_printed_as_json(tmp_path: Path) -> None:
+    document = json.loads(said(tmp_path, "--json"))
+    assert document["replications"] == 3
+    assert {one["name"] for one in document["lines"]} == {"accuracy", "inter_pss"}
