@@ -114,7 +114,7 @@ def contrast_bound(
 
 
 def levers(matrix: Floats, contrast: Floats, weights: Floats | None = None) -> Floats:
-    """A = X(XᵀWX)⁻¹c: how far a contrast moves with each item's outcome (times its weight).
+    """The levers a = X(XᵀWX)⁻¹c: how far a contrast moves with each item's outcome (times its weight).
 
     >>> levers(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0])).round(9).tolist()
     [-1.0, 1.0]
@@ -147,17 +147,35 @@ def _orthonormal(
 ) -> tuple[NDArray[np.bool_], Floats, Floats]:
     """The items that have an outcome, orthonormal columns that span theirs, and the contrast of these.
 
-    Sums of products of the columns as they are have the square of their condition number, and lose twice as
-    many digits. Columns that depend on each other stay as they are.
+    Columns that depend on each other stay as they are.
     """
     known = np.isfinite(outcome)
+    found = orthonormal(matrix[known], contrast)
+    if found is not None:
+        return known, *found
     scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
-    design, contrast = np.asarray(matrix[known] / scale), contrast / scale
-    basis, triangle = np.linalg.qr(design)
+    return known, np.asarray(matrix[known] / scale), contrast / scale
+
+
+def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | None:
+    """Orthonormal columns Q that span those of a matrix, and the contrast c of these; its levers are Qc.
+
+    Sums of products of the columns as they are have the square of their condition number, and lose twice as
+    many digits.
+
+    Returns:
+        None where the columns depend on each other.
+
+    >>> basis, contrast = orthonormal(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0]))
+    >>> (basis @ contrast).round(9).tolist()
+    [-1.0, 1.0]
+    """
+    scale = np.maximum(np.abs(matrix).max(0, initial=0.0), 1e-300)
+    basis, triangle = np.linalg.qr(matrix / scale)
     sizes = np.abs(np.diag(triangle))
-    if basis.shape != design.shape or not sizes.min(initial=np.inf) > _DEPENDENT * sizes.max(initial=0.0):
-        return known, design, contrast
-    return known, np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, contrast))
+    if basis.shape != matrix.shape or not sizes.min(initial=np.inf) > _DEPENDENT * sizes.max(initial=0.0):
+        return None
+    return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, contrast / scale))
 
 
 def products(design: Floats) -> Floats:

@@ -31,7 +31,7 @@ from scipy import special
 
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.grouped_items import Groups, variance_ratio
-from quaver.estimation.regression import levers, newton, products
+from quaver.estimation.regression import newton, orthonormal, products
 
 _LEAST = 1e-3
 """Pearson residuals are taken as of a variance no smaller than this."""
@@ -83,11 +83,13 @@ class ScoreTest(Protocol):
 
 
 class _Design:
-    """The columns of a regression, and what of them a contrast is about."""
+    """The columns of a regression, made orthonormal, and what of them a contrast is about."""
 
     def __init__(self, matrix: Floats, contrast: Floats, clusters: NDArray[np.int64] | None) -> None:
-        scale = np.maximum(np.abs(matrix).max(0, initial=0.0), _TINY)
-        self.matrix, self.contrast = matrix / scale, contrast / scale
+        found = orthonormal(matrix, contrast)
+        if found is None:
+            raise ValueError("columns that depend on each other")
+        self.matrix, self.contrast = found
         self.items, self.columns = matrix.shape
         self.groups = None if clusters is None else Groups(clusters)
         self.free = _others(self.contrast)
@@ -161,8 +163,8 @@ class LinearTest:
         clusters: NDArray[np.int64] | None = None,
     ) -> None:
         self._design = design = _Design(matrix, contrast, clusters)
-        basis = np.linalg.qr(design.matrix)[0]
-        self._lever = levers(design.matrix, design.contrast)
+        basis = design.matrix
+        self._lever = design.matrix @ design.contrast
         self._size = float(self._lever @ self._lever)
         self._outcomes, self._binary = outcomes, _is_binary(outcomes)
         self.value = self._lever @ outcomes

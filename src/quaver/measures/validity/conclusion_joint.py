@@ -24,7 +24,7 @@ from quaver.estimation.cell import Cell
 from quaver.estimation.grouped_items import Groups
 from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.one_thread import one_thread
-from quaver.estimation.regression import levers
+from quaver.estimation.regression import orthonormal
 from quaver.measures.validity.conclusion_formula import ItemTable
 from quaver.measures.validity.specifications import Specifications
 
@@ -183,7 +183,10 @@ def _together(drawn: Sequence[Drawn], table: ItemTable) -> _Together | None:
     matrix = table.rows(items)
     complete = np.isfinite(matrix).all(1)
     place = {items[at]: row for row, at in enumerate(np.flatnonzero(complete).tolist())}
-    own = levers(matrix[complete], table.effect.contrast)
+    found = orthonormal(matrix[complete], table.effect.contrast)
+    if found is None:
+        return None
+    own = found[0] @ found[1]
     held = [
         ([place.get(item, -1) for item in part.cell.items], one)
         for part in drawn

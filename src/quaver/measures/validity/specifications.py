@@ -10,11 +10,10 @@ from scipy import special
 
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
-from quaver.estimation.regression import levers
+from quaver.estimation.regression import levers, orthonormal
 from quaver.estimation.score_intervals import score_interval
 from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest
 
-_SINGULAR = 1e12
 _FEW_EVENTS = 0.6
 """Below this many expected events on a side one label can decide: the test errs in up to 15% of cases."""
 _FEW_GROUPS = 4.0
@@ -82,12 +81,12 @@ class Specifications:
             alike = [at for at, one in enumerate(self._kind) if one == kind]
             outcomes = (self._outcomes[known][:, alike] - low) / (high - low)
             clusters = None if self._clusters is None else self._clusters[known]
-            scaled = design / np.maximum(np.abs(design).max(0, initial=0.0), 1e-300)
-            if np.linalg.cond(scaled.T @ scaled) > _SINGULAR:
+            found = orthonormal(design, self._contrast)
+            if found is None:
                 self._tests[kind] = None, 0.0
             else:
                 test = self._test(design, outcomes, self._contrast, clusters)
-                total = float(levers(design, self._contrast).sum()) if self.linear else 0.0
+                total = float((found[0] @ found[1]).sum()) if self.linear else 0.0
                 self._tests[kind] = test, total
         return self._tests[kind]
 
