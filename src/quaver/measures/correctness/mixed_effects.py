@@ -89,6 +89,28 @@ def mixed_effects(
     [0.0, 0.0]
     """
     frame = reading.frame
+    terms = _terms(formula, frame)
+    named = {name for term in terms for name in term}
+    for cell in reading.cells(raters=ASKING, gold=True):
+        wide = f"{cell.unit}, as group" if cell.unit in named else cell.unit
+        units = (_ITEM,) if cell.clusters is None else (wide, _ITEM)
+        asked = _Asked(formula, terms, random, units, reading.resampling)
+        model = f"{formula}, unanswered {treatment(missing)}"
+        blank = Estimate(
+            "mixed_effects",
+            None,
+            confidence_level=reading.resampling.confidence_level,
+            n=cell.units.count,
+            unit=cell.unit,
+            method=f"logistic regression, random effects by {cell.unit}, {model}",
+            reference=REFERENCE,
+            cell=cell.where,
+        )
+        yield from _fitted(frame, cell, blank, asked, missing)
+
+
+def _terms(formula: str, frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
+    """The formula's terms, of the frame's columns."""
     response, terms = parsed(formula)
     if response != _CORRECT:
         raise MeasureError(
@@ -101,23 +123,7 @@ def mixed_effects(
     for name in dict.fromkeys(name for term in terms for name in term):
         if name not in frame.columns:
             raise UnknownColumn(name, frame.columns, where="formula")
-    model = f"{formula}, unanswered {treatment(missing)}"
-    named = {name for term in terms for name in term}
-    for cell in reading.cells(raters=ASKING, gold=True):
-        blank = Estimate(
-            "mixed_effects",
-            None,
-            confidence_level=reading.resampling.confidence_level,
-            n=cell.units.count,
-            unit=cell.unit,
-            method=f"logistic regression, random effects by {cell.unit}, {model}",
-            reference=REFERENCE,
-            cell=cell.where,
-        )
-        wide = cell.unit if cell.unit not in named else f"{cell.unit}, as group"
-        units = (_ITEM,) if cell.clusters is None else (wide, _ITEM)
-        asked = _Asked(formula, terms, random, units, reading.resampling)
-        yield from _fitted(frame, cell, blank, asked, missing)
+    return terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,32 @@
-"""A logistic regression with random effects of the item: effects on correctness, items allowed for."""
+"""A logistic regression with random effects of the item: effects on correctness, items allowed for.
+
+Every item has a random intercept. The effect of a treatment may differ between items too, and a model without
+that difference takes it for an effect of the treatment: simulated without a mean effect and with differences
+of sd 1, it rejects in 22.5% of studies at the 5% level. A model therefore has a random effect for every term
+of the formula: an intercept for each item × combination of levels where the term is text
+(``1 | item:treatment``: compound symmetry), a slope where it is a number (``temperature | item``, the number
+less its mean), all independent of each other. What the answers cannot tell apart is left out: one answer by
+item and level, a column that does not vary within items; by default also what is singular (a standard
+deviation below 0.01 log odds) and, last term first, what keeps the fit from converging.
+
+Maximum likelihood by Laplace's approximation, as lme4's ``glmer(…, nAGQ = 1)``: coefficients agree to 1e-3
+and standard errors to 0.5% (the two take second derivatives in different ways).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 from scipy import special
 
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cells import frame_of
-from quaver.estimation.column_roles import UnknownColumn
-from quaver.estimation.encoding import Encoded, combine, encode
-from quaver.estimation.formula import design, parsed
+from quaver.estimation.formula import parsed
 from quaver.estimation.measure_protocol import Frame, guarded
+from quaver.measures.correctness._counted_answers import answer_rows, combinations, grouped, right_or_wrong
 from quaver.measures.correctness._item_freedom import freedom
 from quaver.measures.correctness._laplace_fit import Counted, Fitted, failed, fit
 from quaver.measures.correctness.random_effects import (
@@ -144,50 +154,34 @@ def mixed_logit(
     The response is a column of 0 and 1 (or booleans). A response ``correct`` that the frame does not have is
     made of ``label`` and ``gold``: an answer without a label is wrong, one without a gold label is left out.
 
-    Every item has a random intercept. The effect of a treatment may differ between items too, and a model
-    without that difference takes it for an effect of the treatment: simulated without a mean effect and with
-    differences of sd 1, it rejects in 22.5% of studies at the 5% level. ``"slopes"`` therefore has a random
-    effect for every term of the formula: an intercept for each item × combination of levels where the term is
-    text (``1 | item:treatment``: compound symmetry), a slope where it is a number (``temperature | item``,
-    the number less its mean), all independent of each other. What the answers cannot tell apart is left out:
-    one answer by item and level, a column that does not vary within items. ``"auto"`` then leaves out what is
-    singular (a standard deviation below 0.01 log odds) and, last term first, what keeps the fit from
-    converging. ``left_out`` has the reasons.
+    Every item has a random intercept and, by default, random slopes: an effect for every term of the formula
+    that the answers can tell apart (the module says which, and why).
 
-    Maximum likelihood by Laplace's approximation, as lme4's ``glmer(…, nAGQ = 1)``: coefficients agree to
-    1e-3 and standard errors to 0.5% (the two take second derivatives in different ways). Text columns are
-    coded by treatment contrasts with the first level as reference. Intervals and p values are from t with
-    Satterthwaite's freedom.
+    Text columns are coded by treatment contrasts with the first level as reference. Intervals and p values
+    are from t with Satterthwaite's freedom.
 
     Args:
         frame: A row an answer.
         formula: ``"correct ~ treatment * temperature"``; see `formula.parsed` for what it may hold.
-        group: The column of the items; or of groups of items and then of the items, the widest first
-            (``["author", "item"]``), each with random effects of its own.
+        group: The column of the items; or of groups and then of the items in them: ``["author", "item"]``.
         random: ``"intercept"``: one for each item and nothing else; ``"slopes"``: all that the answers can
             tell apart; ``"auto"``: those of them that are not singular and converge.
         confidence_level: Level of the intervals.
 
     Returns:
-        The fit: its coefficients with intervals, the random effects, and the log likelihood.
+        The fit.
 
     Raises:
         MeasureError: The formula or a column cannot be used; the response does not vary; there is one group;
             gpboost is not installed, or does not converge.
     """
-    if not 0 < confidence_level < 1:
-        raise MeasureError(
-            "not a level of confidence",
-            where="confidence_level",
-            expected="a number between 0 and 1, for instance 0.95",
-            found=repr(confidence_level),
-        )
-    rows, excluded = _rows(frame_of(frame, "frame"), formula)
+    _check_level(confidence_level)
+    rows, excluded = answer_rows(frame_of(frame, "frame"), formula)
     response, terms = parsed(formula)
-    y = _response(rows, response)
+    y = right_or_wrong(rows, response)
     kinds = [group] if isinstance(group, str) else list(group)
-    groups = _groups(rows, kinds)
-    names, counted, first = _counted(rows, formula, y, groups)
+    groups = grouped(rows, kinds)
+    names, counted, first = combinations(rows, formula, y, groups)
     units = nested(kinds, [one.codes[first] for one in groups])
     effects, left_out = candidates(rows[first], terms if random != "intercept" else (), units, counted.asked)
     fitted, effects = _settled(counted, effects, left_out, simplify=random == "auto")
@@ -207,20 +201,6 @@ def mixed_logit(
         excluded=excluded,
         data=Data(counted, tuple(effects), fitted),
     )
-
-
-def _counted(
-    rows: pl.DataFrame, formula: str, y: Floats, groups: Sequence[Encoded]
-) -> tuple[tuple[str, ...], Counted, Any]:
-    """The names of the terms, the answers counted, and a row of each combination."""
-    of = design(rows, formula)
-    named = dict.fromkeys(name for term in parsed(formula)[1] for name in term)
-    encoded = [*(("", one) for one in groups), *((name, encode(rows[name], name)) for name in named)]
-    codes = combine(encoded, rows.height).codes
-    first = np.unique(codes, return_index=True)[1]
-    right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
-    counted = Counted(right, asked, of.matrix[first], groups[0].codes[first])
-    return of.names, counted, first
 
 
 def _settled(
@@ -273,53 +253,11 @@ def _coefficients(
     return made
 
 
-def _rows(frame: pl.DataFrame, formula: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows to fit, with ``correct`` made where it is wanted and not there."""
-    wanted = formula.partition("~")[0].strip() == "correct" and "correct" not in frame.columns
-    if not wanted or not {"label", "gold"} <= set(frame.columns):
-        return frame, {}
-    known = frame["gold"].is_not_null()
-    rows = frame.filter(known)
-    same = pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)
-    excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
-    return rows.with_columns(correct=same.fill_null(value=False)), excluded
-
-
-def _groups(rows: pl.DataFrame, names: Sequence[str]) -> list[Encoded]:
-    """Each row's group, of every kind."""
-    if not names:
-        raise MeasureError("no column of items", where="group", expected="one or more", found="none")
-    found = []
-    for name in names:
-        if name not in rows.columns:
-            raise UnknownColumn(name, rows.columns, where="group")
-        groups = encode(rows[name], name)
-        if (groups.codes < 0).any() or len(groups.values) < 2:
-            raise MeasureError(
-                "a column that does not group the rows",
-                where="group",
-                expected="a value in every row, two or more in all",
-                found=f"{len(groups.values)} values, {int((groups.codes < 0).sum())} rows without",
-            )
-        found.append(groups)
-    return found
-
-
-def _response(frame: pl.DataFrame, name: str) -> Floats:
-    if name not in frame.columns:
-        raise UnknownColumn(name, frame.columns, where="formula")
-    column = frame[name]
-    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+def _check_level(confidence_level: float) -> None:
+    if not 0 < confidence_level < 1:
         raise MeasureError(
-            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=str(column.dtype)
+            "not a level of confidence",
+            where="confidence_level",
+            expected="a number between 0 and 1, for instance 0.95",
+            found=repr(confidence_level),
         )
-    y = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    if not np.isin(y, (0.0, 1.0)).all():
-        strange = y[~np.isin(y, (0.0, 1.0))][0]
-        raise MeasureError(
-            "a response that is not 0 or 1", where="formula", expected="0 and 1", found=f"{strange:g}"
-        )
-    if not y.size or np.ptp(y) == 0:
-        found = f"only {y[0]:g}" if y.size else "no rows"
-        raise MeasureError("a response that does not vary", where="formula", expected="0 and 1", found=found)
-    return np.asarray(y)
