@@ -207,7 +207,7 @@ class _Worker:
             large: Of a very large study, of how many items; None for a study of the population's size.
             drawn: What the study is drawn from.
             options: Options of the measures.
-            variants: Of how many prompts, the last of ``variants`` more than a study has.
+            variants: Of how many prompts, drawn apart from a study's; as many as a study has if left out.
             only: Of these measures alone.
         """
         frames: dict[tuple[int, int], tuple[Population, pl.DataFrame]] = {}
