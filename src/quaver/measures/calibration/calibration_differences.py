@@ -72,6 +72,8 @@ def correlated(left: Floats) -> float:
     Args:
         left: Shape (units left out, 2).
     """
+    if not len(left):
+        return 0.0
     apart = left - left.mean(0)
     size = np.sqrt((apart**2).sum(0))
     return float((apart[:, 0] * apart[:, 1]).sum() / size.prod()) if size.all() else 0.0

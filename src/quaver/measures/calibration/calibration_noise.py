@@ -13,6 +13,9 @@ from quaver.estimation.encoding import Ints
 from quaver.estimation.inversion import deviations
 from quaver.measures.calibration.calibration_bins import Bins
 
+FEW = 20
+"""Units, or units with an error, below which a warning says so."""
+
 
 class GapNoise(NamedTuple):
     """The bins that hold answers, and what decides the noise of their gaps.
@@ -35,7 +38,8 @@ class GapNoise(NamedTuple):
         mixing: Covariance of the bins' shares of all answers, over units.
         units: How many units hold answers.
         unit: What a unit is: ``"item"``, or the group's column.
-        events: How many of these hold a wrong answer, or a right one if those are fewer.
+        events: From how many units, all alike, the wrong answers might come, or the right ones if those come
+            from fewer (`like_units`).
     """
 
     bins: Ints
@@ -48,7 +52,7 @@ class GapNoise(NamedTuple):
     mixing: Floats
     units: int
     unit: str
-    events: int
+    events: float
 
     @property
     def shares(self) -> Floats:
@@ -93,9 +97,9 @@ class GapNoise(NamedTuple):
     def _correlations(self, draws: int, seed: int) -> Floats:
         """Correlations that the data leave open: the variance of units' sums is only estimated.
 
-        It has as many degrees of freedom as there are units that hold a wrong answer (or a right one, if
-        those are fewer), less 1 for the share of each bin. ρ is taken half a standard error higher than it
-        is: where few units happen to be alike, their correlation looks small just when the gaps are extreme.
+        It has as many degrees of freedom as there are units from which wrong answers come (or right ones, if
+        those come from fewer), less 1 for the share of each bin. ρ is taken half a standard error higher than
+        it is: where few units happen to be alike, it looks small just when the gaps are extreme.
         """
         size = float(self.together.sum() / self.n.sum())
         if not self.answers_together:
@@ -120,7 +124,7 @@ def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
     ...                  2, {}, None)
     >>> found = gap_noise(answers, Bins(np.zeros(4, int), np.array([0.0, 1.0])), Units(2))
     >>> found.gaps.tolist(), found.rho, found.together.tolist(), found.events
-    ([0.25], 1.0, [[8.0]], 1)
+    ([0.25], 1.0, [[8.0]], 1.0)
     """
     n = np.bincount(bins.of, minlength=bins.edges.size - 1).astype(np.float64)
     full = np.flatnonzero(n)
@@ -129,7 +133,7 @@ def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
     unit, m = _units(graded, units)
     each = np.bincount(unit * n.size + of, minlength=m * n.size).reshape(m, n.size).astype(np.float64)
     influence = (each - each.sum(1, keepdims=True) * n / n.sum()) / n.sum()
-    wrong = [np.bincount(unit[graded.right == kind], minlength=m) for kind in (0, 1)]
+    wrong = [np.bincount(unit[graded.right == kind], minlength=m).astype(np.float64) for kind in (0, 1)]
     return GapNoise(
         bins=full,
         gaps=sure - right,
@@ -141,8 +145,32 @@ def gap_noise(graded: Graded, bins: Bins, units: Units) -> GapNoise:
         mixing=influence.T @ influence * (m / max(1, m - 1)),
         units=m,
         unit=units.name,
-        events=min(int((count > 0).sum()) for count in wrong),
+        events=min(like_units(count) for count in wrong),
     )
+
+
+def like_units(sums: Floats) -> float:
+    """How many units, all alike, tell as much as these: (Σ x)² / Σ x² (Kish 1965, Survey Sampling).
+
+    Twelve wrong answers, ten of them to one item, come from hardly more than one:
+
+    >>> round(like_units(np.array([10.0, 1.0, 1.0, 0.0])), 2)
+    1.41
+    """
+    square = float((sums**2).sum())
+    return float(sums.sum()) ** 2 / square if square else 0.0
+
+
+def from_few(like: float, unit: str) -> tuple[str, ...]:
+    """A warning where errors come from few units, of which the next sample may well have others.
+
+    Args:
+        like: From how many units, all alike (`like_units`).
+        unit: What a unit is.
+    """
+    if like >= FEW:
+        return ()
+    return (f"the errors come from about {like:.0f} {unit}s only: the interval may be too narrow",)
 
 
 def _units(graded: Graded, units: Units) -> tuple[Ints, int]:

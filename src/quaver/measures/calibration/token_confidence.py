@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats, IntervalKind, Resampling, Units, bootstrap
 from quaver.estimation.cell import Cell
-from quaver.estimation.confidences import Graded, arranged, graded
+from quaver.estimation.confidences import arranged, graded
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import clopper_pearson, effective, mean_within
 from quaver.estimation.means import over_strata
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Sampler, Statistic
-from quaver.measures.calibration.calibration_bins import Binning, assigned
+from quaver.measures.calibration.calibration_bins import Binning
+from quaver.measures.calibration.confidence_shifts import Both, true_shift
+
+_METHOD = "interval of the true shift by test inversion"
 
 SHIFTS = (0.05, 0.20)
 """The shifts whose share among cells is reported."""
@@ -39,8 +42,11 @@ def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -
     |ECE(raw) − ECE(normalised)| within each condition (model × variant × decoding), averaged over a cell's
     conditions. The column ``confidence`` is the normalised one; the raw one is the column in the role
     ``raw`` (``columns={"raw": "token"}`` compares two columns), or else ``confidence × mass_coverage``. Both
-    are measured on the answers that have both, a label and a gold label. Undefined where there are none. The
-    interval resamples items.
+    are measured on the answers that have both, a label and a gold label. Undefined where there are none.
+
+    Chance pushes a shift up, since it is an absolute value, and each of its two errors by itself. The
+    interval is of the true shift, by test inversion, and may reach 0; it is widened to hold the plain one,
+    and ``debiased`` in ``details`` is the true shift at which the plain one would be the median.
 
     In ``details``: ``ece_raw``, ``ece_normalised``, both mean confidences, the share right, the shift of
     each condition, its interval over conditions (resampled), and the shares of conditions that shift by more
@@ -74,55 +80,28 @@ def ece_shift(reading: Reading, *, bins: int = 10, binning: Binning = "width") -
             reason = "no raw confidences" if absent else answers.reason
             yield cell.estimated(replace(found, reason=reason))
             continue
-        both = _Both(answers, graded(cell, other, one).confidence, len(cell.strata))
-        yield cell.estimated(_shift(found, both, cell, bins, binning))
+        both = Both(answers, graded(cell, other, one).confidence, len(cell.strata))
+        shift = _shift(found, both, cell, bins, binning)
+        yield true_shift(both, cell, bins, binning).estimated(cell, shift, _METHOD)
 
 
-class _Both(NamedTuple):
-    """Answers with both confidences: ``answers.confidence`` is the normalised one."""
-
-    answers: Graded
-    raw: Floats
-    strata: int
-
-    def gaps(self, confidence: Floats, bins: int, binning: Binning) -> Floats:
-        """Σ (confidence − right) by item, stratum and bin, shape (items, strata × bins)."""
-        answers = self.answers
-        of = assigned(confidence, bins, binning).of
-        place = (answers.item * self.strata + answers.stratum) * bins + of
-        size = answers.items * self.strata * bins
-        sums = np.bincount(place, confidence - answers.right, minlength=size)
-        return np.asarray(sums.reshape(answers.items, self.strata * bins), np.float64)
-
-    def counts(self) -> Floats:
-        """Answers by item and stratum."""
-        place = self.answers.item * self.strata + self.answers.stratum
-        n = np.bincount(place, minlength=self.answers.items * self.strata)
-        return n.reshape(self.answers.items, self.strata).astype(np.float64)
-
-
-def _shift(found: Statistic, both: _Both, cell: Cell, bins: int, binning: Binning) -> Statistic:
+def _shift(found: Statistic, both: Both, cell: Cell, bins: int, binning: Binning) -> Statistic:
     answers = both.answers
-    normalised = both.gaps(answers.confidence, bins, binning)
-    raw = both.gaps(both.raw, bins, binning)
-    n = both.counts()
-
-    def errors(weights: Floats, gaps: Floats) -> Floats:
-        total = weights @ n
-        sums = np.abs(weights @ gaps).reshape(len(weights), both.strata, bins).sum(2)
-        return np.asarray(np.where(total > 0, sums / np.where(total > 0, total, 1), np.nan))
+    errors = both.errors(bins, binning)
 
     def shifts(weights: Floats) -> Floats:
-        return np.asarray(np.abs(errors(weights, raw) - errors(weights, normalised)))
+        each = errors(weights)
+        return np.asarray(np.abs(each[:, : both.strata] - each[:, both.strata :]))
 
     ones = np.ones((1, answers.items))
+    raw, normalised = np.split(errors(ones)[0], 2)
     return replace(
         found,
         under=over_strata(shifts),
-        n=cell.units.touched(n.sum(1) > 0),
+        n=cell.units.touched(both.counts().sum(1) > 0),
         details={
-            "ece_raw": float(np.nanmean(errors(ones, raw))),
-            "ece_normalised": float(np.nanmean(errors(ones, normalised))),
+            "ece_raw": float(np.nanmean(raw)),
+            "ece_normalised": float(np.nanmean(normalised)),
             "raw_confidence": float(both.raw.mean()),
             "normalised_confidence": float(answers.confidence.mean()),
             "right": float(answers.right.mean()),

@@ -18,15 +18,12 @@ from quaver.estimation.inversion import inverted
 from quaver.estimation.noise_floor import above_floor, affordable
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Bins, calibrated_draws
-from quaver.measures.calibration.calibration_noise import GapNoise
+from quaver.measures.calibration.calibration_noise import FEW, GapNoise, from_few
 
 _METHOD = "interval of the true error by test inversion"
 
 FEWEST = 5
 """With fewer units there is no interval."""
-
-_FEW = 20
-"""With fewer units a warning says so: single bins rest on an answer or two."""
 
 
 class TrueError(NamedTuple):
@@ -154,9 +151,11 @@ class _Error:
 
 def _few(noise: GapNoise) -> tuple[str, ...]:
     found = []
-    if noise.units < _FEW:
+    if noise.units < FEW:
         none = ", too few for an interval" if noise.units < FEWEST else ""
         found.append(f"only {noise.units} {noise.unit}s hold answers{none}: single bins rest on very few")
+    elif noise.answers_together:
+        found += from_few(noise.events, noise.unit)
     if noise.n.size == 1:
         found.append("all answers are in one bin: the error is that of the mean confidence")
     return tuple(found)

@@ -26,7 +26,7 @@ from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
 from quaver.measures.calibration.calibration_differences import correlated, different
-from quaver.measures.calibration.calibration_noise import gap_noise
+from quaver.measures.calibration.calibration_noise import from_few, gap_noise
 from quaver.measures.calibration.true_calibration_error import TrueError, true_error
 from quaver.measures.variation.label_shares import ASKING
 
@@ -152,7 +152,11 @@ class _Stated:
         more = {"bias_corrected": bias_corrected(answers, chosen), **means}
         error = self._with(error, under, 0, more)
         yield self._true(answers).estimated(cell, error) if error.reason is None else cell.estimated(error)
-        yield cell.estimated(self._with(bias, under, 1, means))
+        bias = self._with(bias, under, 1, means)
+        if bias.reason is None:  # The mean confidence hardly varies: the share right, within 0 and 1, does.
+            ends, noise = (means["stated"] - 1, means["stated"]), gap_noise(answers, chosen, cell.units)
+            bias = replace(bias, ends=ends, warnings=from_few(noise.events, cell.units.name))
+        yield cell.estimated(bias)
 
     def beside(self, token: Floats) -> Iterator[Estimate]:
         """The same less that of token confidence, on the answers that have both."""
@@ -189,7 +193,7 @@ class _Stated:
         """The difference of two errors, each of which chance pushes up in its own way."""
         one, two = self._true(answers), self._true(other)
         left = self._cell.draws(under).jackknife
-        return different(one, two, correlated(left[:, 2:]) if len(left) > 1 else 0.0, self._cell, apart)
+        return different(one, two, correlated(left[:, 2:]), self._cell, apart)
 
     def _gaps(self, answers: Graded) -> Floats:
         chosen = assigned(answers.confidence, self._bins, self._binning)

@@ -1,0 +1,114 @@
+"""Two confidences in the same answers, and how far their calibration errors are apart but for chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from quaver.core.seeds import derive
+from quaver.estimation.bootstrap import Floats, Weighted
+from quaver.estimation.cell import Cell
+from quaver.estimation.confidences import Graded
+from quaver.estimation.intervals import Interval
+from quaver.estimation.inversion import deviations, inverted
+from quaver.measures.calibration.calibration_bins import Binning, Bins, assigned
+from quaver.measures.calibration.calibration_differences import correlated, difference
+from quaver.measures.calibration.calibration_noise import gap_noise
+from quaver.measures.calibration.true_calibration_error import TrueError, true_error
+
+_DRAWS = 400
+"""For one condition's errors: there may be many conditions."""
+
+
+class Both(NamedTuple):
+    """Answers with both confidences: ``answers.confidence`` is the normalised one."""
+
+    answers: Graded
+    raw: Floats
+    strata: int
+
+    def gaps(self, confidence: Floats, bins: int, binning: Binning) -> Floats:
+        """Σ (confidence − right) by item, stratum and bin, shape (items, strata × bins)."""
+        answers = self.answers
+        of = assigned(confidence, bins, binning).of
+        place = (answers.item * self.strata + answers.stratum) * bins + of
+        size = answers.items * self.strata * bins
+        sums = np.bincount(place, confidence - answers.right, minlength=size)
+        return np.asarray(sums.reshape(answers.items, self.strata * bins), np.float64)
+
+    def counts(self) -> Floats:
+        """Answers by item and stratum."""
+        place = self.answers.item * self.strata + self.answers.stratum
+        n = np.bincount(place, minlength=self.answers.items * self.strata)
+        return n.reshape(self.answers.items, self.strata).astype(np.float64)
+
+    def errors(self, bins: int, binning: Binning) -> Weighted:
+        """The errors under item weights: of raw confidence by stratum, then of normalised confidence."""
+        raw, normalised = (self.gaps(one, bins, binning) for one in (self.raw, self.answers.confidence))
+        n = self.counts()
+
+        def under(weights: Floats) -> Floats:
+            total = weights @ n
+            both = [
+                np.abs(weights @ gaps).reshape(len(weights), self.strata, bins).sum(2)
+                for gaps in (raw, normalised)
+            ]
+            errors = [np.where(total > 0, sums / np.where(total > 0, total, 1), np.nan) for sums in both]
+            return np.concatenate(errors, 1)
+
+        return under
+
+    def by_stratum(self, bins: int, binning: Binning) -> Iterator[tuple[int, list[tuple[Graded, Bins]]]]:
+        """Each stratum that has answers: these with raw confidence and its bins, then with normalised."""
+        answers = self.answers
+        both = [(one, assigned(one, bins, binning)) for one in (self.raw, answers.confidence)]
+        for at in np.unique(answers.stratum).tolist():
+            some = answers.stratum == at
+            part = answers._replace(
+                item=answers.item[some], stratum=answers.stratum[some], right=answers.right[some]
+            )
+            yield (
+                at,
+                [(part._replace(confidence=one[some]), Bins(own.of[some], own.edges)) for one, own in both],
+            )
+
+
+def true_shift(both: Both, cell: Cell, bins: int, binning: Binning) -> TrueError:
+    """The mean shift over conditions that chance does not push up, by test inversion.
+
+    Each condition's signed difference of errors has the middle and the width of its interval
+    (`calibration_differences.difference`). The widths do not average out over conditions: these share their
+    items, and what debiasing leaves of a small error is of one sign in all of them.
+
+    Args:
+        both: The answers of all conditions.
+        cell: Their cell.
+        bins: How many bins.
+        binning: ``"width"`` or ``"mass"``.
+    """
+    resampling = cell.resampling
+    if not resampling.resamples:
+        return TrueError(None, {}, ())
+    fewer = replace(resampling, resamples=min(_DRAWS, resampling.resamples))
+    left = np.nan_to_num(cell.draws(both.errors(bins, binning)).jackknife)
+    ends: list[Interval] = []
+    warnings: tuple[str, ...] = ()
+    for at, parts in both.by_stratum(bins, binning):
+        raw, normalised = (true_error(gap_noise(*one, cell.units), *one, fewer) for one in parts)
+        warnings = tuple(text for text in raw.warnings if text in normalised.warnings)
+        r = correlated(left[:, [at, both.strata + at]])
+        if (interval := difference(raw, normalised, r)) is not None:
+            ends.append(interval)
+    if not ends:
+        return TrueError(None, {}, warnings)
+    low, high = np.array(ends).T
+    level, seed = resampling.confidence_level, derive(resampling.seed, "calibration shift")
+    error = (high - low) / 2 / special.ndtri(0.5 + level / 2)
+    noise = deviations(np.outer(error, error), draws=resampling.resamples, seed=seed)
+    found = inverted((low + high) / 2, noise, lambda x: np.abs(x).mean(1), level)
+    interval = Interval(found.low, min(1.0, found.high))
+    return TrueError(interval, {"debiased": min(1.0, found.debiased)}, warnings)
