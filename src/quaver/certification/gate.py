@@ -42,8 +42,9 @@ RESULTS, LINES = "work.jsonl", "lines.json"
 _LEVELS = {"near perfect": (0.985, 0.99), "middling": (0.85, 0.85), "chance": (0.0, 0.0)}
 _SHARES = {"balanced": (1 / 3, 1 / 3, 1 / 3), "rare": (0.05, 0.95)}
 _GROUPS = {30: 3, 100: 5, 300: 10, 1000: 20}
-_BLOCK = 3000
-"""How many items × prompts × replications a process is given at a time: seconds of work."""
+_BLOCK = 6000
+_LEAST, _MOST = 4, 20
+"""How many items × prompts × replications a process is given at a time, and how many replications."""
 
 
 def population_of(row: Row) -> Population:
@@ -97,7 +98,7 @@ def tasks(
         for name, one in populations.items():
             if not left[name]:
                 yield Work(name, one, tuple(measures), -1, 0, 0, seed)
-            block = max(1, min(20, 2 * _BLOCK // (one.items * one.variants) or 1))
+            block = min(_MOST, max(_LEAST, _BLOCK // (one.items * one.variants)))
             if left[name] < replications:
                 count = min(block, replications - left[name])
                 yield Work(name, one, tuple(measures), left[name], count, resamples, seed)

@@ -75,7 +75,8 @@ class Population:
         interaction: The same of an item under a prompt.
         prompt_sd: The same of prompts.
         label_sd: Standard deviation of a prompt's log-odds of labels among its fresh draws.
-        noisy: The share of prompts that are noisy.
+        noisy: The share of prompts that are noisy, in a fixed set; of prompts that are drawn, each is noisy
+            by so much, from nothing to ``noise``: a set of few could not know of noise that few have.
         noise: The share of answers that noisy prompts replace by fresh draws.
         group_size: How many items make a group.
         icc: The groups' share of the variance of gold labels and of difficulty.
@@ -124,10 +125,10 @@ class Population:
         size = (self.models, self.variants if variants is None else variants)
         bias = rng.normal(0, 1, (*size, len(self.shares))) * self.label_sd
         shares = np.exp(bias) * np.asarray(self.shares)
-        noisy = rng.random(size[1]) < self.noisy
+        noise = self.noise * rng.random(size[1]) if self.noisy else np.zeros(size[1])
         return Prompts(
             agreement=special.logit(self.agreement) + self.prompt_sd * rng.normal(0, 1, size),
-            kept=np.broadcast_to(np.where(noisy, 1 - self.noise, 1.0), size),
+            kept=np.broadcast_to(1 - noise, size),
             shares=shares / shares.sum(-1, keepdims=True),
             missing=np.full(size, self.missing),
         )
