@@ -9,7 +9,6 @@ from quaver.certification.certified_measures import certified_measures
 from quaver.certification.coverage import Line, Place, line_of, lines_of
 from quaver.certification.population import Population
 from quaver.certification.replications import Said, Work, kind_of, work
-from quaver.core import registry
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)
 
@@ -83,10 +82,6 @@ def test_a_measure_is_certified_from_its_declaration_alone() -> None:
 
 def test_work_is_the_same_every_time() -> None:
     assert certificate("inter_pss", 3) == certificate("inter_pss", 3)
-
-
-def test_every_registered_measure_is_certified() -> None:
-    assert set(registry.names("measures")) <= set(certified_measures())
 
 
 def test_an_oracle_of_a_rare_share_knows_that_most_studies_see_none() -> None:
