@@ -7,7 +7,7 @@ import pytest
 from quaver.estimation.bootstrap import Units
 from quaver.estimation.confidences import Graded
 from quaver.estimation.intervals import Interval
-from quaver.measures import ece, mce, verbal_calibration
+from quaver.measures import brier, ece, ece_shift, mce, verbal_calibration
 from quaver.measures.calibration.calibration_bins import assigned
 from quaver.measures.calibration.calibration_differences import difference
 from quaver.measures.calibration.calibration_noise import gap_noise
@@ -165,3 +165,33 @@ def test_the_ends_of_a_difference_combine_those_of_its_errors():
     assert apart == pytest.approx((-(0.02**0.5), 0.02**0.5))
     assert alike == pytest.approx((0, 0), abs=1e-9)
     assert difference(clear, TrueError(None, {}, ()), 0.0) is None
+
+
+@pytest.mark.parametrize(("mass", "reaches"), [(0.99, True), (0.5, False)])
+def test_a_shift_of_errors_has_the_interval_of_the_true_shift(mass, reaches):
+    rng = np.random.default_rng(5)
+    chance = rng.uniform(0.5, 1, (100, 2))
+    frame = frame_of(
+        chance.ravel(),
+        (rng.random((100, 2)) < chance).ravel(),
+        item=np.repeat(np.arange(100), 2),
+        variant=np.tile(["p", "q"], 100),
+        mass_coverage=np.full(200, mass),
+    )
+    found = ece_shift(frame, resamples=300)[0]
+    assert (found.low == 0) == reaches
+    assert found.low <= found.details["debiased"] <= found.high
+    if not reaches:  # normalised confidence is perfect, and raw confidence half of it: 0.375 too low
+        assert found.value < 0.375 < found.high
+
+
+def test_a_few_items_with_all_the_errors_are_said():
+    right = np.repeat([False, True], [12, 188]).reshape(20, 10)
+    frame = frame_of(
+        np.full(200, 0.95),
+        right.ravel(),
+        item=np.repeat(np.arange(20), 10),
+        repeat=np.tile(np.arange(10), 20),
+    )
+    for measure, like in ((ece, "1 item "), (brier, "2 items ")):
+        assert any(f"come from about {like}" in text for text in measure(frame)[0].warnings)

@@ -170,7 +170,8 @@ def from_few(like: float, unit: str) -> tuple[str, ...]:
     """
     if like >= FEW:
         return ()
-    return (f"the errors come from about {like:.0f} {unit}s only: the interval may be too narrow",)
+    some = f"{like:.0f} {unit}" if round(like) == 1 else f"{like:.0f} {unit}s"
+    return (f"the errors come from about {some} only: the interval may be too narrow",)
 
 
 def _units(graded: Graded, units: Units) -> tuple[Ints, int]:

@@ -63,7 +63,8 @@ def reliability(results: Results) -> Iterator[Figure]:
         estimates=every,
         measure="reliability",
         subtitle=f"A point for each bin of confidence, the larger the more answers it holds. {BARS} Below "
-        "the dashed line the model is overconfident. ECE: the expected calibration error."
+        "the dashed line the model is overconfident. ECE: the expected calibration error, which chance "
+        "alone keeps above 0; its interval, in the table of estimates, is of the true error."
         + cut(len(some), len(every), "cells"),
         alternative=f"Expected calibration error: {spoken(every, results)}",
         table=_table(every, results),
