@@ -17,9 +17,6 @@ import scipy
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Units
 
-FEW = 15
-"""Below this many differing units the interval is flagged: ``benchmarks/coverage.py`` shows why."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
