@@ -23,7 +23,7 @@ FIXED = "fixed"
 """The estimand of a measure that offers no choice: these prompts, other items."""
 
 _TRUTH_ITEMS, _TRUTH_ROWS = 2**14, 2**17
-_SETS, _SET_ITEMS = 24, 2**9
+_SETS, _SET_ITEMS = 60, 2**8
 """How many sets of prompts the mean over prompts is taken of, and of how many items each."""
 _NEXT_ITEMS = 2**11
 _LARGE = 9000
