@@ -98,13 +98,14 @@ class GapNoise(NamedTuple):
         """Correlations that the data leave open: the variance of units' sums is only estimated.
 
         It has as many degrees of freedom as there are units from which wrong answers come (or right ones, if
-        those come from fewer), less 1 for the share of each bin. ρ is taken half a standard error higher than
-        it is: where few units happen to be alike, it looks small just when the gaps are extreme.
+        those come from fewer), less 1, and less 1/2 for the share of each further bin. ρ is taken half a
+        standard error higher than it is: where few units happen to be alike, it looks small just when the
+        gaps are extreme.
         """
         size = float(self.together.sum() / self.n.sum())
         if not self.answers_together:
             return np.zeros(draws)
-        freedom = max(1, self.events - self.n.size)
+        freedom = max(1, self.events - (self.n.size + 1) / 2)
         inflation = (1 + (size - 1) * self.rho) * (1 + np.sqrt(2 / freedom) / 2)
         factor = freedom / np.random.default_rng(seed).chisquare(freedom, draws)
         return np.asarray(np.clip((inflation * factor - 1) / (size - 1), 0, 1))
