@@ -47,8 +47,8 @@ _COMMON = 1.5
 """The variance of a common factor, as a multiple of a component's, above which its direction is tried too."""
 
 _FAR = 1e15
-_STEPS = 16
-"""Bisections: the ends are known to 1 in 65,000 of the first bracket."""
+_STEPS = 20
+"""Bisections: the ends are known to a millionth of the first bracket."""
 
 
 class Inverted(NamedTuple):
