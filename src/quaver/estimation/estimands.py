@@ -12,8 +12,9 @@ degrees of freedom, is too sure of itself where few prompts happen to be alike.
 
 Leaving a prompt out shows the interaction of items and prompts too, which is in the items' interval already.
 V_prompts is therefore less by the interaction as the same jackknife estimates it, with a group of items and a
-prompt left out at once, down to 1.5/Q of it at least. Without this it errs on the wide side: a little where
-the number is a mean over prompts, and by half where it is how far prompts agree and they are all alike.
+prompt left out at once, down to half of it at least, or 1.5/Q of it where a set has the number. Without this
+it errs on the wide side: a little where the number is a mean over prompts, and by half where it is how far
+prompts agree and they are all alike.
 
 An interval for the ``"next"`` prompt is one of prediction. Where the number is a mean over prompts it takes
 (Q + 1) V_prompts, since one prompt's own value varies Q times as much as the mean of Q does. Where it is one
@@ -55,8 +56,9 @@ _LEAST_LEVEL = 1e-4
 
 _MANY_UNITS = 20_000
 """Of no more units than this, the interaction is taken out."""
-_FLOOR = 1.5
-"""Over the number of prompts, what is left of their variance at least when the interaction is taken out."""
+_FLOOR = 0.5
+_FLOOR_OF_A_SET = 1.5
+"""What is left of the prompts' variance at least when the interaction is taken out; of a set, over Q."""
 
 Again = Callable[[Reading], Iterable[Estimate]]
 """A measure, taken of a reading."""
@@ -152,7 +154,7 @@ class _Without:
                 if one.value is not None and np.isfinite(one.value):
                     self._left.setdefault(_key(one), []).append(one)
 
-    def prompts_variance(self, one: Estimate) -> tuple[float, int]:
+    def prompts_variance(self, one: Estimate, *, of_a_set: bool) -> tuple[float, int]:
         """The variance that prompts contribute to an estimate, and of how many left out; NaN of too few."""
         left = self._left.get(_key(one), [])
         parts = len(left)
@@ -170,7 +172,8 @@ class _Without:
             return variance, parts
         apart = both - both.mean(1, keepdims=True) - both.mean(0) + both.mean()
         interaction = (parts - 1) / parts * (groups - 1) / groups * float((apart**2).sum())
-        return max(variance * _FLOOR / max(parts, 3), variance - interaction), parts
+        least = _FLOOR_OF_A_SET / max(parts, 3) if of_a_set else _FLOOR
+        return max(variance * least, variance - interaction), parts
 
 
 def _key(one: Estimate) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -192,7 +195,7 @@ class _Crossed:
         self, one: Estimate, without: _Without, prompts: Prompts, estimand: Estimand, of_a_set: bool
     ) -> None:
         self._one = one
-        self._prompts, self._parts = without.prompts_variance(one)
+        self._prompts, self._parts = without.prompts_variance(one, of_a_set=of_a_set)
         self._count = len(prompts.names(one))
         self._estimand, self._of_a_set = estimand, of_a_set
         self._kept: Kept | None = one.draws
