@@ -70,7 +70,7 @@ def certify(
 
     frame = measurable(study)
     taken = own_measurements(study)
-    asked = _asked(taken)
+    asked, left_out = _asked(taken)
     if not asked or frame.is_empty():
         raise QuaverError(
             "there is nothing to certify",
@@ -84,6 +84,7 @@ def certify(
     resamples = None if exact else _RESAMPLES
     options = {} if resamples is None else {"resamples": resamples}
     worker = StudyWork(asked, studies, options, study.spec.seed)
+    worker.failed.update(left_out)
     made = replicated(
         worker,
         seconds=None if exact or replications else QUICK,
@@ -102,17 +103,21 @@ def certify(
     return StudyCertificate(made, tuple(worker.own.values()), resamples)
 
 
-def _asked(taken: Sequence[Measurement]) -> list[Asked]:
-    """The measures that can be taken of simulated answers: those that read no raw ones."""
+def _asked(taken: Sequence[Measurement]) -> tuple[list[Asked], dict[str, str]]:
+    """The measures that can be taken of simulated answers, and why others cannot."""
     from quaver.certification.certificate import Asked
 
     found: list[Asked] = []
+    left_out = {}
     for one in taken:
-        if one.failed is not None or (isinstance(one.plugin, Measure) and one.plugin.reads_outputs):
-            continue
         title = _title(one, [other.name for other in found])
-        found.append(Asked(title, one.of, reads_items=one.measure == CONCLUSIONS))
-    return found
+        if one.failed is not None:
+            left_out[title] = one.failed.problem
+        elif isinstance(one.plugin, Measure) and one.plugin.reads_outputs:
+            left_out[title] = "it reads raw answers, which are not simulated"
+        else:
+            found.append(Asked(title, one.of, reads_items=one.measure == CONCLUSIONS))
+    return found, left_out
 
 
 def _title(one: Measurement, taken: Sequence[str]) -> str:
