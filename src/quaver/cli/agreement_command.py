@@ -46,7 +46,7 @@ def command(
         Missing, typer.Option(help="Leave missing labels out, or count them as a category.")
     ] = Missing.drop,
     level: LevelOption = Level.nominal,
-    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples of items.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=0, help="Resamples of items; 0 for no interval.")] = 1000,
     seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,

@@ -46,7 +46,7 @@ def command(
         typer.Option(help="Exit with 1 unless the whole interval is: 'accuracy > -0.02'.", metavar="BOUND"),
     ] = None,
     confidence_level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of items.")] = 2000,
+    resamples: Annotated[int, typer.Option(min=100, help="Random draws, where a measure needs them.")] = 2000,
     flips: Annotated[int, typer.Option(min=0, help="How many flipped items to show.")] = _MOST_FLIPS,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,

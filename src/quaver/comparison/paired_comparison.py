@@ -39,9 +39,6 @@ from quaver.study.sources.study_plugins import Measurement
 
 _CONCLUDED = (*ESTIMATED, *VERDICTS, JOINT)
 _RESAMPLES = 2000
-_TAIL_DRAWS = 25
-"""Draws that must lie beyond each end of an interval that judges."""
-_MOST_RESAMPLES = 50_000
 
 
 @guarded
@@ -78,7 +75,7 @@ def compare(
             interval of this confidence errs: each is judged by a wider one.
         fail_unless: Bounds that fail where it is not.
         confidence_level: Level of the intervals.
-        resamples: Bootstrap resamples; more are taken where a bound needs them.
+        resamples: Random draws behind the measures, where these need them.
         items: Only these of two studies' items.
         cells: Columns whose combinations are compared apart; the measures' own if left out.
 
@@ -325,9 +322,7 @@ def _judged(
     wider = found
     if judging > 1:
         # Bonferroni: together they err as often as one interval would.
-        tail = resampling.tail / judging
-        draws = min(_MOST_RESAMPLES, max(resampling.resamples, round(_TAIL_DRAWS / tail)))
-        wider = again(replace(resampling, confidence_level=1 - 2 * tail, resamples=draws))
+        wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []
     for bound in bounds:
         some = _intervals(bound, wider) if bound.kind == "if" else about[bound]

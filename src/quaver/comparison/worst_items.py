@@ -127,7 +127,7 @@ def worst(
         n: How many items.
         evaluator: Whose readings; the study's first if left out.
         confidence_level: Level of the intervals.
-        resamples: Bootstrap resamples of items.
+        resamples: Random draws behind the measures, where these need them.
 
     Returns:
         The items, the answers to them, and with an earlier study what the change did.

@@ -14,7 +14,7 @@ from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.intervals import Interval, Kept, mean_within
 from quaver.estimation.statistic import Sampler, Statistic
 
-_REFERENCE = "Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 8.3"
+_REFERENCE = "Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596"
 _APART = "Zou & Donner (2008), Statistics in Medicine 27, 1693-1702; of two shares Newcombe (1998)"
 
 

@@ -133,8 +133,8 @@ def widest(estimates: Sequence[Estimate], differing: int = 0) -> float | None:
 
     Args:
         estimates: The measure's, a cell each.
-        differing: How many units must differ (disagree, err) for an interval to be believed: a bootstrap of
-            a few is too narrow. Where none differs the interval is an exact bound, and is believed.
+        differing: How many units must differ (disagree, err) for an interval to be believed: a few say
+            little of their variance. Where none differs the interval is an exact bound, and is believed.
     """
     widths: list[float] = []
     for one in estimates:
