@@ -85,7 +85,7 @@ class _File(NamedTuple):
     former: str = ""
 
 
-class _CertifiedPlace(TypedDict, total=False):
+class _CertifiedPlace(TypedDict):
     name: str
     cell: str
     coverage: float | None
@@ -94,7 +94,7 @@ class _CertifiedPlace(TypedDict, total=False):
     rejected: float | None
 
 
-class _Certified(TypedDict, total=False):
+class _Certified(TypedDict):
     fingerprint: str
     places: list[_CertifiedPlace]
 
