@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from quaver.estimation.inversion import covariance_without_one, deviations, inverted
+from quaver.estimation.bootstrap import covariance_without_one
+from quaver.estimation.inversion import deviations, inverted
 
 
 def total(x):

@@ -212,14 +212,27 @@ class Draws:
     @property
     def covariance(self) -> Floats:
         """The jackknife covariance of the statistics, of the values that are defined together."""
-        left = self.jackknife[np.isfinite(self.jackknife).all(1)]
-        apart = left - left.mean(0)
-        return np.asarray(apart.T @ apart * (len(left) - 1) / max(len(left), 1))
+        return covariance_without_one(self.jackknife[np.isfinite(self.jackknife).all(1)])
 
     @property
     def freedom(self) -> Floats:
         """The degrees of freedom of each variance: how many values with one left out it has, less one."""
         return np.asarray(np.isfinite(self.jackknife).sum(0) - 1.0)
+
+
+def covariance_without_one(left: Floats) -> Floats:
+    """The jackknife covariance (m − 1)/m·Σ (x_(−i) − x̄)(x_(−i) − x̄)′ of a vector.
+
+    Args:
+        left: The vector with each of the m units left out, shape (m, dims).
+
+    The mean of 1, 2 and 6 without each is 4, 3.5 and 1.5; its variance s²/m is 7/3:
+
+    >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
+    [[2.333333]]
+    """
+    apart = left - left.mean(0)
+    return np.asarray(apart.T @ apart * (len(left) - 1) / max(len(left), 1))
 
 
 def bootstrap(statistic: Weighted, units: Units, resampling: Resampling) -> Draws:

@@ -33,7 +33,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import Final, get_args
 
 import numpy as np
 
@@ -44,12 +43,8 @@ from quaver.estimation.left_out_prompts import Prompts
 from quaver.estimation.multiple_testing import adjusted, level_of
 from quaver.estimation.reading import Reading
 
-ESTIMANDS: Final[tuple[Estimand, ...]] = get_args(Estimand)
-
-_ROUGH = 4
-"""Of fewer prompts, where these are most of the variance, the interval of a set's number is flagged."""
-
-_MOST_OF_IT = 4
+_ROUGH, _MOST_OF_IT = 4, 4
+"""Of fewer prompts, whose variance is more than so many times that of items, a set's interval is flagged."""
 
 _LEAST_LEVEL = 1e-4
 """Below this level an interval is the value, for the purpose of a p value."""
@@ -90,8 +85,8 @@ def over_prompts(
         again: The measure.
         reading: What it is taken of.
         estimand: What the intervals are to hold for.
-        asked: Whether the user asked for it: an interval that cannot be had is then none. By default it is
-            the one for these prompts.
+        asked: Whether the user asked for it: an interval that is not possible is then left
+            out. By default it is the one for these prompts.
         of_a_set: Whether the number is one that a set of prompts has, and no mean over prompts.
     """
     whole = replace(reading, keep=reading.keep | {"draws"}, cuts={})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.intervals import Interval, clopper_pearson, effective
+from quaver.estimation.intervals import Interval, clopper_pearson
 from quaver.estimation.multiple_testing import bootstrap_p, level_of
 
 
@@ -58,10 +58,3 @@ class Ends:
         if self.values is not None:
             return bootstrap_p(self.point - null, self.values - null, self.n)
         return level_of(self.at, null)
-
-
-def within(
-    point: float, variance: float, freedom: float, ends: tuple[float, float] | None, level: float
-) -> Interval:
-    """`quaver.estimation.intervals.effective`, with the level last."""
-    return effective(point, variance, freedom, level, ends)

@@ -122,11 +122,11 @@ def _directions(theta: Floats, noise: Floats) -> Iterator[Floats]:
     yield sign * (sharp if sharp.any() else (clearest == clearest.max()))
     top = float(np.maximum(size - error, 0).max())
     yield sign * (np.minimum(size + error, top) if top > 0 else error)
-    standing = theta / np.where(error > 0, error, 1)
+    clear_by = theta / np.where(error > 0, error, 1)
     _, spread, axes = np.linalg.svd(noise / np.where(error > 0, error, 1), full_matrices=False)
     if spread[0] ** 2 > _COMMON * len(noise):
-        axis = axes[0] * error * (1 if axes[0] @ standing >= 0 else -1)
-        yield np.where(np.abs(standing) > _CLEAR, theta, axis)
+        axis = axes[0] * error * (1 if axes[0] @ clear_by >= 0 else -1)
+        yield np.where(np.abs(clear_by) > _CLEAR, theta, axis)
 
 
 class _Line(NamedTuple):
@@ -209,18 +209,3 @@ def deviations(covariance: Floats, *, draws: int, freedom: float = np.inf, seed:
     if np.isfinite(freedom):
         normal *= np.sqrt(freedom / rng.chisquare(freedom, draws))[:, None]
     return np.asarray(normal)
-
-
-def covariance_without_one(left: Floats) -> Floats:
-    """The jackknife covariance (m − 1)/m·Σ (x_(−i) − x̄)(x_(−i) − x̄)′ of a vector.
-
-    Args:
-        left: The vector with each of the m units left out, shape (m, dims).
-
-    The mean of 1, 2 and 6 without each is 4, 3.5 and 1.5; its variance s²/m is 7/3:
-
-    >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
-    [[2.333333]]
-    """
-    apart = left - left.mean(0)
-    return np.asarray((len(left) - 1) / len(left) * apart.T @ apart)

@@ -17,9 +17,10 @@ from quaver.estimation.column_roles import ColumnReader, Columns
 from quaver.estimation.encoding import Codes, combine, encode
 from quaver.estimation.reading import Reading
 
-_GROUPS = 40
-_MOST = 40
+_PARTS = 40
 """Of more prompts than this, random groups are left out."""
+_GROUPS = 40
+"""Of more units than this, random groups are taken together: they show an interaction as well."""
 
 
 def prompt_columns(frame: pl.DataFrame, columns: Columns | None) -> tuple[str, ...]:
@@ -100,10 +101,10 @@ def _name(value: Mapping[str, str]) -> str:
 
 def _parted(prompts: int, seed: int) -> list[int]:
     """The part of each prompt: its own, or where there are many, one of as many random ones."""
-    if prompts <= _MOST:
+    if prompts <= _PARTS:
         return list(range(prompts))
     order = np.random.default_rng(derive(seed, "prompts")).permutation(prompts)
-    return [int(place) * _MOST // prompts for place in np.argsort(order)]
+    return [int(place) * _PARTS // prompts for place in np.argsort(order)]
 
 
 def _coarse(cell: Cell, seed: int) -> Cell:

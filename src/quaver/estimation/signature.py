@@ -57,14 +57,14 @@ class Declared:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
         """Another process finds it where it stands, as it finds functions."""
-        return _standing, (self.__module__, self.name)
+        return _found_again, (self.__module__, self.name)
 
     def __repr__(self) -> str:
         """Its name and arguments."""
         return f"<{self.kind} {self.name}{self.__signature__}>"
 
 
-def _standing(module: str, name: str) -> Any:
+def _found_again(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
 
 

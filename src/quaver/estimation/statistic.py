@@ -11,8 +11,8 @@ import numpy as np
 
 from quaver.core.records import Estimate
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
-from quaver.estimation.interval_ends import Ends, within
-from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, percentile
+from quaver.estimation.interval_ends import Ends
+from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
 
 FEW_DIFFERING, FEW_RARE, FEW_GROUPS = 3, 5, 6
 """Below these many differing units, units with the rarest label, and groups, the interval is flagged:
@@ -217,7 +217,7 @@ class Sampler:
             how = f"jackknife interval over {self.units.count} {unit}s{groups}"
             if not np.isfinite(variance):
                 return replace(ends, how=how)
-            made = partial(within, point, variance, freedom, statistic.ends)
+            made = partial(effective, point, variance, freedom, ends=statistic.ends)
             return replace(
                 ends, how=how, made=made, details={"standard_error": variance**0.5, "freedom": freedom}
             )

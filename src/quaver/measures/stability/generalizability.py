@@ -13,12 +13,12 @@ from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
-from quaver.estimation.bootstrap import Draws, Floats
+from quaver.estimation.bootstrap import Draws, Floats, covariance_without_one
 from quaver.estimation.cell import Cell
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
-from quaver.estimation.inversion import covariance_without_one, deviations
+from quaver.estimation.inversion import deviations
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.stability.smallest_design import (

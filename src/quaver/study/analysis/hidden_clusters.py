@@ -45,7 +45,7 @@ def hidden_clusters(
         them where texts repeat each other.
     """
     items = study.experiment.items
-    columns = _columns(study, items, {*_shown(study), *_settled(study)})
+    columns = _columns(items, {*_shown(study), *_settled(study)})
     if group is not None:
         columns[group] = [item.groups.get(group) for item in items]
     if NEAR_DUPLICATES not in columns and (len(items) <= _IN_PASSING or not in_passing):
@@ -127,7 +127,7 @@ def _settled(study: StudySource) -> set[str]:
     return {name for name in named if name} | concluded_about(spec)
 
 
-def _columns(study: StudySource, items: Sequence[Item], without: Collection[str]) -> dict[str, Any]:
+def _columns(items: Sequence[Item], without: Collection[str]) -> dict[str, Any]:
     """The items' other columns, as text."""
     names = dict.fromkeys(name for item in items for name in (*item.groups, *item.fields))
     return {
