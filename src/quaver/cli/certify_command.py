@@ -56,8 +56,8 @@ def _explained(found: StudyCertificate) -> Iterator[str]:
         "variance."
     )
     yield (
-        "covers: how often a 95% interval holds the truth, ± its Monte-Carlo error. width: beside an "
-        "oracle's interval. type I error and power: how often p is below 5%."
+        "covers: how often the interval holds the truth, ± its Monte-Carlo error. width: beside an oracle's "
+        "interval. type I error and power: how often p is below 5%."
     )
 
 

@@ -115,10 +115,8 @@ def label_flips(
         by_factor = [_shift(answers, factor, codes, groups, resampling) for factor in factors]
         shifts = [one for one in by_factor if one is not None]
         alone = [_flips(answers, codes, groups), _in_use(answers, codes, groups), _wrong(answers, groups)]
-        found += [one for group in alone for one in group.estimated(str(model), resampling)]
-        found += adjusted(
-            [one for group in shifts if group for one in group.estimated(str(model), resampling)]
-        )
+        found += [one for some in alone for one in some.estimated(str(model), resampling)]
+        found += adjusted([one for some in shifts for one in some.estimated(str(model), resampling)])
     return found
 
 

@@ -60,18 +60,17 @@ def generalizability(
     """Variance components of items, variants, models and repeats, and the dependability of a planned design.
 
     Items, variants and models are crossed and random; repeats are nested in them; facets with one value in a
-    cell play no part; decodings are kept apart, and their pairs of answers pooled. The
-    variance of a nominal label is that of its indicators, ½ Σ_v (x_v − y_v)², so that a component is in units
-    of the probability that two answers differ; other levels use the labels' numbers (ordinal: places).
+    cell play no part; decodings are kept apart, and their pairs of answers pooled. The variance of a nominal
+    label is that of its indicators, ½ Σ_v (x_v − y_v)², so that a component is in units of the probability
+    that two answers differ; other levels use the labels' numbers (ordinal: places).
 
     With D(S) the mean of ½(x − y)² over the pairs of answers that share exactly the facets S, D(∅) − D(S) is
     the sum of the components within S, and D(all) the repeats' own: unbiased, and not in need of balance.
     Dependability Φ = σ²(item) / (σ²(item) + Σ σ²(A) / n(A)), where n(A) multiplies the planned numbers of the
     facets in A; it is that of the mean of the indicators (vote shares), not of the majority's label.
 
-    Undefined where there are fewer than two items, no facet or repeat, or no variation. The interval and
-    those of the design are over items, for these variants and models, as the method says; with
-    ``estimand="population"`` the interval is over variants too.
+    Undefined where there are fewer than two items, no facet or repeat, or no variation. Intervals are over
+    items, for these variants and models; that of Φ is over variants too with ``estimand="population"``.
 
     Args:
         variants: Planned number of variants of each item's label.

@@ -29,8 +29,11 @@ from quaver.measures.validity.conclusion_formula import ItemTable
 from quaver.measures.validity.specifications import Specifications
 
 _PERMUTATIONS = 500
+"""A p value of 0.05 then has a Monte-Carlo error of 0.01."""
 _ENTRIES = 2**22
+"""Levers are dealt out at most this many at a time (32 MiB)."""
 _FEW_WAYS = 100
+"""With fewer ways to deal out the covariate, p values go in steps of more than 0.01."""
 
 _SOURCE = "Simonsohn, Simmons & Nelson (2020), Nature Human Behaviour 4, 1208-1214, joint inference"
 

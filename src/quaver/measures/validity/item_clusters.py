@@ -83,11 +83,19 @@ def item_clusters(
         wanted, on="item", how="left", maintain_order="left"
     )
     values, table, settled = _of_units(values, table, group)
-    found: list[Estimate] = []
+    found = [
+        _blank(name, len(items), reason=grouping)
+        if isinstance(grouping, str)
+        else _estimate(name, grouping, named, values, derive(seed, "item_clusters", name))
+        for name, grouping in _groupings(table.drop({"item", group or "item"}, strict=False), settled)
+    ]
+    return [_judged(one) for one in adjusted(found)]
+
+
+def _groupings(table: pl.DataFrame, settled: Mapping[str, str]) -> Iterator[tuple[str, _Grouping | str]]:
+    """Each column with its groups, or why it has none of its own."""
     seen: dict[bytes, str] = {}
     for name in table.columns:
-        if name in ("item", group):
-            continue
         grouping = settled.get(name) or _grouping(table[name])
         if isinstance(grouping, _Grouping):
             known = grouping.codes.tobytes() + grouping.rows.tobytes()
@@ -95,12 +103,7 @@ def item_clusters(
                 grouping = f"the same groups as {seen[known]}"
             else:
                 seen[known] = name
-        found.append(
-            _blank(name, len(items), reason=grouping)
-            if isinstance(grouping, str)
-            else _estimate(name, grouping, named, values, derive(seed, "item_clusters", name))
-        )
-    return [_judged(one) for one in adjusted(found)]
+        yield name, grouping
 
 
 def _judged(one: Estimate) -> Estimate:

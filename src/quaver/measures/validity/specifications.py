@@ -17,6 +17,7 @@ from quaver.estimation.score_tests import LinearTest, LogisticTest, ScoreTest
 _FEW_EVENTS = 0.6
 """Below this many expected events on a side one label can decide: the test errs in up to 15% of cases."""
 _FEW_GROUPS = 4.0
+"""Below this many groups on a side, their variance is hardly known."""
 
 
 class Held(NamedTuple):

@@ -79,8 +79,9 @@ def distribution_shift(
     random, item by item or group by group (as many times as there are resamples, less often where the data
     are large), and ``p`` is of that test. It rests on the two sides alone, so that another condition's noise
     has no part in it. ``p_holm`` is adjusted for the cell's comparisons; ``shares`` and ``reference_shares``
-    are the distributions. Undefined where there are fewer than two conditions with labels. The interval
-    resamples items, and is widened to hold the value.
+    are the distributions. Undefined where there are fewer than two conditions with labels. The
+    interval inverts a test (`gaps.inverted_sum`), so it is of the true distance; it is widened to hold the
+    value.
 
     Args:
         between: The column (or columns) whose values are the conditions.

@@ -29,6 +29,7 @@ from quaver.estimation.statistic import Sampler, Statistic
 _RESAMPLES = 1000
 _TAU = "Goodman & Kruskal (1954), Journal of the ASA 49, 732-764, section 9 (tau)"
 _CLEAR = 4
+"""Standard errors above nothing beyond which a part of the variation has the jackknife's interval."""
 _INVERTED = "interval by test inversion"
 _RANGE = "largest minus smallest share over the factor's levels, for the label that moves most"
 _PART = "adjusted Goodman-Kruskal tau: part of the labels' variation that goes with the factor"
@@ -103,14 +104,23 @@ def label_movement(
     groups, resampling = item_groups(given, group), Resampling(resamples=resamples, seed=seed)
     frame = _text(given, factors, known)
     factors = {**factors, "gold": _gold(frame, known)}
-    names = [*known, NO_LABEL]
-    found: list[Estimate] = []
+    return list(_moved(frame, factors, [*known, NO_LABEL], groups, resampling))
+
+
+def _moved(
+    frame: pl.DataFrame,
+    factors: Mapping[str, Sequence[str]],
+    labels: list[str],
+    groups: ItemGroups,
+    resampling: Resampling,
+) -> Iterator[Estimate]:
+    """What each factor that varies moves, and what the items do."""
     for factor, levels in factors.items():
         if len(levels) > 1:
-            counted = _count(frame, factor, list(levels), names)
+            counted = _count(frame, factor, list(levels), labels)
             sampler = Sampler(groups.units(counted.items), resampling)
-            found += [sampler.estimated(one) for one in _of_factor(counted, sampler)]
-    return [*found, _of_items(frame, names, groups, resampling)]
+            yield from map(sampler.estimated, _of_factor(counted, sampler))
+    yield _of_items(frame, labels, groups, resampling)
 
 
 def _text(frame: pl.DataFrame, factors: Mapping[str, Sequence[str]], known: Sequence[str]) -> pl.DataFrame:
