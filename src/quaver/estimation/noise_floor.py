@@ -94,7 +94,7 @@ def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -
     could have been exchanged between two conditions. The draws have the deviations' own covariance (wild
     bootstrap: Liu 1988, Annals of Statistics 16, 1696-1708), so they hold for large samples where one
     condition is noisier than another too, as permutations over all conditions do not. The items of a group
-    have one sign together.
+    have one sign together. ``benchmarks/sign_flips.py`` simulates how often the test errs.
 
     Args:
         deviations: Shape (items, …); zero on average if there is no difference.

@@ -54,7 +54,7 @@ def difference(one: TrueError, other: TrueError, correlation: float) -> Interval
     return Interval(low, high)
 
 
-def different(
+def difference_estimate(
     one: TrueError, other: TrueError, correlation: float, cell: Cell, statistic: Statistic
 ) -> Estimate:
     """The estimate of a plain error less another, with the interval of the true difference (`difference`)."""

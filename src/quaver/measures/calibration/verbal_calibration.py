@@ -25,7 +25,7 @@ from quaver.estimation.means import share_of
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
 from quaver.measures.calibration.calibration_bins import Binning, assigned, bias_corrected, binned
-from quaver.measures.calibration.calibration_differences import correlated, different
+from quaver.measures.calibration.calibration_differences import correlated, difference_estimate
 from quaver.measures.calibration.calibration_noise import from_few, gap_noise
 from quaver.measures.calibration.true_calibration_error import TrueError, true_error
 from quaver.measures.variation.label_shares import ASKING
@@ -71,11 +71,11 @@ def verbal_calibration(
     The column ``confidence`` has the stated confidence. For each cell: ``verbal_calibration_parse_rate``,
     answers with a confidence / all answers; ``verbal_calibration_ece``;
     ``verbal_calibration_minus_accuracy``, the mean stated confidence less the share right (above 0:
-    overconfident); and, where the frame has token
-    confidences in the role ``token`` (see `confidences.beside`), ``verbal_calibration_ece_gap`` and
-    ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
-    label, a gold label and a parsed confidence. Undefined (but for the parse rate) where there are none, or
-    the parse rate is below the threshold: `excluded_cells` lists such cells.
+    overconfident); and, where the frame has token confidences in the role ``token`` (see
+    `confidences.beside`), ``verbal_calibration_ece_gap`` and ``verbal_calibration_minus_token``, stated less
+    token, on the answers that have both. All on rows with a label, a gold label and a parsed confidence.
+    Undefined (but for the parse rate) where there are none, or the parse rate is below the threshold:
+    `excluded_cells` lists such cells.
 
     Chance pushes calibration errors up, and one with many bins more than one with few. So the interval of
     ``_ece`` is of the true error, and its details have the floor, as those of `ece` do; that of ``_ece_gap``
@@ -193,7 +193,7 @@ class _Stated:
         """The difference of two errors, each of which chance pushes up in its own way."""
         one, two = self._true(answers), self._true(other)
         left = self._cell.draws(under).jackknife
-        return different(one, two, correlated(left[:, 2:]), self._cell, apart)
+        return difference_estimate(one, two, correlated(left[:, 2:]), self._cell, apart)
 
     def _gaps(self, answers: Graded) -> Floats:
         chosen = assigned(answers.confidence, self._bins, self._binning)
