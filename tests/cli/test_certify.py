@@ -30,6 +30,8 @@ def test_every_measure_has_a_row(tmp_path: Path) -> None:
     assert "accuracy" in shown
     assert "inter_pss" in shown
     assert "±" in shown
+    heads = next(line for line in shown.splitlines() if line.startswith("measure")).split()
+    assert {"covers", "width"} & set(heads) == {"covers"}  # three studies are too few for an oracle's width
     assert (tmp_path / "certified.json").exists()
 
 

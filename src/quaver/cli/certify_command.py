@@ -36,40 +36,46 @@ def command(
         return
     for line in _explained(found):
         say(line)
-    screen.print(table(_COLUMNS, list(_rows(found))))
+    shown, without = _rows(found)
+    screen.print(table(*_filled(shown)))
+    if without:
+        say(f"No interval or test to certify: {', '.join(without)}.")
     for name, why in found.certificate.failed.items():
         say(f"Warning: {name} could not be taken of simulated studies: {why}")
     if opened.source.owns_folder:
         say(f"The certificate is in {opened.folder / 'certified.json'}; the next report shows it.")
 
 
-_COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I error", "power", "warned")
+_COLUMNS = ("measure", "estimand", "interval", "covers", "width", "type I", "power", "warned")
 
 
 def _explained(found: StudyCertificate) -> Iterator[str]:
     made = found.certificate
     like = made.population
+    grouped = f"; groups share {percent(like['icc'])} of the variance" if like["icc"] else ""
     yield (
         f"{made.replications:,} studies were simulated with this study's items, prompts, repeats and groups: "
         f"an answer is the item's own label in {percent(like['agreement'])} of cases and a fresh draw in the "
-        f"others, {percent(like['missing'])} are missing, and groups share {percent(like['icc'])} of the "
-        "variance."
+        f"others, and {percent(like['missing'])} are missing{grouped}."
     )
     yield (
-        "covers: how often the interval holds the truth, ± its Monte-Carlo error. width: beside an oracle's "
-        "interval. type I error and power: how often p is below 5%."
+        "covers: how often the interval holds the truth, ± its Monte-Carlo error in points. width: beside "
+        "an oracle's. type I: type I error, how often p is below 5% without an effect; power: with one. "
+        "warned: the share of intervals that carry a warning."
     )
 
 
-def _rows(found: StudyCertificate) -> Iterator[Sequence[str]]:
+def _rows(found: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:
+    """A row for each line that has a number, and the names of the others."""
     made = found.certificate
     own = {
         (place.measure, place.name, place.estimand): one
         for place, one in zip(made.places, found.estimates, strict=True)
     }
+    rows, without = [], []
     for line in made.lines:
-        yield (
-            line.measure if line.measure.startswith(line.name) else f"{line.name} ({line.measure})",
+        row = (
+            _name(line),
             line.estimand,
             _interval(line, own[line.measure, line.name, line.estimand]),
             _with_error(line.coverage, line.coverage_error),
@@ -78,6 +84,25 @@ def _rows(found: StudyCertificate) -> Iterator[Sequence[str]]:
             "" if line.power is None else percent(line.power),
             "" if line.unwarned is None else percent(1 - line.unwarned),
         )
+        if any(row[3:]):
+            rows.append(row)
+        else:
+            without.append(_name(line))
+    return rows, without
+
+
+def _name(line: Line) -> str:
+    from quaver.study.sources.conclusion_measures import CONCLUSIONS  # what it needs is loaded by now
+
+    if line.measure == CONCLUSIONS:
+        return line.name
+    return line.measure if line.measure.startswith(line.name) else f"{line.name} ({line.measure})"
+
+
+def _filled(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The columns in which something stands, and the rows' cells in them."""
+    filled = [at for at in range(len(_COLUMNS)) if at < 2 or any(row[at] for row in rows)]
+    return [_COLUMNS[at] for at in filled], [[row[at] for at in filled] for row in rows]
 
 
 def _interval(line: Line, one: Estimate) -> str:
@@ -90,4 +115,7 @@ def _interval(line: Line, one: Estimate) -> str:
 
 
 def _with_error(share: float | None, error: float | None) -> str:
-    return "" if share is None else f"{percent(share)} ± {100 * (error or 0.0):.1f}"
+    if share is None:
+        return ""
+    points = 100 * (error or 0.0)
+    return f"{percent(share)} ± {points:.{0 if points >= 2 else 1}f}"

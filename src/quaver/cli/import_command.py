@@ -49,7 +49,7 @@ def command(
     ] = None,
     text: Annotated[Text, _column(help="The column of texts.")] = None,
     gold: Annotated[Text, _column(help="The column of true labels.")] = None,
-    group: Annotated[Texts, _column(help="A column that groups the items; may be repeated.")] = None,
+    group: Annotated[Texts, _column(help="A column of the items to compare by; may be repeated.")] = None,
     ignore: Annotated[Texts, _column(help="A column to ignore; may be repeated.")] = None,
     labels: Annotated[
         Text, typer.Option(help='The label set, in order: a,b,"c, d". By default all found.')

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from quaver.core.records import Estimate
 
 
+_SAID_BY_UNIT = "estimand"
+"""A column of cells that tables leave out: the unit says in words which prompts an interval holds for."""
+
+
 def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -> Iterator[Group]:
     """Tables of estimates; the title holds what all rows of a table share.
 
@@ -29,7 +33,8 @@ def estimates_tables(estimates: Sequence[Estimate], *, together: bool = False) -
 
     for _, group in groupby(estimates, key=kind):
         rows = list(group)
-        labels = [{"measure": row.measure, **{c: short_name(v) for c, v in row.cell.items()}} for row in rows]
+        cells_of = [{c: short_name(v) for c, v in row.cell.items() if c != _SAID_BY_UNIT} for row in rows]
+        labels = [{"measure": row.measure, **cell} for row, cell in zip(rows, cells_of, strict=True)]
         shared = {c: v for c, v in labels[0].items() if all(row[c] == v for row in labels)}
         differing = [column for column in labels[0] if column not in shared]
         title = ", ".join(v if c == "measure" else f"{c} {v}" for c, v in shared.items())

@@ -91,3 +91,19 @@ def test_imported_prompts_are_told_apart_by_name() -> None:
     ]
     assert Prompts.of(imported) == Prompts(("paraphrase",), ("temperature",), 3)
     assert Prompts.of(imported[:1]) == Prompts((), (), 0)
+
+
+def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path: Path) -> None:
+    rows = [
+        f"{item},{prompt},{'ab'[(item * prompt) % 3 > 0]}"  # three prompts label six items
+        for item in range(6)
+        for prompt in range(3)
+    ]
+    (tmp_path / "labels.csv").write_text("\n".join(["item,prompt,label", *rows]), encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(
+        "task: {labels: [a, b]}\nmeasures: [sensitivity]\n"
+        "annotations: {source: labels.csv, item: item, label: label, variant: [prompt]}\n",
+        encoding="utf-8",
+    )
+    study = Study.open(tmp_path / "study.yaml")
+    assert {one.estimand for one in study.measure("sensitivity")} == {"population"}

@@ -80,6 +80,7 @@ def _both(row: Mapping[str, Any]) -> str:
     """An estimate with its interval as it is, and as it would be."""
     shares = presentation_of(row["measure"]).in_percent
     written = percent if shares else rounded
-    of = ", ".join(f"{column} {level}" for column, level in row["cell"].items())
+    of = ", ".join(f"{column} {level}" for column, level in row["cell"].items() if column != "estimand")
+    scope = f", {row['scope']}," if row.get("scope") else ""
     now, then = (f"[{written(low)} to {written(high)}]" for low, high in (row["now"], row["grouped"]))
-    return f"{row['measure']}{f' ({of})' if of else ''} {written(row['value'])} {now} becomes {then}"
+    return f"{row['measure']}{f' ({of})' if of else ''}{scope} {written(row['value'])} {now} becomes {then}"

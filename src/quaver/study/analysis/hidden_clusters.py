@@ -72,7 +72,8 @@ def with_wider(
 
     Returns:
         The same, with ``again`` in the details: for some of the study's estimates ``measure``, ``cell``,
-        ``estimand``, ``value``, the interval as it is and (``grouped``) as it would be.
+        ``estimand`` and ``scope`` (in words, where it is not fixed), ``value``, the interval as it is and
+        (``grouped``) as it would be.
     """
     return [
         replace(one, details={**one.details, "again": list(_again(study, one.cell["column"], asked, frame))})
@@ -105,6 +106,7 @@ def _again(
                     "measure": before.measure,
                     "cell": dict(before.cell),
                     "estimand": before.estimand,
+                    "scope": "" if before.estimand == "fixed" else before.scope,
                     "value": before.value,
                     "now": (before.low, before.high),
                     "grouped": (after.low, after.high),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from quaver.core.records import Variant
 from quaver.design.spec import MeasureSpec
+from quaver.design.spec.annotations_spec import IMPORTED
 from quaver.estimation.declaration import Measure
 
 _FAMILIES = frozenset({"paraphrases", "instructions"})
@@ -53,7 +54,7 @@ class Prompts(NamedTuple):
 
 
 def _is_sample(factor: str, families: set[str]) -> bool:
-    known = families - {""}
+    known = families - {"", IMPORTED}
     return bool(known & _FAMILIES) if known else factor in _NAMES
 
 
