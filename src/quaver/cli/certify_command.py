@@ -72,7 +72,8 @@ def _rows(found: StudyCertificate) -> tuple[list[tuple[str, ...]], list[str]]:
         (place.measure, place.name, place.estimand): one
         for place, one in zip(made.places, found.estimates, strict=True)
     }
-    rows, without = [], []
+    rows: list[tuple[str, ...]] = []
+    without: list[str] = []
     for line in made.lines:
         row = (
             _name(line),
