@@ -261,6 +261,12 @@ STUDIES = {
         "study.yaml:7: items.groups[1]",
         "id, text, truth",
     ),
+    "column of the group that is resampled": (
+        changed("  gold: truth", "  group: autor"),
+        UnknownName,
+        "study.yaml:7: items.group",
+        "id, text, truth",
+    ),
     "group that is a column of annotations": (
         changed("  gold: truth", "  groups: [id, label]"),
         SpecError,

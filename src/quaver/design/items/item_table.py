@@ -49,7 +49,7 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
         raise ItemError("there are no items", where=source.where("items", "source"), found=asked.source)
     columns = {name for row in rows for name in row}
     for loc, name in [(("items", "id"), asked.id)] + [
-        (("items", "groups", index), group)
+        (("items", "group") if group == asked.group else ("items", "groups", index), group)
         for index, group in enumerate(asked.groups)
         if group != NEAR_DUPLICATES  # where no column is called so, they are found in the texts
     ]:
