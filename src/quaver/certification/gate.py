@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import product
 from pathlib import Path
 from time import monotonic
@@ -21,6 +19,7 @@ from quaver.certification.certified_measures import Certified, certified_measure
 from quaver.certification.coverage import WIDTH, Line, lines_of
 from quaver.certification.covering_array import Row, covering_array
 from quaver.certification.population import Population
+from quaver.certification.processes import in_processes
 from quaver.certification.replications import Work, work
 
 FACTORS: Mapping[str, Sequence[Any]] = {
@@ -121,24 +120,12 @@ def run(
     done = read(path)
     left = iter([one for one in todo if one.name not in done])
     deadline = None if seconds is None else monotonic() + seconds
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
-        os.environ.setdefault(name, "1")
-    spawn = multiprocessing.get_context("spawn")
-    with path.open("a", encoding="utf-8") as file, ProcessPoolExecutor(processes, spawn) as pool:
-        running: set[Future[dict[str, Any]]] = set()
-        while True:
-            while len(running) < 2 * processes and (deadline is None or monotonic() < deadline):
-                if (task := next(left, None)) is None:
-                    break
-                running.add(pool.submit(work, task))
-            if not running:
-                return done
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                one = future.result()
-                done[one["work"]] = one
-                file.write(json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n")
-                file.flush()
+    with path.open("a", encoding="utf-8") as file:
+        for one in in_processes(work, left, processes=processes, deadline=deadline):
+            done[one["work"]] = one
+            file.write(json.dumps(one, separators=(",", ":"), ensure_ascii=False) + "\n")
+            file.flush()
+    return done
 
 
 def read(path: Path) -> dict[str, dict[str, Any]]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import chain, count, islice
 from time import monotonic
 
 from quaver.certification.certificate import Certificate, Job, StudyWork, certificate
+from quaver.certification.processes import in_processes
 from quaver.certification.replications import Said
 
 _MOST = 1000
@@ -56,23 +54,10 @@ def _alone(
 def _shared(
     worker: StudyWork, jobs: Iterator[Job], deadline: float | None, processes: int
 ) -> Iterator[tuple[Job, dict[str, Said]]]:
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"):
-        os.environ.setdefault(name, "1")
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, spawn, initializer=_begin, initargs=(worker,)) as pool:
-        running: set[Future[tuple[Job, dict[str, Said], dict[str, str]]]] = set()
-        while True:
-            while len(running) < 2 * processes and (deadline is None or monotonic() < deadline):
-                if (job := next(jobs, None)) is None:
-                    break
-                running.add(pool.submit(_do, job))
-            if not running:
-                return
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job, said, failed = future.result()
-                worker.failed.update(failed)
-                yield job, said
+    done = in_processes(_do, jobs, processes=processes, deadline=deadline, begin=_begin, given=(worker,))
+    for job, said, failed in done:
+        worker.failed.update(failed)
+        yield job, said
 
 
 def _begin(worker: StudyWork) -> None:
