@@ -99,7 +99,8 @@ def true_shift(both: Both, cell: Cell, bins: int, binning: Binning) -> TrueError
     warnings: tuple[str, ...] = ()
     for at, parts in both.by_stratum(bins, binning):
         raw, normalised = (true_error(gap_noise(*one, cell.units), *one, fewer) for one in parts)
-        warnings = tuple(text for text in raw.warnings if text in normalised.warnings)
+        # One condition that rests on few items is reason enough, whichever it is.
+        warnings = warnings or tuple(text for text in raw.warnings if text in normalised.warnings)
         r = correlated(left[:, [at, both.strata + at]])
         if (interval := difference(raw, normalised, r)) is not None:
             ends.append(interval)
