@@ -145,6 +145,7 @@ class _Outcomes:
     def __init__(self, cell: Cell, judged: Judged, length: Floats | None, unanswered: str) -> None:
         self._cell, self._judged, self._unanswered = cell, judged, unanswered
         self._length = None if length is None else arranged(length, cell)
+        self._rarest = _rarest(cell, judged)
 
     def levels(self, name: str, codes: Codes, reference: str | None) -> Iterator[Statistic]:
         """The levels' own values, and their differences."""
@@ -234,6 +235,7 @@ class _Outcomes:
             where={"factor": factor},
             excluded=self._judged.excluded if counted else {},
             n=self._cell.units.count,
+            rarest=self._rarest if outcome.name == "f1" else None,
             reason=outcome.reason,
         )
 
@@ -293,6 +295,15 @@ class _Outcomes:
                 ends=(low, 1.0) if outcome.bounded else None,
                 spread=partial(mean_within, low=low) if outcome.bounded else None,
             )
+
+
+def _rarest(cell: Cell, judged: Judged) -> int | None:
+    """How many units have the rarest of the gold labels, which F1 weighs like the others."""
+    if cell.gold is None:
+        return None
+    counted = judged.asked.any((1, 2))
+    having = [cell.units.touched(counted & (cell.gold == code)) for code in range(len(cell.labels))]
+    return min((units for units in having if units), default=None)
 
 
 def _at(found: Statistic, level: str) -> Statistic:
