@@ -231,7 +231,7 @@ def covariance_without_one(left: Floats) -> Floats:
     >>> covariance_without_one(np.array([[4.0], [3.5], [1.5]])).round(6).tolist()
     [[2.333333]]
     """
-    apart = left - left.mean(0)
+    apart = left - left.mean(0) if len(left) else left
     return np.asarray(apart.T @ apart * (len(left) - 1) / max(len(left), 1))
 
 
