@@ -99,7 +99,7 @@ def spread(
             reason=answers.reason,
         )
         made = cell.estimated(statistic if answers.reason else _spread(statistic, answers, cell))
-        found.append(answers.of_others(made, reading.estimand) if made.low is not None else made)
+        found.append(answers.of_others(made, reading.estimand, cell.units) if made.low is not None else made)
     yield from found
     if sizes is not None:
         confidence_level, seed = reading.resampling.confidence_level, reading.resampling.seed
@@ -171,7 +171,7 @@ class _Accuracies:
             "highest_accuracy": float(each[high]),
         }
 
-    def of_others(self, one: Estimate, estimand: Estimand) -> Estimate:
+    def of_others(self, one: Estimate, estimand: Estimand, units: Units) -> Estimate:
         """The estimate with the interval for other prompts than these, the mean of the parts'."""
         if estimand == "fixed":
             return one
@@ -180,7 +180,7 @@ class _Accuracies:
         for part in self.parts:
             own = every[part.columns]
             wide = float(np.ptp(own))
-            corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns])
+            corrected = corrected_spread(self.right[:, part.columns], self.asked[:, part.columns], units)
             real = (corrected / wide) ** 2 if wide else 0.0
             each.append(range_of_others(own, real, estimand, one.confidence_level))
         low, high = np.mean(each, axis=0).tolist()
