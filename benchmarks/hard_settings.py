@@ -1,6 +1,6 @@
 """Where studies are hard: how often intervals cover, and tests reject, in settings that once failed.
 
-    python benchmarks/hard_settings.py [REPLICATIONS [PROCESSES [NAME …]]]
+    python benchmarks/hard_settings.py [REPLICATIONS [PROCESSES [FIRST SEED [NAME …]]]]
 
 Rare labels, small groups, clusters, unequal noise, few paraphrases. Each row draws studies whose truth is
 known, takes the measure as a user would, and counts: intervals that hold the truth (of those that are
@@ -328,7 +328,8 @@ def main() -> None:
     """Print the table."""
     replications = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     processes = int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count() or 1
-    names = [name for name in SETTINGS if not sys.argv[3:] or any(one in name for one in sys.argv[3:])]
+    start = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    names = [name for name in SETTINGS if not sys.argv[4:] or any(one in name for one in sys.argv[4:])]
     step = 20
     print(f"{machine()}; {replications} replications", flush=True)
     print("| setting | | rate | standard error | undefined | warned | mean width |")
@@ -336,7 +337,7 @@ def main() -> None:
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         jobs = {
             name: [
-                pool.submit(outcomes, name, first, min(step, replications - first))
+                pool.submit(outcomes, name, start + first, min(step, replications - first))
                 for first in range(0, replications, step)
             ]
             for name in names
