@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from scipy import special
 
+from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.core.records import Decoding, Estimate
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
-from quaver.estimation.cell import Cell
+from quaver.estimation.cell import Cell, label_counts
 from quaver.estimation.cells import Missing
 from quaver.estimation.confidences import arranged
 from quaver.estimation.declaration import measure
@@ -245,9 +246,11 @@ def _expected(
     if np.isfinite(value):
         sampled = _sampled(value, variances[np.isfinite(variances)], cell.resampling.tail)
         said = replace(said, details={**said.details, "sampled": sampled})
+    likeliest = np.where(np.isfinite(probabilities).all(2), np.nan_to_num(probabilities).argmax(2), -1)
     return replace(
         said,
         under=under,
+        rarest=rarest_labels(label_counts(likeliest, probabilities.shape[2]), cell.units),
         reason="no variation",
         ends=(-1.0, 1.0),
         spread=partial(mean_within, low=-1.0),

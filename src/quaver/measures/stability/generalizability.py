@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.agreement.stratified_alpha import scaled
+from quaver.agreement.stratified_alpha import rarest_labels, scaled
 from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
@@ -151,6 +151,7 @@ def _statistics(pairs: Pairs, plan: Plan, target: float, said: Statistic) -> Ite
         warnings.append(f"negative components count as 0: {', '.join(negative)}")
     if not sources.repeated:
         warnings.append("without repeats their variance cannot be separated from the last interaction's")
+    said = replace(said, rarest=rarest_labels(cell.counts().sum(1), cell.units))
     yield replace(
         said,
         under=under,

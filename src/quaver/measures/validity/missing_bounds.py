@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
+from quaver.agreement.stratified_alpha import rarest_labels
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
 from quaver.estimation.declaration import measure
@@ -121,7 +122,8 @@ class _Bounds:
                 continue
             said = self._said("alpha", end, method, "no variation")
             n = self._cell.units.touched(np.asarray(model.pairable.any(1)))
-            yield replace(said, under=over_strata(model.alphas), ends=(-1.0, 1.0), n=n)
+            rarest = rarest_labels(self._counts.sum(1), self._cell.units)
+            yield replace(said, under=over_strata(model.alphas), ends=(-1.0, 1.0), n=n, rarest=rarest)
 
     def _said(self, kind: str, end: str, method: str, reason: str) -> Statistic:
         return Statistic(
