@@ -286,26 +286,18 @@ SETTINGS: Mapping[str, tuple[Callable[[np.random.Generator], Outcome], str]] = {
     ),
     "distribution_shift: one noisy, no reference": (partial(shift, noisy=1, reference=False), "rejects"),
     "distribution_shift: 20 groups of 10": (partial(shift, noisy=2, reference=True, size=10), "rejects"),
-    "accuracy, 5 paraphrases, 100 items: their population": (
-        partial(paraphrased, prompts=5, items=100, estimand="population"),
-        "covers",
-    ),
-    "accuracy, 5 paraphrases, 500 items: their population": (
-        partial(paraphrased, prompts=5, items=500, estimand="population"),
-        "covers",
-    ),
-    "accuracy, 5 paraphrases, 100 items: the next": (
-        partial(paraphrased, prompts=5, items=100, estimand="next"),
-        "covers",
-    ),
-    "accuracy, 5 paraphrases, 500 items: the next": (
-        partial(paraphrased, prompts=5, items=500, estimand="next"),
-        "covers",
-    ),
-    "inter_pss, 3 paraphrases": (partial(agreement, prompts=3), "covers"),
-    "inter_pss, 5 paraphrases": (partial(agreement, prompts=5), "covers"),
-    "inter_pss, 10 paraphrases": (partial(agreement, prompts=10), "covers"),
-    "inter_pss, 30 paraphrases": (partial(agreement, prompts=30), "covers"),
+    **{
+        f"accuracy, 5 paraphrases, {items} items: {what}": (
+            partial(paraphrased, prompts=5, items=items, estimand=estimand),
+            "covers",
+        )
+        for estimand, what in (("population", "their population"), ("next", "the next"))
+        for items in (100, 500)
+    },
+    **{
+        f"inter_pss, {prompts} paraphrases": (partial(agreement, prompts=prompts), "covers")
+        for prompts in (3, 5, 10, 30)
+    },
     "mixed model, item × treatment sd 1, 60 items": (partial(slopes, items=60), "rejects"),
     "ECE: 30 × 5, middling": (partial(calibrated, kind="middling"), "covers"),
     "ECE: 15 groups of 10": (partial(calibrated, kind="groups"), "covers"),

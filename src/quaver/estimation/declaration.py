@@ -307,9 +307,7 @@ def measure(
 ) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how.
 
-    The arguments from ``title`` to ``drawn`` are those of `Presentation`. ``raters``, ``within``, ``gold``
-    and ``numbers`` say which cells the function gets (see `Reading.cells`); without ``raters`` it gets a
-    `Reading`. The rest are attributes of `Measure`.
+    Up to ``drawn`` they are of `Presentation`, up to ``numbers`` of `Reading.cells`, the rest of `Measure`.
     """
     cells = {"raters": raters, "within": within, "gold": gold, "numbers": numbers}
     return partial(
