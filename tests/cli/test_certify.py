@@ -8,16 +8,16 @@ from typer.testing import CliRunner
 from quaver.certification.population import Population, study
 from quaver.cli.main import app
 
-POPULATION = Population(items=30, variants=3, repeats=1)
+POPULATION = Population(items=30, variants=2, repeats=1)
 
 
-def said(folder: Path, *options: str) -> str:
+def said(folder: Path, measures: str, *options: str) -> str:
     columns = ["item", "variant", "label", "gold"]
     study(POPULATION, POPULATION.prompts(1), 1).select(columns).write_csv(folder / "labels.csv")
     (folder / "study.yaml").write_text(
         "name: labels\ntask: {labels: [a, b, c]}\n"
         "annotations: {source: labels.csv, item: item, label: label, variant: [variant], gold: gold}\n"
-        "measures: [accuracy, inter_pss]\n",
+        f"measures: [{measures}]\n",
         encoding="utf-8",
     )
     done = CliRunner().invoke(app(), ["certify", str(folder), "--replications", "3", *options])
@@ -26,7 +26,7 @@ def said(folder: Path, *options: str) -> str:
 
 
 def test_every_measure_has_a_row(tmp_path: Path) -> None:
-    shown = said(tmp_path)
+    shown = said(tmp_path, "accuracy, inter_pss")
     assert "accuracy" in shown
     assert "inter_pss" in shown
     assert "±" in shown
@@ -36,6 +36,6 @@ def test_every_measure_has_a_row(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_printed_as_json(tmp_path: Path) -> None:
-    document = json.loads(said(tmp_path, "--json"))
+    document = json.loads(said(tmp_path, "accuracy", "--json"))
     assert document["replications"] == 3
-    assert {one["name"] for one in document["lines"]} == {"accuracy", "inter_pss"}
+    assert {one["name"] for one in document["lines"]} == {"accuracy"}

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 
 import polars as pl
 import pytest
@@ -13,6 +14,25 @@ from quaver.study.analysis.study_certification import FILE, certified
 from quaver.study.analysis.study_estimates import estimates_of_study, measurable
 
 POPULATION = Population(items=40, variants=4, repeats=1, prompt_sd=0.5)
+
+
+REPLICATIONS = 6
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with its certificate, made once: the simulations are what these tests take."""
+    folder = tmp_path_factory.mktemp("certified")
+    found = opened(folder).certify(replications=REPLICATIONS)
+    assert {line.name for line in found.certificate.lines} == {"accuracy", "inter_pss"}
+    assert len(found.estimates) == len(found.certificate.places)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, to change."""
+    return Path(copytree(made, tmp_path / "study"))
 
 
 def opened(folder: Path, measures: str = "[accuracy, inter_pss]", seed: int = 1) -> quaver.Study:
@@ -34,27 +54,26 @@ def shown(one: quaver.Study) -> list[str]:
     return sorted({e.measure for e in found if "certified" in e.details})
 
 
-def test_a_certificate_is_kept_and_shown_until_the_answers_change(tmp_path: Path) -> None:
-    one = opened(tmp_path)
-    assert shown(one) == []
-    found = one.certify(replications=6)
-    assert {line.name for line in found.certificate.lines} == {"accuracy", "inter_pss"}
-    assert len(found.estimates) == len(found.certificate.places)
-    kept = json.loads((tmp_path / FILE).read_text())
-    assert kept["replications"] == 6
+def test_a_certificate_is_kept_and_shown_until_the_answers_change(folder: Path) -> None:
+    kept = json.loads((folder / FILE).read_text())
+    assert kept["replications"] == REPLICATIONS
+    one = quaver.Study.open(folder)
     assert shown(one) == ["accuracy", "inter_pss"]
     assert "simulated studies like this one" in one.report().read_text(encoding="utf-8")
-    assert shown(opened(tmp_path, seed=2)) == []
+    assert shown(opened(folder, seed=2)) == []
 
 
-def test_a_certificate_of_other_measures_is_passed_over(tmp_path: Path) -> None:
-    opened(tmp_path).certify(replications=2)
-    assert shown(opened(tmp_path, "[{use: accuracy, missing: drop}, inter_pss]")) == []
+def test_a_certificate_is_not_shown_before_it_is_made(tmp_path: Path) -> None:
+    assert shown(opened(tmp_path)) == []
+
+
+def test_a_certificate_of_other_measures_is_passed_over(folder: Path) -> None:
+    assert shown(opened(folder, "[{use: accuracy, missing: drop}, inter_pss]")) == []
 
 
 def test_every_estimand_of_the_report_is_certified(tmp_path: Path) -> None:
     measures = "[{use: accuracy, by: [], estimand: next}, {use: accuracy, by: [], estimand: fixed}]"
-    found = opened(tmp_path, measures).certify(replications=30).certificate
+    found = opened(tmp_path, measures).certify(replications=19).certificate
     estimands = {line.estimand: line for line in found.lines}
     assert set(estimands) == {"next", "fixed"}
     assert all((line.coverage or 0) > 0.7 for line in estimands.values())
@@ -83,19 +102,16 @@ def test_a_study_without_measures_cannot_be_certified(tmp_path: Path) -> None:
     assert "certify" in caught.value.problem
 
 
-def test_a_damaged_certificate_is_one_error(tmp_path: Path) -> None:
-    one = opened(tmp_path)
-    one.certify(replications=2)
-    (tmp_path / FILE).write_text("{", encoding="utf-8")
+def test_a_damaged_certificate_is_one_error(folder: Path) -> None:
+    one = quaver.Study.open(folder)
+    (folder / FILE).write_text("{", encoding="utf-8")
     with pytest.raises(QuaverError) as caught:
         shown(one)
-    assert caught.value.where == str(tmp_path / FILE)
+    assert caught.value.where == str(folder / FILE)
     assert isinstance(measurable(one.source), pl.DataFrame)
 
 
-def test_a_bundle_carries_the_certificate(tmp_path: Path) -> None:
-    one = opened(tmp_path)
-    one.certify(replications=2)
-    packed, _ = quaver.bundle(one, tmp_path / "whole.zip")
+def test_a_bundle_carries_the_certificate(folder: Path, tmp_path: Path) -> None:
+    packed, _ = quaver.bundle(quaver.Study.open(folder), tmp_path / "whole.zip")
     other = quaver.Study.open(packed)
     assert shown(other) == ["accuracy", "inter_pss"]
