@@ -8,7 +8,8 @@ import pytest
 from quaver.certification.certified_measures import certified_measures
 from quaver.certification.coverage import Line, Place, line_of, lines_of
 from quaver.certification.population import Population
-from quaver.certification.replications import Said, Work, kind_of, work
+from quaver.certification.replications import Said, Work, kind_of, said_of, work
+from quaver.core.records import Estimate, IntervalWarning
 
 ABOUT = Line(cell="c", measure="m", name="m", estimand="fixed", places=1, replications=400)
 
@@ -17,8 +18,7 @@ def said(width: float, warned: Callable[[float], bool] = lambda _: False, truth:
     """Normal estimates with intervals of so many standard errors each way."""
     values = np.random.default_rng(1).normal(truth, 1, 400).tolist()
     return [
-        Said(v, v - width, v + width, p=0.01 if abs(v) > width else 0.5, warnings=("rough",) * warned(v))
-        for v in values
+        Said(v, v - width, v + width, p=0.01 if abs(v) > width else 0.5, doubted=warned(v)) for v in values
     ]
 
 
@@ -44,6 +44,18 @@ def test_a_narrow_interval_fails_and_a_wide_one_is_called_so(width: float, verdi
 def test_a_narrow_interval_with_a_warning_where_it_misses_is_warned() -> None:
     some = [one._replace(p=None) for one in said(1.4, warned=lambda value: abs(value) > 1.2)]
     assert line(some).verdict == "warned"
+
+
+def test_a_warning_that_is_not_about_the_interval_excuses_no_miss() -> None:
+    some = [one._replace(p=None, warnings=("no more than noise",)) for one in said(1.4)]
+    assert line(some).verdict == "fail"
+    assert line(some).unwarned == 1.0
+
+
+def test_what_is_known_of_a_warning_is_whether_it_doubts_the_interval() -> None:
+    remark, doubt = "one bin", IntervalWarning("the interval may be too narrow")
+    assert not said_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark,))).doubted
+    assert said_of(Estimate("m", 0.5, 0.4, 0.6, warnings=(remark, doubt))).doubted
 
 
 def test_what_is_rejected_of_an_untrue_null_is_power() -> None:

@@ -59,7 +59,7 @@ class Line:
         coverage: The share of intervals that hold the truth; of those that there are.
         coverage_error: Its Monte-Carlo standard error.
         above: The share of intervals that lie above the truth.
-        unwarned: The share of intervals without a warning.
+        unwarned: The share of intervals without a warning that is about the interval (`IntervalWarning`).
         coverage_unwarned: Coverage of those.
         width: Mean width over that of an oracle, which knows how the estimates vary (`Place.oracle`).
         rejected: The share of p values below 5% where the null hypothesis is true.
@@ -130,7 +130,7 @@ class Place:
             self.under = self.given & (self.high < self.truth - near)
             self.above = self.given & (self.low > self.truth + near)
         self.covers = self.given & ~self.under & ~self.above
-        self.warned = np.array([bool(one) for one in self.warnings])
+        self.warned = np.array([one.doubted for one in rows])
 
     def oracle(self) -> float:
         """The mean width of an interval that knows the form in which the estimates vary about their truth.

@@ -16,7 +16,7 @@ import polars as pl
 
 from quaver.certification.certified_measures import Certified
 from quaver.certification.population import Population, Prompts, large_study, study
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 
 FIXED = "fixed"
@@ -68,6 +68,7 @@ class Said(NamedTuple):
         p_holm: The same, adjusted for the other comparisons.
         warnings: The warnings' kinds, without their numbers.
         truth: What the interval should hold, where that differs from one replication to the next.
+        doubted: Whether a warning is about the interval.
     """
 
     value: float | None
@@ -77,6 +78,7 @@ class Said(NamedTuple):
     p_holm: float | None = None
     warnings: tuple[str, ...] = ()
     truth: float | None = None
+    doubted: bool = False
 
 
 def key_of(certified: Certified, estimand: str, estimate: Estimate) -> str:
@@ -265,6 +267,7 @@ def said_of(one: Estimate) -> Said:
         p_holm=holm if isinstance(holm, float) else None,
         warnings=tuple(dict.fromkeys(map(kind_of, one.warnings)))
         or ((kind_of(one.reason),) if one.reason else ()),
+        doubted=any(isinstance(warning, IntervalWarning) for warning in one.warnings),
     )
 
 

@@ -330,6 +330,15 @@ class Response:
     fingerprint: str | None = None
 
 
+class IntervalWarning(str):
+    """A warning that an interval may hold the truth less often than its level says, and why.
+
+    It is a text like the other warnings of an `Estimate`, which say how to read its value.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """One number, with all that is needed to judge it.
@@ -349,7 +358,8 @@ class Estimate:
         reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
         cell: The part of the data to which it applies, by column: ``{"model": …, "format": …}``.
         excluded: What was left out, counted by kind: ``{"no label": 12}``.
-        warnings: What a reader must know before using the number.
+        warnings: What a reader must know before using the number; an `IntervalWarning` where it is about the
+            interval.
         details: Further numbers that belong to it, by name.
         draws: The resampled values behind the interval and its variance, where they were asked to be kept
             (``quaver.estimation.intervals.Kept``).

@@ -36,7 +36,7 @@ from itertools import groupby
 
 import numpy as np
 
-from quaver.core.records import AND_PROMPT, Estimand, Estimate
+from quaver.core.records import AND_PROMPT, Estimand, Estimate, IntervalWarning
 from quaver.errors import MeasureError
 from quaver.estimation.intervals import Interval, Kept, effective
 from quaver.estimation.left_out_prompts import Prompts
@@ -270,8 +270,8 @@ class _Crossed:
         return Interval(max(low, min(least, items.low)), min(high, max(most, items.high)))
 
 
-def _few_prompts(count: int) -> str:
-    return (
+def _few_prompts(count: int) -> IntervalWarning:
+    return IntervalWarning(
         f"{count} prompts hardly show how prompts differ: the interval for others may cover less often than "
         "its level says"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units
 from quaver.estimation.intervals import Interval, Kept, mean_within
 from quaver.estimation.statistic import Sampler, Statistic
@@ -160,7 +160,7 @@ def _cautious(one: Estimate, changed: int, resampling: Resampling) -> Estimate:
     if one.low is None or one.high is None or 0.5**changed <= resampling.tail:
         return replace(one, details=details)
     details["p"] = max(details["p"], min(1.0, 2 * 0.5**changed))
-    warning = f"only {changed} items changed: they may all have changed one way by chance"
+    warning = IntervalWarning(f"only {changed} items changed: they may all have changed one way by chance")
     warnings = one.warnings if changed == 0 else (*one.warnings, warning)
     return replace(one, low=min(one.low, 0.0), high=max(one.high, 0.0), warnings=warnings, details=details)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.estimation.bootstrap import Draws, Floats, Resampling, Units, Weighted, bootstrap
 from quaver.estimation.interval_ends import Ends
 from quaver.estimation.intervals import Interval, Kept, bca, clopper_pearson, effective, percentile
@@ -246,26 +246,28 @@ class Sampler:
 _NO_INTERVAL = "no unit makes a difference, so there is no interval"
 
 
-def _not_varying(n: int, share: float) -> str:
-    return (
+def _not_varying(n: int, share: float) -> IntervalWarning:
+    return IntervalWarning(
         f"none of these {n} units makes a difference; the interval is what an exact binomial "
         f"bound allows: up to {share:.3g} of further units may differ"
     )
 
 
-def _few_differing(few: int, n: int, bound: tuple[float, float]) -> str:
-    return (
+def _few_differing(few: int, n: int, bound: tuple[float, float]) -> IntervalWarning:
+    return IntervalWarning(
         f"only {few} of {n} units differ: the interval is a rough one; an exact interval for the share that "
         f"differ is {bound[0]:.3g} to {bound[1]:.3g}"
     )
 
 
-def _few_rare(rarest: int, unit: str) -> str:
-    return (
+def _few_rare(rarest: int, unit: str) -> IntervalWarning:
+    return IntervalWarning(
         f"the rarest label that counts here occurs in {rarest} {unit}s only: the interval may be too narrow, "
         "since so few show little of how such units differ"
     )
 
 
-def _few_groups(count: int, unit: str) -> str:
-    return f"only {count} groups ({unit}): the interval rests on a rough estimate of how groups differ"
+def _few_groups(count: int, unit: str) -> IntervalWarning:
+    return IntervalWarning(
+        f"only {count} groups ({unit}): the interval rests on a rough estimate of how groups differ"
+    )

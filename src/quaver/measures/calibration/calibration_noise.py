@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quaver.core.records import IntervalWarning
 from quaver.estimation.bootstrap import Floats, Units
 from quaver.estimation.confidences import Graded
 from quaver.estimation.encoding import Ints
@@ -172,7 +173,7 @@ def from_few(like: float, unit: str) -> tuple[str, ...]:
     if like >= FEW:
         return ()
     some = f"{like:.0f} {unit}" if round(like) == 1 else f"{like:.0f} {unit}s"
-    return (f"the errors come from about {some} only: the interval may be too narrow",)
+    return (IntervalWarning(f"the errors come from about {some} only: the interval may be too narrow"),)
 
 
 def _units(graded: Graded, units: Units) -> tuple[Ints, int]:

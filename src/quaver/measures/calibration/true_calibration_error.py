@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling
 from quaver.estimation.cell import Cell
@@ -150,10 +150,14 @@ class _Error:
 
 
 def _few(noise: GapNoise) -> tuple[str, ...]:
-    found = []
+    found: list[str] = []
     if noise.units < FEW:
         none = ", too few for an interval" if noise.units < FEWEST else ""
-        found.append(f"only {noise.units} {noise.unit}s hold answers{none}: single bins rest on very few")
+        found.append(
+            IntervalWarning(
+                f"only {noise.units} {noise.unit}s hold answers{none}: single bins rest on very few"
+            )
+        )
     elif noise.answers_together:
         found += from_few(noise.events, noise.unit)
     if noise.n.size == 1:

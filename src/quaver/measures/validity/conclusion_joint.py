@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.core.seeds import derive
 from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cell import Cell
@@ -175,7 +175,9 @@ def _inferred(
     }
     ways = np.unique((np.concatenate(marks) / np.abs(together.lever).max()).round(9)).size
     warnings = (
-        f"the {together.units.name}s can be dealt out in about {ways} ways only: p values are coarse",
+        IntervalWarning(
+            f"the {together.units.name}s can be dealt out in about {ways} ways only: p values are coarse"
+        ),
     )
     return found, warnings if ways < min(_FEW_WAYS, draws) else ()
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, IntervalWarning
 from quaver.errors import MeasureError
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell, label_counts
@@ -240,7 +240,11 @@ class _Conclusion:
         if made.low is not None:
             warnings += tested.warnings(at, self._cell.units.name)
         if (lost := details.get("undefined_resamples", 0)) > 0.05 * resamples:
-            warnings += (f"{lost} resamples had no solution and are left out: the interval is a rough one",)
+            warnings += (
+                IntervalWarning(
+                    f"{lost} resamples had no solution and are left out: the interval is a rough one"
+                ),
+            )
         return replace(made, details=details, warnings=warnings)
 
     def _fitted(self, found: Statistic, outcome: Floats, tested: Specifications, at: int) -> Statistic:

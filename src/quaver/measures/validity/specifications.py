@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from quaver.core.records import IntervalWarning
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.intervals import Interval
 from quaver.estimation.regression import levers, orthonormal
@@ -158,15 +159,19 @@ class Specifications:
         items = _smaller_side(lever, np.arange(lever.size))
         if items * min(share, 1 - share) < _FEW_EVENTS:
             said.append(
-                f"one side of the contrast rests on about {items:.1f} items, which are few for so uneven a "
-                "label: a single one of them can decide the verdict"
+                IntervalWarning(
+                    f"one side of the contrast rests on about {items:.1f} items, which are few for so uneven "
+                    "a label: a single one of them can decide the verdict"
+                )
             )
         if self._clusters is not None:
             groups = _smaller_side(lever, self._clusters[known])
             if groups < _FEW_GROUPS:
                 said.append(
-                    f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes the "
-                    f"{unit}s of both sides to vary alike"
+                    IntervalWarning(
+                        f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes "
+                        f"the {unit}s of both sides to vary alike"
+                    )
                 )
         return tuple(said)
 
