@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from quaver.design.spec.former_names import renamed_model
-from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
+from quaver.design.spec.model_names import model_of_name
+from quaver.design.spec.spec_part import Name, Only, Part, PlacedError, PluginSpec, Text
+from quaver.errors import UnknownName
 
 
 class PriceSpec(Part):
@@ -43,9 +45,10 @@ class PriceSpec(Part):
 
 
 class ModelSpec(PluginSpec):
-    """A model: the engine's name and options, and the name under which the study knows it."""
+    """A model: the engine's name and options, and the name under which the study knows it.
 
-    bare = False  # it needs a name in the study
+    A bare string is ``provider/model``, such as ``openai/gpt-5-mini``, or the path of a GGUF file.
+    """
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
     only: Only = Field({}, description="Ask this model only where factors have these levels.")
@@ -56,4 +59,9 @@ class ModelSpec(PluginSpec):
     @model_validator(mode="before")
     @classmethod
     def _of_today(cls, given: Any) -> Any:
-        return renamed_model(given)
+        if not isinstance(given, str):
+            return renamed_model(given)
+        try:
+            return model_of_name(given)
+        except UnknownName as error:
+            raise PlacedError(error.problem, expected=error.expected, found=given) from None

@@ -13,6 +13,11 @@ BUNDLED = {
 }
 """By name: the module, the file in it, and the package to install."""
 
+_ELSEWHERE = (
+    "check the path, which is relative to the current folder; write a model of a service or server with its "
+    "provider: openai/gpt-5-mini, ollama/llama3.2"
+)
+
 
 def find_weights(model: str) -> Path:
     """The GGUF file of a bundled model or of a path.
@@ -39,7 +44,7 @@ def find_weights(model: str) -> Path:
         "there is no such model file",
         expected=f"a .gguf file, or one of {', '.join(BUNDLED)}",
         found=model,
-        fix=f"did you mean {guess!r}?" if guess else "check the path; it is relative to the current folder",
+        fix=f"did you mean {guess!r}?" if guess else _ELSEWHERE,
     )
 
 

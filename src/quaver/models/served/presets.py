@@ -98,6 +98,7 @@ ANY = Preset("", key="", options={})
 PRESETS: Mapping[str, Preset] = {
     "openai": _OPENAI,
     "azure": replace(_OPENAI, base_url="", key="AZURE_OPENAI_API_KEY"),
+    "anthropic": Preset("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", needs_key=True),
     "gemini": _service("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", n=True),
     "mistral": _service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", seed="random_seed", n=True),
     "deepseek": Preset("https://api.deepseek.com", "DEEPSEEK_API_KEY", needs_key=True, logprobs=20),

@@ -1,0 +1,67 @@
+"""``provider/model`` in place of an engine and its options."""
+
+import pytest
+
+from quaver.design.spec.model_names import _PRESETS, model_of_name
+from quaver.design.spec.study_file import read_study
+from quaver.errors import SpecError, UnknownName
+from quaver.models.served.presets import PRESETS
+
+_STUDY = {
+    "task": {"labels": ["yes", "no"]},
+    "items": {"source": "items.csv", "text": "{{ text }}"},
+    "prompt": {"instruction": "Is it?"},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("openai/gpt-4o-mini", ("gpt-4o-mini", "openai_compatible", "openai", "gpt-4o-mini")),
+        ("google/gemini-2.5-flash", ("gemini-2.5-flash", "openai_compatible", "gemini", "gemini-2.5-flash")),
+        ("ollama/llama3.2:1b", ("llama3.2:1b", "openai_compatible", "ollama", "llama3.2:1b")),
+        ("openrouter/meta/llama-3", ("llama-3", "openai_compatible", "openrouter", "meta/llama-3")),
+        ("llamacpp/models/a.gguf", ("a", "llamacpp", None, "models/a.gguf")),
+        ("/data/A.GGUF", ("A", "llamacpp", None, "/data/A.GGUF")),
+        ("smollm2-135m-instruct", ("smollm2-135m-instruct", "llamacpp", None, "smollm2-135m-instruct")),
+        ("hf/org/name", ("name", "transformers", None, "org/name")),
+        ("inspect/bedrock/nova", ("nova", "inspect", None, "bedrock/nova")),
+    ],
+)
+def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> None:
+    found = model_of_name(text)
+    assert (found["name"], found["use"], found.get("preset"), found["model"]) == made
+
+
+def test_every_provider_is_a_preset() -> None:
+    assert set(_PRESETS.values()) == set(PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("model", "refuses"),
+    [("gpt-5-mini", True), ("o3", True), ("gpt-4o", False), ("gpt-5-chat-latest", False)],
+)
+def test_reasoning_models_get_no_temperature(model: str, refuses: bool) -> None:
+    assert (model_of_name(f"openai/{model}").get("body") == {"temperature": None}) == refuses
+
+
+@pytest.mark.parametrize("text", ["opnai/gpt-4o", "openai/", "mymodels/thing"])
+def test_an_unknown_provider_is_an_error_that_lists_the_known(text: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        model_of_name(text, where="--model")
+    assert caught.value.where == "--model"
+    assert "ollama" in str(caught.value.expected)
+    assert "PROVIDER/MODEL" in str(caught.value.fix)
+
+
+def test_a_study_file_takes_the_string() -> None:
+    spec, _ = read_study(_STUDY | {"models": ["openai/gpt-4o-mini", "ollama/llama3.2"]})
+    assert [one.name for one in spec.models] == ["gpt-4o-mini", "llama3.2"]
+    assert spec.models[1].options == {"preset": "ollama", "model": "llama3.2"}
+
+
+def test_a_study_file_with_an_unknown_provider_is_an_error() -> None:
+    with pytest.raises(SpecError) as caught:
+        read_study(_STUDY | {"models": ["opnai/gpt-4o"]})
+    assert caught.value.where == "models[0]"
+    assert "openai" in str(caught.value.expected)
