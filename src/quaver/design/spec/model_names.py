@@ -78,10 +78,9 @@ def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
             where=where,
             fix="write PROVIDER/MODEL, such as openai/gpt-5-mini",
         )
-    made = {"name": _short(model), "use": "openai_compatible", "preset": _PRESETS[provider], "model": model}
-    if _REFUSES_TEMPERATURE.match(_short(model)):
-        made["body"] = {"temperature": None}
-    return made
+    body = {"body": {"temperature": None}} if _REFUSES_TEMPERATURE.match(_short(model)) else {}
+    preset = {"use": "openai_compatible", "preset": _PRESETS[provider]}
+    return {"name": _short(model), **preset, "model": model, **body}
 
 
 def _short(model: str) -> str:
