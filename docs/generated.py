@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +73,12 @@ def commands() -> str:
     program = typer.main.get_command(app())
     context = program.make_context("quaver", [], resilient_parsing=True)
     text = typer.cli.get_docs_for_click(obj=program, ctx=context, name="quaver")
+    text = re.sub(r"\x08\nExamples:\n((?:  .*\n?)+)", _as_code, text)
     return text.replace("# `quaver`", "# Commands", 1)
+
+
+def _as_code(examples: re.Match[str]) -> str:
+    return "**Examples**:\n\n```bash\n" + textwrap.dedent(examples[1]).strip() + "\n```\n"
 
 
 def _python() -> str:

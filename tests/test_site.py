@@ -44,7 +44,7 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
     printed = subprocess.run(
         [sys.executable, "-m", "quaver", "--help"], capture_output=True, text=True, check=True, timeout=120
     ).stdout
-    commands = re.findall(r"^  ([a-z]+) ", printed.partition("Commands:")[2], re.MULTILINE)
+    commands = re.findall(r"^  ([a-z]+) ", printed.partition("Start:")[2], re.MULTILINE)
     assert len(commands) > 10
     for command in commands:
         assert f"quaver {command}" in page

@@ -270,3 +270,26 @@ def test_evaluators_are_compared(folder: Path, command: Command) -> None:
     estimates = [json.loads(line) for line in turned.stdout.splitlines()]
     assert {(one["cell"]["first"], one["cell"]["second"]) for one in estimates} == {("integer", "exact")}
     assert estimates[0]["details"]["gained"] == 6
+
+
+def test_measure_summarises_and_counts_what_is_undefined_unless_asked(folder: Path, command: Command) -> None:
+    command(folder, "run", "study.yaml", *SAME)
+    of_all = [
+        json.loads(line)
+        for line in command(folder, "measure", "study.yaml", "--json", *SAME).stdout.splitlines()
+    ]
+    undefined = [one for one in of_all if one["value"] is None]
+    assert undefined
+    short = command(folder, "measure", "study.yaml", *SAME).stdout
+    whole = command(folder, "measure", "study.yaml", "--undefined", *SAME).stdout
+    first, heads, *rows = short.partition("Summary")[2].splitlines()
+    assert first == ""
+    summarised = {row.split()[0]: numbers(row) for row in rows[: rows.index("")]}
+    assert heads.split()[-1] == "undefined"
+    assert set(summarised) == {one["measure"] for one in of_all}
+    assert sum(row[-1] for row in summarised.values()) == len(undefined)
+    listed = re.compile(r"(?:^|  )undefined  +\S", re.MULTILINE)
+    assert len(listed.findall(whole)) == len(undefined)
+    assert not listed.findall(short)
+    assert numbers(short.strip().splitlines()[-1])[0] == len(undefined)
+    assert undefined[0]["reason"] in short.strip().splitlines()[-1]

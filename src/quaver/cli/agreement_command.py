@@ -52,7 +52,15 @@ def command(
     separator: SeparatorOption = None,
     as_json: JsonLinesOption = False,
 ) -> None:
-    """Measure agreement in any annotations: Krippendorff's alpha, percent agreement, kappas, Gwet's AC."""
+    """Measure agreement in any table of annotations.
+
+    Krippendorff's alpha, percent agreement, kappas and Gwet's AC, with intervals.
+
+    Examples:
+      quaver agreement coded.csv --item id --rater who --label tag
+      quaver agreement coded.csv --item id --rater who --label tag --level ordinal
+      quaver agreement coded.csv --item id --rater who --label tag --by topic
+    """
     from quaver.study.imports.agreement_import import measure_agreement
 
     estimates = measure_agreement(

@@ -21,7 +21,14 @@ def command(
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Pack a study with its answers, annotations, estimates and report into one archive with checksums."""
+    """Pack a study into one archive with checksums.
+
+    It holds answers, annotations, estimates and report, and a reader can verify every number.
+
+    Examples:
+      quaver bundle study.yaml
+      quaver bundle study.yaml --without-texts --out shared.quaver.zip
+    """
     from quaver.bundles.packing import bundle
 
     path, digest = bundle(open_study(study, function), out, texts=not without_texts)

@@ -28,7 +28,14 @@ def command(
     as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
-    """Simulate studies like this one, and show how often its intervals cover the truth. Asks nothing."""
+    """Check intervals and tests on simulated studies like yours.
+
+    Shows how often the intervals cover the truth and how often the tests err. Asks nothing.
+
+    Examples:
+      quaver certify study.yaml
+      quaver certify study.yaml --exact
+    """
     opened = open_study(study, function)
     found = opened.certify(replications=replications, exact=exact)
     if as_json:

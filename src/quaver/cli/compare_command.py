@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quaver.cli.completions import one_of_plugins, studies
 from quaver.cli.console import print_json, say, screen, table
 from quaver.cli.study_options import FunctionOption, open_both
 from quaver.core.level_names import short_name
@@ -20,9 +21,14 @@ _MOST_FLIPS = 20
 
 
 def command(
-    before: Annotated[Path, typer.Argument(help="A study: its file, folder or bundle.")],
+    before: Annotated[
+        Path, typer.Argument(help="A study: its file, folder or bundle.", autocompletion=studies)
+    ],
     after: Annotated[
-        Path | None, typer.Argument(help="Another study of the same items; without it, give --by.")
+        Path | None,
+        typer.Argument(
+            help="Another study of the same items; without it, give --by.", autocompletion=studies
+        ),
     ] = None,
     by: Annotated[
         str | None,
@@ -33,7 +39,11 @@ def command(
         typer.Option(help="The level to compare the others with; by default the original or first."),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="A measure; by default the studies' own. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="A measure; by default the studies' own. May be repeated.",
+            autocompletion=one_of_plugins("measures"),
+        ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
@@ -51,7 +61,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Compare two studies, models or prompts on the same items. Exits with 1 if a bound fails."""
+    """Compare two studies, models or prompts on the same items.
+
+    Differences are paired by item. Exits with 1 if a bound fails, so that it can guard a prompt in CI.
+
+    Examples:
+      quaver compare before.quaver.zip study.yaml
+      quaver compare study.yaml --by model
+      quaver compare old new --fail-unless 'accuracy > -0.02'
+    """
     from quaver.comparison.paired_comparison import compare
 
     found = compare(

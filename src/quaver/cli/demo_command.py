@@ -25,7 +25,14 @@ _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 def command(
     folder: Annotated[Path, typer.Option(help="The folder for answers and report.")] = Path("demo"),
 ) -> None:
-    """Ask a small model how 24 real voters voted, in sixteen prompts, and report how far its answers move."""
+    """Try Quaver: a small model labels 24 voters in sixteen prompts.
+
+    The model runs on this machine and needs no key. Answers and report go to the folder demo.
+
+    Examples:
+      quaver demo
+      quaver demo --folder ~/quaver-demo
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "study.yaml"
     if not path.exists():

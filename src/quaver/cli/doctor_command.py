@@ -41,7 +41,15 @@ def command(
         int, typer.Option(min=0, max=65535, help="Where --server listens; 0: any free port.")
     ] = 0,
 ) -> None:
-    """Ask the same calls cold, again, reordered and together, and show what differs."""
+    """Show what the engine itself does to an answer.
+
+    Asks the same calls cold, again, reordered and together, and shows what differs.
+
+    Examples:
+      quaver doctor study.yaml
+      quaver doctor smollm2-135m-instruct
+      quaver doctor --server --port 8080
+    """
     if server == bool(target):
         raise QuaverError(
             "there is nothing to examine" if not server else "--server takes no study and no model",

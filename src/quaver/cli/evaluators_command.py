@@ -20,9 +20,14 @@ def command(
     as_json: JsonLinesOption = False,
     function: FunctionOption = None,
 ) -> None:
-    """Compare evaluators: labels gained, lost and changed, accuracy by each, share of a gap recovered.
+    """Compare how evaluators read the same answers.
 
-    `quaver rescore STUDY --evaluator A --evaluator B` reads the answers with evaluators of your choice.
+    Labels gained, lost and changed, accuracy by each, and the share of a gap recovered. `quaver rescore
+    STUDY --evaluator A --evaluator B` reads the answers with evaluators of your choice.
+
+    Examples:
+      quaver evaluators study.yaml
+      quaver evaluators study.yaml --first exact --second first_label
     """
     from quaver.measures.correctness.evaluator_flips import WORTH_A_WARNING
 

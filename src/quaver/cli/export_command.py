@@ -16,6 +16,11 @@ def command(
     file: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
     function: FunctionOption = None,
 ) -> None:
-    """Write every call to a file: prompt, raw output, thinking, annotations, gold label, correctness."""
+    """Write every call to a file, with prompt, answer and labels.
+
+    Examples:
+      quaver export study.yaml calls.parquet
+      quaver export study.yaml calls.csv
+    """
     written = open_study(study, function).export(file)
     say(f"{written:,} calls are in {file}.")

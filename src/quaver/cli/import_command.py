@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
 from quaver.cli.label_file_options import (
     EncodingOption,
@@ -36,7 +37,12 @@ def command(
     label: Annotated[Text, _column(help="The column of labels, with one annotation a row.")] = None,
     raw: Annotated[Text, _column(help="The column of raw answers, which evaluators read.")] = None,
     thinking: Annotated[Text, _column(help="The column of thinking beside raw answers.")] = None,
-    evaluator: Annotated[Texts, typer.Option(help="Reads the raw answers; by default first_label.")] = None,
+    evaluator: Annotated[
+        Texts,
+        typer.Option(
+            help="Reads the raw answers; by default first_label.", autocompletion=one_of_plugins("evaluators")
+        ),
+    ] = None,
     coders: Annotated[Text, _column(help="The coders' columns, with one item a row: anna,ben,cleo.")] = None,
     coder: Annotated[Text, _column(help="The column of who labelled.")] = None,
     variant: Annotated[Texts, _column(help="A column of prompts; may be repeated.")] = None,
@@ -59,7 +65,16 @@ def command(
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
 ) -> None:
-    """Make a study of labels that you already have: promptstability's files, coders, any long table."""
+    """Make a study of labels that you already have.
+
+    Reads promptstability's files, a column for each coder, or any long table. Columns that you do not
+    name are detected and shown.
+
+    Examples:
+      quaver import annotations.csv
+      quaver import coded.csv --item id --coders anna,ben,cleo --gold truth
+      quaver import answers.csv --item id --raw reply --variant prompt
+    """
     from quaver.study.imports.label_columns import Roles
     from quaver.study.imports.label_import import import_annotations
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.completions import kinds_of_study
 from quaver.cli.console import screen
 from quaver.design.study_kinds import KINDS, study_of_kind
 from quaver.errors import QuaverError
@@ -17,6 +18,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="[KIND]",
+            autocompletion=kinds_of_study,
             help=f"The kind of study: {', '.join(KINDS)}. Without one, the file has every key.",
         ),
     ] = None,
@@ -25,7 +27,16 @@ def command(
         typer.Argument(help="The file to write; by default KIND.yaml or study.yaml; - prints it."),
     ] = None,
 ) -> None:
-    """Write a study file to start from: of a kind of study, or with every key and its default."""
+    """Write a study file to start from.
+
+    With a kind of study, the file is ready to run; without one, it has every key with its default.
+
+    Examples:
+      quaver init
+      quaver init stability
+      quaver init stability my-study.yaml
+      quaver init sensitivity -        # print it
+    """
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the file with every key, under a name of its own
     if kind is None:

@@ -2,56 +2,103 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Annotated
+from itertools import chain
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import quaver
 from quaver.cli.console import errors, say, screen
 from quaver.errors import QuaverError
 
-COMMANDS = (
-    *("init", "import", "variants", "plan", "run", "status", "rescore", "evaluators", "measure", "certify"),
-    *(
+GROUPS = {
+    "Start": (
+        "demo",
+        "init",
+        "import",
+    ),
+    "Make and run": (
+        "variants",
+        "plan",
+        "run",
+        "status",
+        "repair",
+    ),
+    "Look and use": (
+        "measure",
         "report",
         "compare",
         "worst",
+        "evaluators",
+        "rescore",
+        "agreement",
+    ),
+    "Share and check": (
         "export",
         "bundle",
         "verify",
-        "repair",
-        "agreement",
+        "certify",
         "doctor",
-        "demo",
+    ),
+    "Extend": (
         "schema",
         "new",
     ),
-)
-"""In the order of the help; the command NAME is the function ``command`` of ``NAME_command.py``."""
+}
+"""The commands under their headings in the help; NAME is the function ``command`` of ``NAME_command.py``."""
+
+COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+_WIDTH = max(map(len, COMMANDS))
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        screen.print(f"quaver {quaver.__version__}")
-        raise typer.Exit
+class _Grouped(TyperGroup):
+    """Shows the commands under their headings, each with a whole sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                found = {name: self.get_command(ctx, name) for name in names}
+                formatter.write_dl(
+                    [(name.ljust(_WIDTH), one.short_help) for name, one in found.items() if one is not None]
+                )
 
 
 def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """The program with these commands; the modules of others are not loaded."""
     made = typer.Typer(
         name="quaver",
+        cls=_Grouped,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
+        epilog="`quaver COMMAND --help` explains a command and shows examples. After `quaver "
+        "--install-completion`, the Tab key completes commands, study files, kinds of study and measures.",
     )
     made.callback()(_options)
     for name in commands:
-        made.command(name=name)(import_module(f"quaver.cli.{name}_command").command)
+        function = import_module(f"quaver.cli.{name}_command").command
+        text, examples = _explained(function)
+        first = text.partition(".")[0] + "."
+        made.command(name=name, help=text, short_help=first, epilog=examples)(function)
     return made
+
+
+def _explained(function: Callable[..., None]) -> tuple[str, str | None]:
+    """A command's help and its examples, both from its docstring."""
+    text, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
+    return text, f"\b\nExamples:\n{examples}" if examples else None  # \b: line by line
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        screen.print(f"quaver {quaver.__version__}")
+        raise typer.Exit
 
 
 def _options(
@@ -66,7 +113,14 @@ def _options(
 def main() -> None:
     """Run a command; a user's error is one message and exit status 2."""
     try:
-        app([name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS)()
+        app([name for name in COMMANDS if name in _words()[1:2]] or COMMANDS)(prog_name="quaver")
     except QuaverError as error:
         say(f"Error: {error}", on=errors, style="red")
         sys.exit(2)
+
+
+def _words() -> list[str]:
+    """The words of the command line: those that a shell completes, or those that were given."""
+    if "_QUAVER_COMPLETE" not in os.environ:
+        return sys.argv
+    return os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()

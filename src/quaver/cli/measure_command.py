@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from quaver.cli.console import JsonLinesOption, print_estimates, show
+from quaver.cli.completions import one_of_plugins
+from quaver.cli.console import JsonLinesOption, print_estimates, say, show, table
 from quaver.cli.run_display import say_quality
 from quaver.cli.study_options import FunctionOption, StudyArgument, open_study
 from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
@@ -14,16 +15,40 @@ from quaver.cli.terminal_tables import conclusion_tables, estimates_tables
 
 def command(
     study: StudyArgument,
-    name: Annotated[list[str] | None, typer.Argument(help="Measures; by default the study's own.")] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Measures; by default the study's own.", autocompletion=one_of_plugins("measures")
+        ),
+    ] = None,
+    undefined: Annotated[
+        bool, typer.Option("--undefined", help="Also list what is undefined, each with its reason.")
+    ] = False,
     as_json: JsonLinesOption = False,
     function: FunctionOption = None,
 ) -> None:
-    """Measure the stored answers: values with 95% intervals, or why a value is undefined."""
+    """Print estimates with their intervals, after a summary.
+
+    Estimates that are undefined are counted; --undefined lists them, each with its reason.
+
+    Examples:
+      quaver measure study.yaml
+      quaver measure study.yaml accuracy inter_pss
+      quaver measure study.yaml --undefined
+      quaver measure study.yaml --json > estimates.jsonl
+    """
+    from quaver.core.estimate_summary import summarized, undefined_because
+
     opened = open_study(study, function)
     estimates = opened.estimates(name)
     if as_json:
         print_estimates(estimates)
         return
     say_quality(opened.quality())
-    show(estimates_tables([one for one in estimates if "conclusion" not in one.cell]))
+    measured = [one for one in estimates if "conclusion" not in one.cell]
+    if len(measured) > 1:
+        show([table(*summarized(measured), "Summary")])
+    show(estimates_tables([one for one in measured if undefined or one.value is not None]))
     show(conclusion_tables([one for one in estimates if "conclusion" in one.cell]))
+    if not undefined and (because := undefined_because(measured)):
+        say(f"{because}. `--undefined` lists them.")

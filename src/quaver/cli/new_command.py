@@ -7,19 +7,30 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.completions import kinds_of_plugin
 from quaver.cli.console import say, screen
 from quaver.skeletons.plugin_skeleton import KINDS, write_skeleton
 
 
 def command(
-    kind: Annotated[str, typer.Argument(help=f"What to write: {', '.join(KINDS)}.")],
+    kind: Annotated[
+        str, typer.Argument(help=f"What to write: {', '.join(KINDS)}.", autocompletion=kinds_of_plugin)
+    ],
     name: Annotated[str, typer.Argument(help="Its name in study files, such as last_word.")],
     to: Annotated[
         str | None,
         typer.Option(help="The module's folder within the package; by default the package's own."),
     ] = None,
 ) -> None:
-    """Write a plug-in that works, with its test and its entry point, into the package of this folder."""
+    """Write a plug-in to start from, with its test and entry point.
+
+    It works at once, and goes into the package of this folder.
+
+    Examples:
+      quaver new evaluator last_word
+      quaver new measure wobble
+      quaver new model my_server
+    """
     home = Path()
     wrote = write_skeleton(kind, name, home, to=to)
     for path in wrote.opened:

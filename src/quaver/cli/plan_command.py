@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import duration, screen, table
 from quaver.cli.run_display import say_making
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
@@ -48,12 +49,22 @@ def command(
             help="Estimate how many items, paraphrases and repeats a 95% interval of this width takes."
         ),
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="The measure that --width is about.")] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(help="The measure that --width is about.", autocompletion=one_of_plugins("measures")),
+    ] = None,
     function: FunctionOption = None,
 ) -> None:
-    """Estimate what a study takes: calls, tokens, time, cost. Asks nothing, except with --pilot.
+    """Estimate calls, tokens, time and cost.
 
-    Paraphrases that a model has yet to make count as long as the original.
+    Asks nothing, except with --pilot. Paraphrases that a model has yet to make count as long as the
+    original.
+
+    Examples:
+      quaver plan study.yaml
+      quaver plan study.yaml --pilot 20
+      quaver plan study.yaml --compare openai/gpt-4o-mini
+      quaver plan study.yaml --width 0.1 --measure inter_pss
     """
     opened = open_study(study, function, small=small)
     if pilot:

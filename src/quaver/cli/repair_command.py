@@ -7,7 +7,13 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 
 
 def command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
-    """Save what is left of damaged answers; the next run asks for the rest."""
+    """Save what is left of damaged answers.
+
+    The damaged file is kept, and the next run asks for the rest.
+
+    Examples:
+      quaver repair study.yaml
+    """
     found = open_study(study, function).repair()
     if found.kept is None:
         screen.print(f"Nothing is damaged: all {found.saved:,} stored answers are intact.")

@@ -19,6 +19,13 @@ def command(
     ] = None,
     function: FunctionOption = None,
 ) -> None:
-    """Write report.html, estimates.csv and figures/ from the stored answers."""
+    """Write the report: one HTML file that opens anywhere.
+
+    Beside it go estimates.csv, tables/ and figures/.
+
+    Examples:
+      quaver report study.yaml
+      quaver report study.quaver.zip --to checked
+    """
     path = open_study(study, function).report(to)
     say(f"Wrote {path}")

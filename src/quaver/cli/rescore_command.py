@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.completions import one_of_plugins
 from quaver.cli.console import say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
 
@@ -13,11 +14,22 @@ from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_s
 def command(
     study: StudyArgument = HERE,
     evaluator: Annotated[
-        list[str] | None, typer.Option(help="An evaluator's name; by default the study's own.")
+        list[str] | None,
+        typer.Option(
+            help="An evaluator's name; by default the study's own.",
+            autocompletion=one_of_plugins("evaluators"),
+        ),
     ] = None,
     function: FunctionOption = None,
 ) -> None:
-    """Read the stored answers again, with the study's evaluators or others. Asks nothing."""
+    """Read the stored answers again, with these evaluators or others.
+
+    Asks nothing.
+
+    Examples:
+      quaver rescore study.yaml
+      quaver rescore study.yaml --evaluator exact --evaluator first_label
+    """
     opened = open_study(study, function)
     annotations = opened.rescore(evaluator)
     rows = (

@@ -29,7 +29,16 @@ def command(
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Ask what has not been asked yet, and store the answers. Ctrl-C stops; run again to continue."""
+    """Ask what has not been asked yet, and store the answers.
+
+    Ctrl-C stops; run again to continue. No stored answer is lost or asked for twice.
+
+    Examples:
+      quaver run study.yaml
+      quaver run study.yaml --small
+      quaver run study.yaml --retry-errors
+      quaver run study.yaml --function mine=annotate:label
+    """
     opened = open_study(study, function, small=small)
     if small:
         screen.print(f"The small version, in {opened.folder}:")

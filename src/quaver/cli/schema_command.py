@@ -6,7 +6,11 @@ import json
 
 
 def command() -> None:
-    """Print the JSON Schema of the study file."""
+    """Print the study file's JSON Schema, for editors.
+
+    Examples:
+      quaver schema > study.schema.json
+    """
     from quaver.design.spec.json_schema import json_schema
 
     print(json.dumps(json_schema(), indent=2))

@@ -20,7 +20,14 @@ _SHOWN = 30
 def command(
     study: StudyArgument = HERE, as_json: JsonOption = False, function: FunctionOption = None
 ) -> None:
-    """Show how much of a study is answered, what it cost and what failed. Asks nothing."""
+    """Show how far a study is, what it cost and what failed.
+
+    Asks nothing; works while the study runs.
+
+    Examples:
+      quaver status study.yaml
+      quaver status study.yaml --json
+    """
     opened = open_study(study, function)
     status = opened.status()
     quality = quality_in_passing(opened, status)

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quaver.cli.completions import studies
 from quaver.errors import QuaverError, UnknownName
 
 if TYPE_CHECKING:
     from quaver.study.session import Study
 
-StudyArgument = Annotated[Path, typer.Argument(help="The study file, its folder, or a bundle.")]
+StudyArgument = Annotated[
+    Path, typer.Argument(help="The study file, its folder, or a bundle.", autocompletion=studies)
+]
 HERE = Path("study.yaml")
 """The study of a command that names none."""
 FunctionOption = Annotated[

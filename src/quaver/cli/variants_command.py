@@ -29,7 +29,15 @@ def command(
     ] = False,
     function: FunctionOption = None,
 ) -> None:
-    """Show every prompt variant: its id, origin and text, with its differences from the original marked."""
+    """Show every prompt, and what differs from the original.
+
+    Edit the texts as a table: export them, change them, import them.
+
+    Examples:
+      quaver variants study.yaml
+      quaver variants study.yaml --export prompts.csv
+      quaver variants study.yaml --import prompts.csv
+    """
     opened = open_study(study, function)
     if again or opened.source.can_ask:
         opened.variants.make(again=again, watch=say_making)

@@ -7,11 +7,20 @@ from typing import Annotated
 
 import typer
 
+from quaver.cli.completions import studies
 from quaver.cli.console import say, screen
 
 
-def command(path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE")]) -> None:
-    """Compute every estimate of a bundle again, without the model. Exits with 1 if anything differs."""
+def command(
+    path: Annotated[Path, typer.Argument(help="The bundle.", metavar="BUNDLE", autocompletion=studies)],
+) -> None:
+    """Compute every number of a bundle again, without the model.
+
+    Exits with 1 if anything differs.
+
+    Examples:
+      quaver verify study.quaver.zip
+    """
     from quaver.bundles.verification import verify
 
     found = verify(path)

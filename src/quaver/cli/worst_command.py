@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quaver.cli.completions import studies
 from quaver.cli.console import print_json, say, screen, table
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_both
 from quaver.core.level_names import short_name
@@ -23,7 +24,9 @@ def command(
     study: StudyArgument = HERE,
     against: Annotated[
         Path | None,
-        typer.Option(help="The study before a change: its bundle, or a copy of its folder."),
+        typer.Option(
+            help="The study before a change: its bundle, or a copy of its folder.", autocompletion=studies
+        ),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
     evaluator: Annotated[
@@ -35,7 +38,15 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
     function: FunctionOption = None,
 ) -> None:
-    """List the items to look at first, with their answers; with --against, before and after a change."""
+    """List the items to look at first, with their answers.
+
+    With --against, before and after a change.
+
+    Examples:
+      quaver worst study.yaml -n 5
+      quaver worst study.yaml --against before.quaver.zip
+      quaver worst study.yaml --out worst.csv
+    """
     from quaver.comparison.worst_items import worst
 
     now, earlier = open_both(study, against, function)

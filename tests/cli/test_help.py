@@ -1,0 +1,117 @@
+"""The help: whole sentences in groups, examples that parse; and what a shell completes."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli.commands import environment
+from typer.testing import CliRunner
+
+from quaver.cli.main import COMMANDS, GROUPS, app
+from quaver.core import registry
+
+
+def help_of(*command: str) -> str:
+    done = CliRunner().invoke(app(), [*command, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_every_command_stands_under_a_heading_in_one_whole_line() -> None:
+    lines = help_of().splitlines()
+    for title, names in GROUPS.items():
+        start = lines.index(f"{title}:") + 1
+        for line, name in zip(lines[start:], names, strict=False):
+            assert line.split()[0] == name
+            assert line.endswith(".")
+            assert len(line) <= 80
+            assert "..." not in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples_that_it_accepts(name: str) -> None:
+    shown = help_of(name)
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    examples = [line.strip() for line in shown.partition("Examples:\n")[2].splitlines() if line.strip()]
+    assert examples
+    program = typer.main.get_command(app([name]))
+    for example in examples:
+        words = shlex.split(example, comments=True)
+        words = words[: words.index(">")] if ">" in words else words
+        assert words[:2] == ["quaver", name]
+        program.commands[name].make_context(name, words[2:])  # type: ignore[attr-defined]
+
+
+def test_help_loads_none_of_the_libraries_of_statistics() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "quaver", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=environment(),
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "quaver.cli.main" in loaded
+    assert not loaded & {"polars", "numpy", "scipy", "altair", "pydantic", "openai"}
+
+
+def completed(folder: Path, line: str) -> list[str]:
+    """What bash offers at the end of a line."""
+    at = len(line.split()) - (not line.endswith(" "))
+    asked = {"_QUAVER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(at)}
+    done = subprocess.run(
+        [sys.executable, "-m", "quaver"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment() | asked,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    assert completed(tmp_path, "quaver mea") == ["measure"]
+    assert completed(tmp_path, "quaver measure --und") == ["--undefined"]
+
+
+def test_a_shell_completes_study_files_and_bundles_alone(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text("name: a\ntask:\n  labels: [a, b]\n")
+    (tmp_path / "compose.yaml").write_text("services: {}\n")
+    (tmp_path / "packed.quaver.zip").touch()
+    (tmp_path / "other.zip").touch()
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "study.yaml").write_text("task: {labels: [a, b]}\n")
+    assert completed(tmp_path, "quaver run ") == ["later/study.yaml", "packed.quaver.zip", "study.yaml"]
+    assert completed(tmp_path, "quaver compare study.yaml later/") == ["later/study.yaml"]
+    assert completed(tmp_path, "quaver run nowhere/") == []
+
+
+def test_a_shell_completes_kinds_and_names_of_plugins() -> None:
+    def offered(name: str, parameter: str, incomplete: str) -> list[str]:
+        made = typer.main.get_command(app([name])).commands[name]  # type: ignore[attr-defined]
+        (one,) = (one for one in made.params if one.name == parameter)
+        return [
+            item.value
+            for item in one.shell_complete(made.make_context(name, [], resilient_parsing=True), incomplete)
+        ]
+
+    assert offered("init", "kind", "s") == ["stability", "sensitivity"]
+    assert offered("new", "kind", "mo") == ["model"]
+    assert offered("measure", "name", "") == registry.names("measures")
+    assert offered("plan", "measure", "inter_m") == ["inter_model"]
+    assert offered("rescore", "evaluator", "exa") == ["exact"]
+
+
+def test_the_module_of_every_command_is_in_a_group() -> None:
+    folder = Path(import_module("quaver.cli").__file__ or "").parent
+    assert {path.name.removesuffix("_command.py") for path in folder.glob("*_command.py")} == set(COMMANDS)
