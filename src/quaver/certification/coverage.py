@@ -61,6 +61,7 @@ class Line:
         above: The share of intervals that lie above the truth.
         unwarned: The share of intervals without a warning that is about the interval (`IntervalWarning`).
         coverage_unwarned: Coverage of those.
+        unwarned_error: The Monte-Carlo standard error of that.
         width: Mean width over that of an oracle, which knows how the estimates vary (`Place.oracle`).
         rejected: The share of p values below 5% where the null hypothesis is true.
         rejected_error: Its Monte-Carlo standard error.
@@ -85,6 +86,7 @@ class Line:
     above: float | None = None
     unwarned: float | None = None
     coverage_unwarned: float | None = None
+    unwarned_error: float | None = None
     width: float | None = None
     rejected: float | None = None
     rejected_error: float | None = None
@@ -236,7 +238,7 @@ def line_of(about: Line, places: Sequence[Place], null: float | None = None, why
 def _coverage(places: Sequence[Place], given: NDArray[np.bool_], covers: NDArray[np.bool_]) -> dict[str, Any]:
     warned = np.stack([one.warned for one in places])
     coverage, error = _share(covers, given)
-    plain, _ = _share(covers & ~warned, given & ~warned)
+    plain, plain_error = _share(covers & ~warned, given & ~warned)
     widths = [one.high[one.given] - one.low[one.given] for one in places]
     ratios = [
         float(width.mean()) / oracle
@@ -249,6 +251,7 @@ def _coverage(places: Sequence[Place], given: NDArray[np.bool_], covers: NDArray
         "above": float(np.stack([one.above for one in places]).sum() / given.sum()),
         "unwarned": float((given & ~warned).sum() / given.sum()),
         "coverage_unwarned": plain,
+        "unwarned_error": plain_error,
         "width": float(np.median(ratios)) if ratios else None,
     }
 
@@ -297,7 +300,7 @@ def _verdict(made: Mapping[str, Any]) -> Verdict:
         return "fail"
     if _misses(made["coverage"], made["coverage_error"]):
         few = (made["unwarned"] or 0) * made["replications"] * made["places"] < _FEW
-        return "warned" if few or not _misses(made["coverage_unwarned"], made["coverage_error"]) else "fail"
+        return "warned" if few or not _misses(made["coverage_unwarned"], made["unwarned_error"]) else "fail"
     if made["width"] is not None and made["width"] > WIDTH * (1 + _Z / made["replications"] ** 0.5):
         return "wide"
     return "pass"
