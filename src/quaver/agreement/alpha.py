@@ -10,17 +10,10 @@ import numpy as np
 
 from quaver.agreement.coefficient import Ratings, coefficient
 from quaver.agreement.disagreement import REFERENCE, Disagreement
+from quaver.agreement.resampled_rows import ROWS_WARNING, over_rows
 from quaver.agreement.stratified_alpha import alpha_losses, rarest_labels, spread_over
 from quaver.core.records import Estimate
-from quaver.core.seeds import derive
-from quaver.estimation.bootstrap import Draws, Floats
-from quaver.estimation.cell import label_counts
 from quaver.estimation.statistic import Statistic
-
-ROWS_WARNING = (
-    "resampling rows treats an item's ratings as independent: the interval is too narrow; "
-    "use it only to reproduce published ones"
-)
 
 
 @coefficient(source=REFERENCE)
@@ -61,13 +54,7 @@ def krippendorff_alpha(
     if resample == "items":
         return found
     warnings.warn(ROWS_WARNING, stacklevel=4)  # of whoever called the coefficient
-    found = replace(found, warnings=(ROWS_WARNING,))
-    cell = ratings.cell
-    draws = None if found.under is None else cell.draws(found.under)
-    if draws is not None:
-        draws = Draws(draws.point, _rows(ratings), draws.jackknife[:0])
-    made = cell.estimated(found, draws)
-    return replace(made, unit="row", method=made.method.replace("of items", "of rows")) if draws else made
+    return over_rows(ratings.cell.estimated(found), ratings.cell, ratings.level, ratings.values)
 
 
 def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
@@ -93,21 +80,3 @@ def _alpha(ratings: Ratings, contributions: bool) -> Statistic:
         }
     spread = spread_over(alpha_losses(model, ratings.level))
     return replace(said, under=model.alphas, ends=(-1.0, 1.0), spread=spread, details=details)
-
-
-def _rows(ratings: Ratings) -> Floats:
-    """Alpha of resampled ratings, a rating that is drawn twice counting once."""
-    cell, codes = ratings.cell, ratings.codes
-    assert cell.sampler is not None
-    resampling = cell.sampler.resampling
-    given = np.flatnonzero(codes >= 0)
-    rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
-    ones = np.ones((1, codes.shape[0]))
-    found = np.empty((resampling.resamples, 1))
-    for sample in range(resampling.resamples):
-        drawn = given[rng.integers(0, given.size, given.size)]
-        kept = np.full(codes.size, -1)
-        kept[drawn] = codes.ravel()[drawn]
-        counts = label_counts(kept.reshape(codes.shape), len(cell.labels))
-        found[sample] = Disagreement(counts[:, None], ratings.level, ratings.values).alphas(ones)[0]
-    return found

@@ -102,7 +102,7 @@ def over_prompts(
     without = _Without(again, whole, prompts, range(prompts.parts() if several else 0), crossed=crossed)
     made = [
         one
-        if one.value is None
+        if one.value is None or one.unit == "row"  # single labels say nothing of other prompts
         else _named(one, estimand, of_a_set)
         if one.estimand == estimand  # the measure has made the interval itself
         else _Crossed(one, without, prompts, estimand, of_a_set).estimate(asked=asked)

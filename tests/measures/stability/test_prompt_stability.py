@@ -150,3 +150,15 @@ def test_balanced_across_temperatures():
     )
     assert [e.n <= 12 or e.cell["temperature"] == "2" for e in both] == [True, True]
     assert both[0].value == inter_pss(cold, **FAST)[0].value
+
+
+@pytest.mark.parametrize("measure", [intra_pss, inter_pss])
+def test_rows_can_be_resampled_as_promptstability_does_and_the_estimate_says_so(measure):
+    frame = study(items=40, shared=0.3)
+    (items,), (rows,) = measure(frame, **FAST), measure(frame, resample="rows", **FAST)
+    assert rows.value == items.value
+    assert (rows.unit, rows.estimand) == ("row", "fixed")
+    assert "resamples of rows" in rows.method
+    assert any("too narrow" in warning for warning in rows.warnings)
+    assert rows.low < rows.details["mean_of_resamples"] < rows.high
+    assert rows.high - rows.low < items.high - items.low

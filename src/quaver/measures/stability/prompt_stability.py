@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
-from quaver.agreement.stratified_alpha import alpha_over_strata
+from quaver.agreement.resampled_rows import over_rows
+from quaver.agreement.stratified_alpha import alpha_over_strata, scaled
 from quaver.core.records import Estimate, Level
 from quaver.estimation.answer_views import View, viewed
 from quaver.estimation.cell import Cell
@@ -17,6 +19,9 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.reading import Reading
 from quaver.estimation.statistic import Statistic
+
+Resample = Literal["items", "rows"]
+"""What an interval resamples: items, or single labels as the promptstability package does."""
 
 PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 
@@ -44,6 +49,7 @@ def intra_pss(
     missing: Missing,
     view: View = "original",
     across: str | None = None,
+    resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Intra-prompt stability: Krippendorff's alpha with the repeats of one prompt as raters.
 
@@ -58,6 +64,8 @@ def intra_pss(
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
             each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
+        resample: ``"rows"`` resamples single labels in place of items, for these prompts alone, as the
+            promptstability package does: the interval is too narrow, and a warning says so.
 
     Three items, two repeats, one disagreement: D = 2·1, N = (3, 3), n = 6, so alpha = 1 − 5·2/18:
 
@@ -69,17 +77,16 @@ def intra_pss(
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
     reading = viewed(reading, view, across, CONDITION)
     for cell in reading.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        yield cell.estimated(
-            alpha_over_strata(
-                cell,
-                method=_of_view(method, view),
-                stratum="condition",
-                level=level,
-                missing=missing,
-                where={} if view == "original" else {"view": view},
-                details={"repeats": len(cell.raters)},
-            )
+        statistic = alpha_over_strata(
+            cell,
+            method=_of_view(method, view),
+            stratum="condition",
+            level=level,
+            missing=missing,
+            where={} if view == "original" else {"view": view},
+            details={"repeats": len(cell.raters)},
         )
+        yield _resampled(cell, statistic, resample, level, missing)
 
 
 @measure(
@@ -104,6 +111,7 @@ def inter_pss(
     missing: Missing,
     view: View = "original",
     across: str | None = None,
+    resample: Resample = "items",
 ) -> Iterator[Estimate]:
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
@@ -119,6 +127,8 @@ def inter_pss(
         view: Which annotations: ``"filtered"`` to those with a label, ``"balanced"`` to as many of these at
             each level of ``across``, ``"matched"`` to items valid at all levels (`answer_views`).
         across: The column whose levels the last two make alike; by default the repeats.
+        resample: ``"rows"`` resamples single labels in place of items, for these prompts alone, as the
+            promptstability package does: the interval is too narrow, and a warning says so.
 
     >>> import polars as pl
     >>> variants = ["v"] * 3 + ["w"] * 3
@@ -138,7 +148,16 @@ def inter_pss(
             where={} if view == "original" else {"view": view},
             details={"variants": len(cell.raters)},
         )
-        yield cell.estimated(statistic)
+        yield _resampled(cell, statistic, resample, level, missing)
+
+
+def _resampled(
+    cell: Cell, statistic: Statistic, resample: Resample, level: Level | None, missing: Missing
+) -> Estimate:
+    made = cell.estimated(statistic)
+    if resample == "items":
+        return made
+    return over_rows(made, cell, *scaled(cell.labels, level, cell.label_set, missing))
 
 
 def _of_view(method: str, view: View) -> str:
