@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import polars as pl
+import xlsxwriter
 
 __all__ = ["TableFile", "table_file", "table_files"]
 
@@ -66,7 +67,7 @@ _COLUMNS: tuple[tuple[Any, Callable[[Random], Any]], ...] = (
     (pl.Null, lambda _: None),
     (pl.String, lambda r: r.choice(_TEXTS)),
 )
-_ENDINGS = (".csv", ".csv", ".tsv", ".jsonl", ".jsonl", ".parquet", ".parquet")
+_ENDINGS = (".csv", ".csv", ".tsv", ".jsonl", ".jsonl", ".parquet", ".parquet", ".xlsx")
 _OTHER_ENDINGS = (".txt", ".json", ".csv.gz", "", ".CSV", ".xlsx", ".ndjson", ".tab", ".db", ".yaml")
 
 
@@ -150,6 +151,8 @@ def _written(random: Random, ending: str, columns: list[str], rows: list[list[An
         return "\n".join(lines).encode("utf-8", "surrogatepass")
     if ending == ".parquet":
         return _parquet(random, columns, rows)
+    if ending == ".xlsx":
+        return _xlsx(random, columns, rows)
     file = io.StringIO()
     writer = csv.writer(file, delimiter="\t" if ending == ".tsv" else random.choice(",,,,,,,,;"))
     writer.writerow(columns)
@@ -157,6 +160,24 @@ def _written(random: Random, ending: str, columns: list[str], rows: list[list[An
     return file.getvalue().encode(
         random.choice(["utf-8"] * 16 + ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"]), "replace"
     )
+
+
+def _xlsx(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes:
+    file = io.BytesIO()
+    options = {"in_memory": True, "strings_to_formulas": False, "nan_inf_to_errors": True}
+    with xlsxwriter.Workbook(file, options) as book:
+        sheet = book.add_worksheet()
+        for number, row in enumerate([columns, *rows], start=random.choice([0, 0, 0, 2])):
+            for at, cell in enumerate(row):
+                if isinstance(cell, bool | int | float) and abs(cell) < 2**63:
+                    sheet.write(number, at, cell)
+                elif cell is not None:
+                    sheet.write_string(number, at, str(cell)[:30_000])
+        if random.random() < 0.1:
+            sheet.merge_range(random.choice(["A1:B1", "A2:A4", "H1:H9"]), "x")
+        if random.random() < 0.1:
+            book.add_worksheet().write(0, 0, "x")
+    return file.getvalue()
 
 
 def _parquet(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes:

@@ -14,6 +14,7 @@ from quaver.cli.label_file_options import (
     Level,
     LevelOption,
     SeparatorOption,
+    SheetOption,
     UnlabelledOption,
     parts,
     separator_of,
@@ -30,7 +31,8 @@ class Missing(StrEnum):
 
 def command(
     file: Annotated[
-        Path, typer.Argument(help="A CSV, TSV, JSON Lines or Parquet file with one annotation a row.")
+        Path,
+        typer.Argument(help="A CSV, Excel, ODS, JSON Lines or Parquet file with one annotation a row."),
     ],
     item: Annotated[str, typer.Option(help="The column of items.")],
     rater: Annotated[list[str], typer.Option(help="The column of raters; several together name a rater.")],
@@ -50,6 +52,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Root seed.")] = 0,
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
+    sheet: SheetOption = None,
     as_json: JsonLinesOption = False,
 ) -> None:
     """Measure agreement in any table of annotations.
@@ -77,6 +80,7 @@ def command(
         seed=seed,
         encoding=encoding,
         separator=separator_of(separator),
+        sheet=sheet,
     )
     if as_json:
         print_estimates(estimates)

@@ -14,6 +14,7 @@ from quaver.cli.label_file_options import (
     Level,
     LevelOption,
     SeparatorOption,
+    SheetOption,
     UnlabelledOption,
     parts,
     separator_of,
@@ -29,7 +30,7 @@ _IN_ORDER = typer.Option("--repeats-in-order", help="Number rows that no column 
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="A CSV, TSV, JSON Lines or Parquet file of labels.")],
+    file: Annotated[Path, typer.Argument(help="A CSV, Excel, ODS, JSON Lines or Parquet file of labels.")],
     folder: Annotated[
         Path | None, typer.Argument(help="The study's folder; by default the file's name.")
     ] = None,
@@ -64,6 +65,7 @@ def command(
     level: LevelOption = Level.nominal,
     encoding: EncodingOption = "utf-8",
     separator: SeparatorOption = None,
+    sheet: SheetOption = None,
 ) -> None:
     """Make a study of labels that you already have.
 
@@ -92,6 +94,7 @@ def command(
         evaluators=evaluator or (),
         encoding=encoding,
         separator=separator_of(separator),
+        sheet=sheet,
     )
     rows = [(one.role, one.column, one.why) for one in taken]
     screen.print(table(("taken for", "column", "why"), rows, f"{file.name}:"))

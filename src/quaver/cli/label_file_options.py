@@ -28,6 +28,9 @@ EncodingOption = Annotated[str, typer.Option(help="Encoding of a text file.")]
 SeparatorOption = Annotated[
     str | None, typer.Option(help=r"What separates the cells, if it is not a comma: ';', '\t'.")
 ]
+SheetOption = Annotated[
+    str | None, typer.Option(help="The sheet of a spreadsheet, where several hold something.")
+]
 
 
 def separator_of(option: str | None) -> str | None:

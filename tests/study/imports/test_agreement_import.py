@@ -1,6 +1,7 @@
 """Agreement in files and frames that Quaver did not make."""
 
 import pytest
+from tests.spreadsheets import write_xlsx
 
 from quaver.errors import ItemError
 from quaver.study.imports.agreement_import import measure_agreement, read_annotations
@@ -119,3 +120,15 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
         ("missing", "N/A, None, positve"),
     ]
     assert valid.excluded == {"no label": 1, "not in the label set": 4}
+
+
+def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):
+    rows = [line.split(",") for line in CSV.splitlines()]
+    sheet = [rows[0], *[[int(row[0]), int(row[1]), float(row[2]), row[3] or None] for row in rows[1:]]]
+    file = write_xlsx(tmp_path / "somebody.xlsx", {"labels": sheet, "notes": [["x"]]})
+    assert read_annotations(file, sheet="labels").equals(read_annotations(path))
+    found = measure_agreement(file, by=["temp"], sheet="labels", **NAMES)
+    assert [e.value for e in found] == [e.value for e in measure_agreement(path, by=["temp"], **NAMES)]
+    with pytest.raises(ItemError) as caught:
+        measure_agreement(file, **NAMES)
+    assert "--sheet labels" in str(caught.value.fix)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.spreadsheets import write_xlsx
 from typer.testing import CliRunner
 
 import quaver
@@ -319,3 +320,13 @@ def test_what_such_a_study_cannot_have_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "repeats: 3\n")
     with pytest.raises(SpecError, match="remove 'repeats'"):
         quaver.Study.open(path)
+
+
+def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
+    rows = [line.split(",") for line in WIDE.splitlines()]
+    path = write_xlsx(tmp_path / "coders.xlsx", {"read me": [["x"]], "coding": rows})
+    study, _ = import_annotations(path, roles=Roles(coders=("anna", "ben"), item="unit"), sheet="coding")
+    assert study.annotations().height == 5
+    assert quaver.Study.open(study.folder).annotations().height == 5
+    args = ["import", str(path), str(tmp_path / "again"), "--coders", "anna,ben", "--sheet", "coding"]
+    assert CliRunner().invoke(app(), args).exit_code == 0

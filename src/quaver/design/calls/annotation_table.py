@@ -15,7 +15,8 @@ from quaver.design.calls.imported_frame import FIX, imported_frame
 from quaver.design.calls.label_rows import LabelRows, item_ids, label_rows
 from quaver.design.factors.factor_level import ORIGINAL
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
-from quaver.design.items.table_files import Row, read_rows
+from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_row import Row
 from quaver.design.prompts.templates import literal
 from quaver.design.spec import IMPORTED, AnnotationsSpec, StudySpec
 from quaver.design.spec.study_file import Positions
@@ -57,7 +58,12 @@ def read_imported(spec: StudySpec, source: Positions) -> Imported:
     asked = spec.annotations
     assert asked is not None
     hint = "`{name}: {value}` under annotations"
-    rows = read_rows(source.home / asked.source, asked.encoding, asked.separator, hint=hint)
+    try:
+        path = source.home / asked.source
+        rows = read_rows(path, asked.encoding, asked.separator, sheet=asked.sheet, hint=hint)
+    except SpecError as error:
+        error.where = source.where("annotations", "sheet")
+        raise
     if not rows:
         raise ItemError(
             "there are no annotations",

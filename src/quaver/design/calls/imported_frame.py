@@ -12,7 +12,7 @@ from quaver.core.label_values import CellLabel, LabelCells, outside_label_set
 from quaver.core.records import Item, LabelSet, Variant
 from quaver.design.calls.label_rows import LabelRows
 from quaver.design.factors.factor_level import ORIGINAL
-from quaver.design.items.table_files import Row
+from quaver.design.items.table_row import Row
 from quaver.design.spec import IMPORTED, AnnotationsSpec
 from quaver.errors import ItemError
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from quaver.design.items.table_files import Row
+from quaver.design.items.table_row import Row
 from quaver.design.spec import IMPORTED, AnnotationsSpec
 from quaver.errors import ItemError
 

@@ -15,7 +15,8 @@ from quaver.core.seeds import derive
 from quaver.core.table_text import text_of
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES
-from quaver.design.items.table_files import FORMATS, Row, read_rows
+from quaver.design.items.table_files import FORMATS, read_rows
+from quaver.design.items.table_row import Row
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
@@ -89,9 +90,10 @@ def _rows(spec: StudySpec, source: Positions) -> Sequence[dict[str, Any]]:
             fix=f"name a built-in, or a file that ends in {', '.join(FORMATS)}",
         )
     try:
-        return read_rows(source.home / path, spec.items.encoding, spec.items.separator, spec.items.line)
+        asked = spec.items
+        return read_rows(source.home / path, asked.encoding, asked.separator, asked.line, sheet=asked.sheet)
     except SpecError as error:
-        error.where = source.where("items", "line")
+        error.where = source.where("items", "sheet" if error.where == "sheet" else "line")
         raise
 
 

@@ -1,12 +1,13 @@
-"""Rows from files: CSV, TSV, JSONL, Parquet and lines of text, with errors that name the line."""
+"""Rows from files: CSV, TSV, spreadsheets, JSONL, Parquet, lines of text, with errors that name the line."""
 
 from __future__ import annotations
 
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -14,36 +15,26 @@ from typing import Any
 import polars as pl
 
 from quaver.core.number_format import count
-from quaver.core.table_text import text_of
+from quaver.design.items.table_row import Row
 from quaver.errors import ItemError, SpecError
 
 
-class Row(dict[str, Any]):
-    """A row's cells by column, and its place: ``items.csv:12``."""
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """How a file is written, as far as the user says."""
 
-    __slots__ = ("_file", "_place")
-
-    def __init__(self, cells: Iterable[tuple[str, Any]], file: str, place: int | str) -> None:
-        super().__init__(cells)
-        self._file, self._place = file, place
-
-    @property
-    def where(self) -> str:
-        """The file and the line, or the number of the row."""
-        return f"{self._file}:{self._place}"
-
-    def text(self, column: str | None) -> str:
-        """A cell's text without white space around it; empty for an empty cell.
-
-        Raises:
-            ItemError: The cell holds several values, or something that is neither text nor number.
-        """
-        return "" if column is None else text_of(self.get(column), f"{self.where}: {column}")
+    encoding: str
+    separator: str | None
+    line: str | None
+    sheet: str | None
+    hint: str
 
 
-_Reader = Callable[[Path, str, str | None], list[Row]]
+_Reader = Callable[[Path, _Written], list[Row]]
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a text may exceed the default of 128 kB
+SPREADSHEETS = (".xlsx", ".xlsm", ".ods")
+_LIKE_SPREADSHEETS = (".xls", ".xlsb", ".numbers", ".gsheet")
 _SHARED = 100_000
 """Distinct cells of a CSV file that are stored once, however often they occur."""
 
@@ -54,6 +45,7 @@ def read_rows(
     separator: str | None = None,
     line: str | None = None,
     *,
+    sheet: str | None = None,
     hint: str = "`{name}: {value}` under items",
 ) -> list[Row]:
     """Read a file of items or another table.
@@ -66,6 +58,7 @@ def read_rows(
         line: The pattern of a line of a text file (.txt): columns in braces and the text between them, as
             in ``{label}:{fine} {text}``. A column ends where the text after it first occurs, the last column
             at the end of the line. By default the whole line is the column ``text``. Empty lines are skipped.
+        sheet: The sheet of a spreadsheet; needed where several hold something.
         hint: How the user sets an option of the file, for errors.
 
     Returns:
@@ -73,9 +66,12 @@ def read_rows(
 
     Raises:
         ItemError: The file is missing, of an unknown kind, in another encoding, or damaged.
-        SpecError: ``line`` is for another kind of file, or does not tell its columns apart.
+        SpecError: ``line`` or ``sheet`` is for another kind of file, or ``line`` does not tell its columns
+            apart.
+        UnknownName: The spreadsheet has no such sheet.
     """
-    if line is not None and path.suffix.lower() != ".txt":
+    ending = path.suffix.lower()
+    if line is not None and ending != ".txt":
         raise SpecError(
             "only a .txt file is read line by line",
             where="line",
@@ -83,16 +79,24 @@ def read_rows(
             found=path.name,
             fix="leave `line` out",
         )
-    reader = FORMATS.get(path.suffix.lower())
+    if sheet is not None and ending not in SPREADSHEETS:
+        raise SpecError(
+            "only a spreadsheet has sheets",
+            where="sheet",
+            expected=f"a source that ends in {' or '.join(SPREADSHEETS)}",
+            found=path.name,
+            fix="leave `sheet` out",
+        )
+    reader = FORMATS.get(ending)
     if reader is None:
         raise ItemError(
             f"files that end in {path.suffix!r} are not read",
             where=str(path),
             expected=f"one of {', '.join(FORMATS)}",
-            fix="save the table as CSV in UTF-8",
+            fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
     with _translated(path, encoding, hint):
-        return reader(path, encoding, separator if line is None else line)
+        return reader(path, _Written(encoding, separator, line, sheet, hint))
 
 
 @contextmanager
@@ -163,9 +167,9 @@ def _bom_aware(encoding: str) -> str:
 
 
 def _delimited(usual: str) -> _Reader:
-    def read(path: Path, encoding: str, separator: str | None) -> list[Row]:
-        with path.open(encoding=_bom_aware(encoding), newline="") as file:
-            return list(_records(csv.reader(file, delimiter=separator or usual, strict=True), path))
+    def read(path: Path, written: _Written) -> list[Row]:
+        with path.open(encoding=_bom_aware(written.encoding), newline="") as file:
+            return list(_records(csv.reader(file, delimiter=written.separator or usual, strict=True), path))
 
     return read
 
@@ -217,9 +221,16 @@ def _records(reader: Any, path: Path) -> Iterator[Row]:
         ) from None
 
 
-def _jsonl(path: Path, encoding: str, _separator: str | None) -> list[Row]:
+def _spreadsheet(path: Path, written: _Written) -> list[Row]:
+    # here, and not above: most studies have no spreadsheet, and its engine takes a while to load
+    from quaver.design.items.spreadsheet_files import read_spreadsheet
+
+    return read_spreadsheet(path, written.sheet, written.hint.format(name="sheet", value="{value}"))
+
+
+def _jsonl(path: Path, written: _Written) -> list[Row]:
     rows = []
-    with path.open(encoding=_bom_aware(encoding)) as file:
+    with path.open(encoding=_bom_aware(written.encoding)) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -246,7 +257,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
+def _parquet(path: Path, _: _Written) -> list[Row]:
     try:
         rows = pl.read_parquet(path).iter_rows(named=True)
         return [Row(row.items(), path.name, f" row {number}") for number, row in enumerate(rows, start=1)]
@@ -258,12 +269,12 @@ def _parquet(path: Path, _encoding: str, _separator: str | None) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
 
 
-def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
-    first, columns = _columns_of_line(line or "{text}")
+def _text(path: Path, written: _Written) -> list[Row]:
+    first, columns = _columns_of_line(written.line or "{text}")
     rows = []
-    with path.open(encoding=_bom_aware(encoding)) as file:
-        for number, written in enumerate(file, start=1):
-            rest, cells = written.rstrip("\r\n"), []
+    with path.open(encoding=_bom_aware(written.encoding)) as file:
+        for number, whole in enumerate(file, start=1):
+            rest, cells = whole.rstrip("\r\n"), []
             if not rest.strip():
                 continue
             fits, rest = rest.startswith(first), rest.removeprefix(first)
@@ -275,8 +286,8 @@ def _text(path: Path, encoding: str, line: str | None) -> list[Row]:
                 raise ItemError(
                     "this line does not fit the pattern",
                     where=f"{path.name}:{number}",
-                    expected=line,
-                    found=written.strip()[:120],
+                    expected=written.line,
+                    found=whole.strip()[:120],
                     fix="give the pattern of a line under items: line: …",
                 )
             rows.append(Row(cells, path.name, number))
@@ -314,6 +325,9 @@ FORMATS: dict[str, _Reader] = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".parquet": _parquet,
+    ".xlsx": _spreadsheet,
+    ".xlsm": _spreadsheet,
+    ".ods": _spreadsheet,
     ".txt": _text,
 }
 """File ending -> reader."""

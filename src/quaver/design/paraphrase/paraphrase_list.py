@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from quaver.design.factors.factor_level import ORIGINAL
-from quaver.design.items.table_files import FORMATS, Row, read_rows
+from quaver.design.items.table_files import FORMATS, read_rows
+from quaver.design.items.table_row import Row
 from quaver.design.paraphrase.paraphrase_draft import Draft, Paraphrase, Work
 from quaver.design.paraphrase.paraphraser import TEMPERATURE
 from quaver.design.paraphrase.prompt_context import PromptContext
@@ -21,12 +22,13 @@ class File:
     """Paraphrases from a file.
 
     Args:
-        path: A CSV, TSV, JSONL or Parquet file with one paraphrase a row, or a text file (``.txt``) with one
-            a line; relative to the study file, or absolute.
+        path: A CSV, TSV, XLSX, ODS, JSONL or Parquet file with one paraphrase a row, or a text file
+            (``.txt``) with one a line; relative to the study file, or absolute.
         column: The column of paraphrases.
         name: The column of names; without it, they are ``w1``, ``w2``, …
         temperature: The column of the temperatures at which they were made, if there is one.
         encoding: The file's encoding.
+        sheet: The sheet of a spreadsheet, where several hold something.
     """
 
     factor = "paraphrase"
@@ -42,9 +44,10 @@ class File:
         name: str = "name",
         temperature: str = "temperature",
         encoding: str = "utf-8",
+        sheet: str | None = None,
     ) -> None:
         self._path, self._column, self._name = path, column, name
-        self._temperature, self._encoding = temperature, encoding
+        self._temperature, self._encoding, self._sheet = temperature, encoding, sheet
 
     def asked(self) -> Mapping[str, Any]:
         """The file."""
@@ -113,7 +116,7 @@ class File:
                 where=str(path),
                 expected=f"one of {', '.join([*FORMATS, *_PLAIN])}",
             )
-        rows = read_rows(path, self._encoding)
+        rows = read_rows(path, self._encoding, sheet=self._sheet, hint="`{name}: {value}` beside path")
         for row in rows:
             if self._column not in row:
                 raise UnknownName("column", self._column, row, where=row.where, fix="name it: column: …")

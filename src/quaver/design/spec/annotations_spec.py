@@ -34,11 +34,14 @@ class AnnotationsSpec(Part):
     """Labels or raw answers that already exist, instead of items, prompt and models."""
 
     source: Text = Field(
-        description="A .csv, .tsv, .jsonl or .parquet file, beside the study file or absolute."
+        description="A .csv, .tsv, .xlsx, .ods, .jsonl or .parquet file, beside the study file or absolute."
     )
     encoding: str = Field("utf-8", description="The encoding of a text file, as Python names it.")
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    sheet: Name | None = Field(
+        None, description="The sheet of a spreadsheet; needed only where several hold something."
     )
     item: Name | None = Field(
         None, description="The column of the items' ids; if left out, each row is an item."

@@ -27,8 +27,8 @@ class ItemsSpec(Part):
     """The texts to label."""
 
     source: Text = Field(
-        description="A .csv, .tsv, .jsonl, .parquet or .txt file (beside the study file, or absolute), "
-        "a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
+        description="A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or "
+        "absolute), a built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset.",
         examples=["items.csv"],
     )
     options: dict[str, Any] = Field(
@@ -39,6 +39,9 @@ class ItemsSpec(Part):
     )
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         None, description="What separates the cells of a CSV file; a comma (in TSV a tab) if left out."
+    )
+    sheet: Name | None = Field(
+        None, description="The sheet of a spreadsheet; needed only where several hold something."
     )
     line: Text | None = Field(
         None,

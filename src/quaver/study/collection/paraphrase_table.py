@@ -9,7 +9,8 @@ from pathlib import Path
 from quaver.collect.store.sole_writer import replacing
 from quaver.core.spreadsheet import safe_cell
 from quaver.design.factors.prompt_edits import Edit, Editable
-from quaver.design.items.table_files import Row, read_rows
+from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_row import Row
 from quaver.errors import SpecError, UnknownName
 
 COLUMNS = ("id", "part", "text", "original", "remarks")
@@ -50,7 +51,7 @@ def read_edits(path: Path, texts: Sequence[Editable]) -> list[Edit]:
             "there is no such table", where=str(path), fix="`quaver variants STUDY --export FILE` writes one"
         )
     known = {(one.id, one.part): one for one in texts}
-    found = _by_text(read_rows(path), known)
+    found = _by_text(read_rows(path, hint="save the table in a file with one sheet"), known)
     for key, one in known.items():
         if key not in found:
             raise SpecError(

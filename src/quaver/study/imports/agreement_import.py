@@ -19,7 +19,8 @@ from quaver.core.arguments import guarded
 from quaver.core.label_values import Decision, LabelCells, doubtful_labels, labels_outside, same_labels
 from quaver.core.records import Estimate, LabelSet, Level
 from quaver.core.table_text import composed
-from quaver.design.items.table_files import Row, read_rows
+from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_row import Row
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.bootstrap import IntervalKind, Resampling
 from quaver.estimation.cells import Missing, cells
@@ -28,9 +29,9 @@ from quaver.estimation.encoding import ordered
 
 @guarded
 def read_annotations(
-    path: str | Path, *, encoding: str = "utf-8", separator: str | None = None
+    path: str | Path, *, encoding: str = "utf-8", separator: str | None = None, sheet: str | None = None
 ) -> pl.DataFrame:
-    """Read a CSV, TSV, JSON Lines or Parquet file of labels, every cell as a text.
+    """Read a CSV, TSV, spreadsheet, JSON Lines or Parquet file of labels, every cell as a text.
 
     White space around a cell is not part of it, and an empty cell is null. ``N/A``, ``None``, ``nan`` and
     the like are text: somebody's model wrote them.
@@ -39,6 +40,7 @@ def read_annotations(
         path: The file; its ending says which kind it is.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
+        sheet: Of a spreadsheet, where several hold something.
 
     Returns:
         A row an annotation, with those of the file's columns that hold single values.
@@ -46,7 +48,7 @@ def read_annotations(
     Raises:
         ItemError: The file does not exist or cannot be read.
     """
-    rows = read_table(Path(path), encoding, separator)
+    rows = read_table(Path(path), encoding, separator, sheet)
     columns: dict[str, list[str | None]] = {}
     for name in rows[0]:
         try:
@@ -56,7 +58,9 @@ def read_annotations(
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
-def read_table(path: Path, encoding: str = "utf-8", separator: str | None = None) -> list[Row]:
+def read_table(
+    path: Path, encoding: str = "utf-8", separator: str | None = None, sheet: str | None = None
+) -> list[Row]:
     """The rows of a file of labels.
 
     Raises:
@@ -66,9 +70,9 @@ def read_table(path: Path, encoding: str = "utf-8", separator: str | None = None
         raise ItemError(
             "there is no such file",
             where=str(path),
-            expected="a CSV, TSV, JSON Lines or Parquet file of labels",
+            expected="a CSV, TSV, XLSX, ODS, JSON Lines or Parquet file of labels",
         )
-    rows = read_rows(path, encoding, separator, hint="--{name} {value}")
+    rows = read_rows(path, encoding, separator, sheet=sheet, hint="--{name} {value}")
     if not rows:
         raise ItemError(
             "there are no annotations", where=str(path), expected="a header and rows", found="no row"
@@ -95,6 +99,7 @@ def measure_agreement(
     interval: IntervalKind = "jackknife",
     encoding: str = "utf-8",
     separator: str | None = None,
+    sheet: str | None = None,
 ) -> list[Estimate]:
     """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
 
@@ -115,6 +120,7 @@ def measure_agreement(
         interval: ``"jackknife"``, ``"bca"`` or ``"percentile"``.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
+        sheet: Of a spreadsheet, where several hold something.
 
     Returns:
         Five estimates for each cell; a file's say in ``details["taken"]`` what stands for a missing label.
@@ -135,7 +141,7 @@ def measure_agreement(
         return asked.of(annotations, label, resampling)
     codes = [one.code for one in labels.labels] if isinstance(labels, LabelSet) else labels
     with _named_in_errors(path := Path(annotations)):
-        rows = read_table(path, encoding, separator)
+        rows = read_table(path, encoding, separator, sheet)
         return _of_rows(path, rows, _labels(path, rows, label, codes, unlabelled), asked, resampling)
 
 

@@ -36,8 +36,9 @@ def import_annotations(
     evaluators: Sequence[str] = (),
     encoding: str = "utf-8",
     separator: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[Study, list[Decision]]:
-    """Make a study of a CSV, TSV, JSON Lines or Parquet file of existing labels.
+    """Make a study of a CSV, TSV, spreadsheet, JSON Lines or Parquet file of existing labels.
 
     Reads a row an annotation (promptstability's files, any long table), or a row an item with a column a
     coder. The file is copied into the study's folder, where ``study.yaml`` says what its columns are.
@@ -52,6 +53,7 @@ def import_annotations(
         evaluators: Registered names of those that read raw answers; ``first_label``, if left out.
         encoding: Of a text file.
         separator: Between the cells of CSV and TSV.
+        sheet: Of a spreadsheet, where several hold something.
 
     Returns:
         The study, and what each column was taken for.
@@ -64,7 +66,7 @@ def import_annotations(
     path = Path(path)
     home = Path(folder) if folder else path.parent / path.stem
     _check_new(home, roles, evaluators)
-    rows = read_table(path, encoding, separator)
+    rows = read_table(path, encoding, separator, sheet)
     table = Table(path, rows)
     columns = roles_of(table, roles or Roles())
     label_set, also = _labels(table, columns, labels, unlabelled)
@@ -77,6 +79,7 @@ def import_annotations(
             **({"map": also} if also else {}),
             **({"encoding": encoding} if encoding != "utf-8" else {}),
             **({"separator": separator} if separator else {}),
+            **({"sheet": sheet} if sheet else {}),
             **({"unlabelled": list(unlabelled)} if unlabelled else {}),
         },
         **({"evaluators": list(evaluators) or ["first_label"]} if "raw" in columns else {}),

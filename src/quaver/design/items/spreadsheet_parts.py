@@ -1,0 +1,274 @@
+"""The parts of a spreadsheet file, checked before an engine reads them: a small file can exhaust the memory.
+
+An .xlsx or .ods file is a ZIP archive of XML. A part may be packed a thousand to one, and two cells at
+opposite corners of a sheet make an engine that keeps every cell between them allocate gigabytes. The engine
+therefore reads a copy that holds only parts whose real size and extent were counted here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from xml.parsers import expat
+
+from quaver.errors import ItemError
+
+MOST_BYTES = 512 * 2**20
+"""Bytes that the parts of a file may have together, unpacked."""
+
+MOST_CELLS = 10_000_000
+"""Cells between the first and the last that holds something; an engine takes 32 bytes for each of them."""
+
+_MOST_PARTS = 10_000
+_CHUNK = 2**20
+_KEPT = (".xml", ".rels")
+_ELSEWHERE = ("docProps/", "customXml/", "xl/drawings/", "xl/charts/", "xl/theme/")
+"""Where parts lie that no table needs."""
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, LookupError, OverflowError, expat.ExpatError),
+)
+"""What reading a damaged archive raises."""
+
+_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+
+
+@dataclass(slots=True)
+class Extent:
+    """What is known of a sheet before it is read.
+
+    Attributes:
+        rows: The last row in which a cell holds something; from 1.
+        columns: The last such column.
+        merged: Some of the areas that are merged to one cell, as ``A2:A4``.
+        truths: The columns with cells that are true or false.
+    """
+
+    rows: int = 0
+    columns: int = 0
+    merged: list[str] = field(default_factory=list)
+    truths: set[int] = field(default_factory=set)
+
+    def reach(self, row: int, column: int) -> None:
+        """Note a cell that holds something.
+
+        Raises:
+            _TooLarge: The sheet is too large with it.
+        """
+        self.rows, self.columns = max(self.rows, row), max(self.columns, column)
+        if self.rows * self.columns > MOST_CELLS:
+            raise _TooLarge(f"{self.rows:,} rows by {self.columns:,} columns")
+
+
+class _TooLarge(Exception):
+    """The file holds more than is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A copy of the file with the checked parts, and the extent of each sheet by its name."""
+
+    content: bytes
+    sheets: Mapping[str, Extent]
+
+
+def checked_parts(path: Path) -> Parts:
+    """Check a file's parts.
+
+    Raises:
+        ItemError: It is not such a file, is damaged, or holds more than is read.
+        OSError: It cannot be opened.
+    """
+    with path.open("rb") as file:
+        if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+            raise ItemError(
+                "this file is protected by a password, or in Excel's format from before 2007",
+                where=str(path),
+                expected="a spreadsheet that opens without a password",
+                fix="save it as .xlsx without a password",
+            )
+    try:
+        return _ods(path) if path.suffix.lower() == ".ods" else _xlsx(path)
+    except _TooLarge as error:
+        raise ItemError(
+            "this spreadsheet is too large",
+            where=str(path),
+            expected=f"a sheet of at most {MOST_CELLS:,} cells, {MOST_BYTES:,} bytes unpacked",
+            found=str(error),
+            fix="delete what stands far from the table, or save the table as CSV or Parquet",
+        ) from None
+    except _DAMAGED as error:
+        found = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ItemError(
+            "this is not a spreadsheet",
+            where=str(path),
+            expected="a file that a spreadsheet saved as .xlsx or .ods",
+            found=found,
+            fix="save it again, or save the table as CSV in UTF-8",
+        ) from None
+
+
+def _xlsx(path: Path) -> Parts:
+    book = _Workbook()
+    content = _copied(path, book.watch)
+    return Parts(content, book.sheets())
+
+
+def _ods(path: Path) -> Parts:
+    sheets: dict[str, Extent] = {}
+
+    def watch(name: str, parser: expat.XMLParserType) -> None:
+        if name == "content.xml":
+            _watch_tables(parser, sheets)
+
+    return Parts(_copied(path, watch), sheets)
+
+
+def _copied(path: Path, watch: Callable[[str, expat.XMLParserType], None]) -> bytes:
+    """A copy of the parts that are XML, each parsed from its first byte to its last.
+
+    Args:
+        path: The file.
+        watch: Sets what happens at the elements of a part.
+    """
+    copy, left = io.BytesIO(), MOST_BYTES
+    with (
+        zipfile.ZipFile(path) as archive,
+        zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out,
+    ):
+        members = archive.infolist()
+        names = {member.filename.casefold() for member in members}
+        if len(members) > _MOST_PARTS or len(names) < len(members):
+            raise ValueError(f"{len(members)} parts, {len(names)} different names")
+        for member in members:
+            name = member.filename
+            if name.startswith(_ELSEWHERE) or (name != "mimetype" and not name.endswith(_KEPT)):
+                continue
+            member.file_size = 2**62  # what it says of its size may be wrong: its bytes are counted
+            parser = None if name == "mimetype" else _parser(name, watch)
+            with archive.open(member) as source, out.open(name, "w") as target:
+                while chunk := source.read(_CHUNK):
+                    left -= len(chunk)
+                    if left < 0:
+                        raise _TooLarge("more bytes than that")
+                    target.write(chunk)
+                    if parser:
+                        parser.Parse(chunk, False)
+            if parser:
+                parser.Parse(b"", True)
+    return copy.getvalue()
+
+
+def _parser(name: str, watch: Callable[[str, expat.XMLParserType], None]) -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _no_doctype
+    watch(name, parser)
+    return parser
+
+
+def _no_doctype(*_: object) -> None:
+    raise ValueError("a part with a document type, which no spreadsheet writes")
+
+
+class _Workbook:
+    """What the parts of an .xlsx file say: its sheets' names, their parts, and the cells in these."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, str] = {}
+        self._parts: dict[str, str] = {}
+        self._extents: dict[str, Extent] = {}
+
+    def watch(self, name: str, parser: expat.XMLParserType) -> None:
+        """Follow the elements of a part, whatever it says it is."""
+        extent = self._extents[PurePosixPath(name).name] = Extent()
+        row = column = 0
+
+        def start(tag: str, found: dict[str, str]) -> None:
+            nonlocal row, column
+            kind = _local(tag)
+            if kind == "row":
+                row, column = int(found.get("r", row + 1)), 0
+            elif kind == "c":
+                row, column = _place(found["r"]) if "r" in found else (row, column + 1)
+                if found.get("t") == "b":
+                    extent.truths.add(column)
+            elif kind in ("v", "is"):
+                extent.reach(row, column)
+            elif kind == "mergeCell" and len(extent.merged) < _MOST_PARTS:
+                extent.merged.append(found.get("ref", "")[:40])
+            elif kind == "sheet" and "name" in found:
+                keys = [value for key, value in found.items() if _local(key) == "id"]
+                self._keys[found["name"]] = (keys or [""])[0]
+            elif kind == "Relationship" and name.endswith("workbook.xml.rels"):
+                self._parts[found.get("Id", "")] = PurePosixPath(found.get("Target", "")).name
+
+        parser.StartElementHandler = start
+
+    def sheets(self) -> dict[str, Extent]:
+        """The extent of each sheet."""
+        return {
+            name: self._extents.get(self._parts.get(key, ""), Extent()) for name, key in self._keys.items()
+        }
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition(":")[2]
+
+
+def _place(reference: str) -> tuple[int, int]:
+    """Row and column of ``B7``, from 1."""
+    found = _REFERENCE.fullmatch(reference)
+    if not found:
+        raise ValueError(f"a cell at {reference[:40]!r}")
+    column = 0
+    for letter in found[1]:
+        column = 26 * column + ord(letter) - 64
+    return int(found[2]), column
+
+
+def _watch_tables(parser: expat.XMLParserType, sheets: dict[str, Extent]) -> None:
+    """Follow the cells of all sheets of an .ods file, where a row or a cell may stand for many."""
+    extent, row, rows, column, cells = Extent(), 0, 1, 0, 1
+
+    def start(tag: str, found: dict[str, str]) -> None:
+        nonlocal extent, row, rows, column, cells
+        match tag:
+            case "table:table":
+                extent = sheets.setdefault(found.get("table:name", ""), Extent())
+                row = column = 0
+                rows = cells = 1
+            case "table:table-row":
+                row, column = row + rows if row else 1, 0
+                rows, cells = int(found.get("table:number-rows-repeated", 1)), 1
+            case "table:table-cell" | "table:covered-table-cell":
+                column = column + cells if column else 1
+                cells = int(found.get("table:number-columns-repeated", 1))
+                if "office:value-type" in found or "table:formula" in found:
+                    extent.reach(row + rows - 1, column + cells - 1)
+                if found.get("office:value-type") == "boolean":
+                    extent.truths.update(range(column, column + cells))
+                down = int(found.get("table:number-rows-spanned", 1))
+                across = int(found.get("table:number-columns-spanned", 1))
+                if down * across > 1 and len(extent.merged) < _MOST_PARTS:
+                    last = f"{letters(column + across - 1)}{row + down - 1}"
+                    extent.merged.append(f"{letters(column)}{row}:{last}")
+            case "text:p":
+                if column:
+                    extent.reach(row + rows - 1, column + cells - 1)
+
+    parser.StartElementHandler = start
+
+
+def letters(column: int) -> str:
+    """The name of a column: 1 is ``A``, 28 is ``AB``."""
+    name = ""
+    while column > 0:
+        column, rest = divmod(column - 1, 26)
+        name = chr(65 + rest) + name
+    return name

@@ -1,0 +1,140 @@
+"""Spreadsheets that nobody saved: small files that would take all memory, and damaged ones."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.spreadsheets import write_ods, write_xlsx
+
+from quaver.design.items import spreadsheet_parts
+from quaver.design.items.spreadsheet_parts import checked_parts, letters
+from quaver.design.items.table_files import read_rows
+from quaver.errors import ItemError
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def changed(path: Path, part: str, content: bytes) -> Path:
+    """Replace a part of a file."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[part] = content
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, old in parts.items():
+            archive.writestr(name, old)
+    return path
+
+
+def sheet(cells: str) -> bytes:
+    return f'<?xml version="1.0"?><worksheet><sheetData>{cells}</sheetData></worksheet>'.encode()
+
+
+CORNERS = (
+    '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+    '<row r="1">' + "<c><v>1</v></c>" * 16_000 + '</row><row r="1048576"><c><v>1</v></c></row>',
+    '<x:row xmlns:x="y" r="1048576"><x:c r="XFD1048576"><x:v>1</x:v></x:c></x:row>',
+    '<row r="1"><c r="&#88;FD1048576" t="inlineStr"><is><t>x</t></is></c></row>',
+)
+
+
+@pytest.mark.parametrize("cells", CORNERS)
+def test_cells_at_opposite_corners_are_refused_before_an_engine_sees_them(tmp_path: Path, cells: str) -> None:
+    path = changed(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, sheet(cells))
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(path)
+
+
+def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path: Path) -> None:
+    path = write_ods(tmp_path / "t.ods", [("a",), (1,)])
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("content.xml").replace(
+            b'<table:table-cell office:value-type="float"',
+            b'<table:table-cell table:number-columns-repeated="16000" office:value-type="float"',
+        )
+    content = content.replace(
+        b"<table:table-row><table:table-cell table:number-col",
+        b'<table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-col',
+    )
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(changed(path, "content.xml", content))
+
+
+def test_a_part_that_unpacks_beyond_measure_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
+    changed(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
+    assert path.stat().st_size < 20_000
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(path)
+
+
+def test_a_part_that_understates_its_size_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreadsheet_parts, "MOST_BYTES", 2**20)
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
+    changed(path, "xl/sharedStrings.xml", b"<sst>" + b" " * 2**21 + b"</sst>")
+    size = (2**21 + 11).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(size, (64).to_bytes(4, "little")))
+    with pytest.raises(ItemError, match="too large"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><worksheet>&b;</worksheet>',
+        b"<worksheet><sheetData>",
+        b"",
+    ],
+)
+def test_a_part_that_no_spreadsheet_writes_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = changed(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, content)
+    with pytest.raises(ItemError, match="not a spreadsheet"):
+        read_rows(path)
+
+
+def test_files_that_are_called_spreadsheets(tmp_path: Path) -> None:
+    old = tmp_path / "old.xlsx"
+    old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600)
+    with pytest.raises(ItemError, match="password"):
+        read_rows(old)
+    for name in ("t.xlsx", "t.ods"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("readme.txt", "no table")
+        with pytest.raises(ItemError):
+            read_rows(tmp_path / name)
+
+
+def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
+    rows = [("id", "text"), *[(n, f"text {n}") for n in range(20)]]
+    whole = write_xlsx(tmp_path / "t.xlsx", rows).read_bytes()
+    random, path, began = Random(0), tmp_path / "d.xlsx", time.monotonic()
+    for _ in range(150):
+        content = bytearray(whole)
+        for _ in range(random.randrange(1, 6)):
+            content[random.randrange(len(content))] = random.randrange(256)
+        path.write_bytes(bytes(content[: random.choice([len(content), random.randrange(len(content))])]))
+        with suppress(ItemError):
+            read_rows(path)
+    assert time.monotonic() - began < 60
+
+
+def test_what_no_table_needs_is_left_out(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
+    changed(path, "xl/media/photo.png", b"\x89PNG")
+    changed(path, "xl/drawings/vmlDrawing1.vml", b"<xml><br></xml>")
+    names = zipfile.ZipFile(io.BytesIO(checked_parts(path).content)).namelist()
+    assert SHEET in names
+    assert not [name for name in names if "media" in name or "drawings" in name]
+    assert read_rows(path) == [{"a": "1"}]
+
+
+def test_columns_have_letters() -> None:
+    assert [letters(number) for number in (1, 26, 27, 703, 16_384)] == ["A", "Z", "AA", "AAA", "XFD"]
