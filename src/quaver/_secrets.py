@@ -218,6 +218,8 @@ def _forms(value: str) -> tuple[str, ...]:
     forms |= {percent, quote(value), _lower_escapes(percent), value.encode().hex()}
     forms |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     forms |= {json.dumps(json.dumps(value)[1:-1])[1:-1], *_base64(value.encode())}
+    block = json.dumps(value, ensure_ascii=False)[1:-1]  # as it stands in a page's block of JSON
+    forms.add(block.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
     return tuple(sorted(forms, key=len, reverse=True))
 
 

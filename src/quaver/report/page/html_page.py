@@ -26,6 +26,7 @@ from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
 from quaver.report.findings.finding import STABLE, finding
 from quaver.report.page.evidence import Behind
+from quaver.report.page.figure_data import figure_data
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
 from quaver.report.page.prompt_examples import shown_prompts
@@ -91,9 +92,8 @@ def write_report(
             _write_figure(figure, pictures[figure.name].wide, folder / "figures")
         path = folder / "report.html"
         part = path.with_name("report.html.part")
-        part.write_text(
-            _page(results, shown, pictures, found, tables), encoding="utf-8", errors="backslashreplace"
-        )
+        page = _page(results, shown, pictures, found, tables, figure_data(results, deviations, behind))
+        part.write_text(page, encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except OSError as error:
         raise StoreError(
@@ -142,6 +142,7 @@ def _page(
     pictures: Mapping[str, _Pictures],
     found: Sequence[Cause],
     tables: Mapping[str, Table],
+    data: Markup,
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("quaver.report", "templates"),
@@ -151,7 +152,7 @@ def _page(
         lstrip_blocks=True,
     )
     environment.filters["slug"] = slug
-    script = (files("quaver.report") / "templates" / "tables.js").read_text(encoding="utf-8")
+    script = _script()
     text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
@@ -170,10 +171,18 @@ def _page(
         printed_rows=_PRINTED_ROWS,
         listed_prompts=_LISTED_PROMPTS,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),
+        figure_data=data,
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return visible(text)
+
+
+def _script() -> str:
+    """The page's one script: its parts, none of which needs another to have run before it."""
+    parts = (one for one in (files("quaver.report") / "templates" / "script").iterdir())
+    some = sorted((one for one in parts if one.name.endswith(".js")), key=lambda one: one.name)
+    return '"use strict";\n' + "\n".join(one.read_text(encoding="utf-8") for one in some)
 
 
 def _further(results: Results) -> list[Estimate]:

@@ -1,9 +1,10 @@
-"use strict";
 // Tables sort by their headings and filter by a word. Without this they read as they are.
-for (const table of document.querySelectorAll("table")) {
+for (const table of document.querySelectorAll("table:not(.live)")) sortable(table);
+
+function sortable(table) {
   const body = table.tBodies[0];
-  const rows = body ? [...body.rows] : [];
-  if (!table.tHead || rows.length < 2) continue;
+  const count = body ? body.rows.length : 0;
+  if (!table.tHead || count < 2) return;
   const heads = [...table.tHead.rows[0].cells];
 
   const value = (row, at) => {
@@ -37,22 +38,22 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 
-  if (rows.length < 8) continue;
+  if (count < 8) return;
   const label = document.createElement("label");
   label.className = "filter";
   const field = document.createElement("input");
   field.type = "search";
-  const count = document.createElement("output");
-  label.append("Rows with ", field, " ", count);
+  const found = document.createElement("output");
+  label.append("Rows with ", field, " ", found);
   field.addEventListener("input", () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    for (const row of rows) {
+    for (const row of body.rows) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
     }
-    count.textContent = words.length ? `${shown} of ${rows.length}` : "";
+    found.textContent = words.length ? `${shown} of ${body.rows.length}` : "";
   });
   const scroll = table.closest(".scroll");
   (scroll || table).before(label);

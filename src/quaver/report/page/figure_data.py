@@ -1,0 +1,170 @@
+"""What the page's script shows on demand: each prompt's labels, item by item, and the answers behind them.
+
+It stands in the page as a block of JSON that no browser executes. Its size is bounded: of a large study it
+holds a sample of the items, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from quaver.core.deviation_tables import Deviations
+from quaver.report.estimate_index import NO_LABEL, Results
+from quaver.report.page.evidence import Behind
+from quaver.report.plain_text import visible
+
+_MOST_LABELS = 400_000
+"""Labels that are listed, each a character; of more, as many whole items as that."""
+
+_MOST_ITEMS = 4_000
+_MOST_TEXTS = 400
+_MOST_ANSWERS = 6_000
+_LEAST_ANSWERED, _MOST_ANSWERED = 5, 60
+"""Items whose raw answers are listed."""
+
+_LONGEST = 160
+"""Characters of a text or an answer."""
+
+_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_UNLABELLED, _NOT_ASKED = b".", b" "
+_WHERE = ("model", "decoding", "variant", "item")
+
+
+def figure_data(results: Results, found: Deviations | None, behind: Behind | None) -> Markup:
+    """The data as JSON that can stand in a ``script`` element.
+
+    Args:
+        results: The study.
+        found: The answers by item and prompt; without them there are no labels to compare.
+        behind: Where item texts and raw answers are looked up; without it there are none.
+    """
+    document = {
+        "models": results.models,
+        "decodings": results.decodings,
+        "prompts": [results.variant_name(str(one["id"])) for one in results.variants],
+        **_labelled(results, found, behind),
+    }
+    return inert(document)
+
+
+def inert(document: Mapping[str, Any]) -> Markup:
+    r"""JSON that cannot end the element it stands in, with what cannot be printed made visible.
+
+    >>> inert({"a": ["</script>"]})
+    Markup('{"a":["\\u003c/script\\u003e"]}')
+    """
+    text = json.dumps(_shown(document), ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {key: _shown(one) for key, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _labelled(results: Results, found: Deviations | None, behind: Behind | None) -> dict[str, Any]:
+    """The labels of some items under every prompt, with the items' texts and raw answers."""
+    if found is None or not results.variants:
+        return {}
+    every = [str(item) for item in found.items["item"]]  # those that move most come first
+    cells = found.answers.select(_WHERE[:3]).unique().height
+    most = min(_MOST_ITEMS, max(1, _MOST_LABELS // cells))
+    sample = set(pl.Series(every).sample(most, seed=abs(results.seed)).to_list()) if len(every) > most else ()
+    items = [item for item in every if not sample or item in sample]
+    answered = items[: max(_LEAST_ANSWERED, min(_MOST_ANSWERED, _MOST_ANSWERS // cells))]
+    texts = behind.texts(items[:_MOST_TEXTS]) if behind else {}
+    known, raw = _raw_answers(results, answered, behind)
+    codes = list(dict.fromkeys([*results.label_names, *found.answers["label"].unique().sort()]))
+    codes = [code for code in codes if code != NO_LABEL]
+    return {
+        "labels": [results.label_name(code) for code in codes],
+        "items": items,
+        "itemsInAll": len(every),
+        "texts": [_cut(texts.get(item, "")) for item in items[:_MOST_TEXTS]] if texts else [],
+        "answers": known,
+        "width": _width(len(codes)),
+        "groups": [
+            {"model": model, "decoding": decoding, "labels": lines, "answers": raw.get((model, decoding), [])}
+            for (model, decoding), lines in _lines(results, found, items, codes).items()
+        ],
+    }
+
+
+def _lines(
+    results: Results, found: Deviations, items: Sequence[str], codes: Sequence[str]
+) -> dict[tuple[int, int], list[str]]:
+    """For each model and decoding, by their places, a line a prompt: its most frequent label about each item.
+
+    Of equally frequent labels the first in the alphabet counts, as where two prompts are compared
+    (`quaver.compare`); no label counts where there is no other.
+    """
+    counted = found.answers.filter(pl.col("item").is_in(items)).with_columns(
+        labelled=pl.col("label") != NO_LABEL
+    )
+    ranked = counted.sort(["labelled", "len", "label"], descending=[True, True, False])
+    modal = ranked.group_by(_WHERE, maintain_order=True).agg(pl.col("label").first())
+    variants = {str(one["id"]): at for at, one in enumerate(results.variants)}
+    places = {item: at for at, item in enumerate(items)}
+    width = _width(len(codes))
+    written = {code: _digits(at, width) for at, code in enumerate(codes)} | {NO_LABEL: _UNLABELLED * width}
+    blank = np.frombuffer(_NOT_ASKED * width, dtype=np.uint8)
+    tables: dict[tuple[int, int], Any] = {}
+    for model, decoding, variant, item, label in modal.iter_rows():
+        if variant not in variants:
+            continue
+        key = (_place(results.models, model), _place(results.decodings, decoding))
+        if key not in tables:
+            tables[key] = np.tile(blank, (len(variants), len(items), 1))
+        tables[key][variants[variant], places[item]] = np.frombuffer(written[label], dtype=np.uint8)
+    return {key: [line.tobytes().decode() for line in tables[key]] for key in sorted(tables)}
+
+
+def _raw_answers(
+    results: Results, items: Sequence[str], behind: Behind | None
+) -> tuple[list[str], dict[tuple[int, int], list[list[int]]]]:
+    """The raw answers about some items: each text once, and by model and decoding which text is where."""
+    known: dict[str, int] = {}
+    tables: dict[tuple[int, int], list[list[int]]] = {}
+    variants = {str(one["id"]): at for at, one in enumerate(results.variants)}
+    places = {item: at for at, item in enumerate(items)}
+    for one in behind.answers(items) if behind and items else ():
+        if one.variant not in variants:
+            continue
+        key = (_place(results.models, one.model), _place(results.decodings, one.decoding))
+        table = tables.setdefault(key, [[-1] * len(items) for _ in variants])
+        table[variants[one.variant]][places[one.item]] = known.setdefault(_cut(one.text), len(known))
+    return list(known), tables
+
+
+def _place(names: Sequence[str], name: str | None) -> int:
+    return names.index(name) if name in names else 0
+
+
+def _width(labels: int) -> int:
+    """Characters that each of so many labels takes."""
+    return 1 if labels <= len(_DIGITS) else 1 + _width(-(-labels // len(_DIGITS)))
+
+
+def _digits(number: int, width: int) -> bytes:
+    """A number in a fixed number of digits, the highest first."""
+    found = b""
+    for _ in range(width):
+        number, digit = divmod(number, len(_DIGITS))
+        found = _DIGITS[digit : digit + 1] + found
+    return found
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
