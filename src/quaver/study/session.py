@@ -43,6 +43,7 @@ from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
+    from quaver.report.findings.verdict_card import Card
     from quaver.study.analysis.study_certification import StudyCertificate
     from quaver.study.sources.answers_source import Answers
 
@@ -342,6 +343,23 @@ class Study:
             StoreError: Nothing is stored yet.
         """
         return quality(estimates_of_quality(self.source))
+
+    def verdict(self) -> Card:
+        """Whether the labels may be used, why, what moves them, and what to do next.
+
+        It needs no more than the stored answers, finished or not, and takes a few measures only; the report
+        opens with the same card.
+
+        Returns:
+            Three lines in print, a card in a notebook; in ``recommendations`` a typed one for each model,
+            with the estimates that decided.
+
+        Raises:
+            StoreError: Nothing is stored yet.
+        """
+        from quaver.study.study_verdict import verdict  # loads measures
+
+        return verdict(self.source)
 
     @guarded
     def sizes(self, width: float, measure: str | None = None) -> Sizing:

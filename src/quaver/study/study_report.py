@@ -19,10 +19,9 @@ from quaver.study.analysis.study_estimates import (
     evaluators_of,
     measurable,
 )
-from quaver.study.collection.rounds import rounds_in_words
-from quaver.study.collection.study_status import status
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_source import StudySource
+from quaver.study.study_verdict import collected
 
 
 def report(study: StudySource, folder: Path) -> Path:
@@ -33,7 +32,7 @@ def report(study: StudySource, folder: Path) -> Path:
         store = opened.enter_context(study.answers()) if stored else None
         path = write_report(
             folder,
-            lock=study.lock() | {"collection": _collection(study)},
+            lock=study.lock() | {"collection": collected(study)},
             annotations=frame,
             estimates=certified(study, estimates_of_study(study, None, frame), frame),
             noise={name: [asdict(row) for row in rows] for name, rows in study.files.read_noise().items()},
@@ -55,17 +54,3 @@ def charts(study: StudySource, width: int) -> dict[str, Any]:
         further=estimates_of_charts(study, frame),
         width=width,
     )
-
-
-def _collection(study: StudySource) -> dict[str, Any]:
-    """How the answers came together, for the report's method."""
-    if not study.files.responses.exists():
-        return {}
-    now, rounds = status(study), study.files.read("rounds.json")
-    return {
-        "reused": dict(now.reused),
-        "warnings": now.warnings,
-        "rounds": rounds_in_words(**rounds) if rounds and study.spec.until else "",
-        "answered": now.answered,
-        "total": now.total,
-    }

@@ -40,22 +40,41 @@ def moved(
     """How far each factor that has several levels moves the labels, the decoding and the model among them.
 
     With it, how often answers deviate from their item's modal label, by variant, model and class; and what
-    the verdict on the labels rests on (`findings.verdicts`): the answers' quality, and how labels flip. All
-    of it is for the labels of the first of the study's evaluators; ``group`` is the column whose groups of
-    items are the units of the intervals (see `group_of`).
+    the verdict on the labels rests on (`judged`). All of it is for the labels of the first of the study's
+    evaluators; ``group`` is the column whose groups of items are the units of the intervals (see `group_of`).
+    """
+    if frame.is_empty():
+        return []
+    whole, frame = frame, of_first(evaluators, frame)
+    several = _several(experiment, frame)
+    found = deviations(frame, group=group)
+    shares = [] if found is None else deviation_shares(found, seed=seed)
+    return [
+        *label_movement(frame, several, labels=experiment.labels, group=group, seed=seed),
+        *shares,
+        *judged(experiment, evaluators, whole, seed, group),
+    ]
+
+
+def judged(
+    experiment: Experiment,
+    evaluators: Sequence[str],
+    frame: pl.DataFrame,
+    seed: int,
+    group: str | None = None,
+) -> list[Estimate]:
+    """What verdict and recommendation rest on: the answers' quality, how labels flip, and with which prompt.
+
+    See `findings.verdicts` and `findings.recommendation`; the arguments are those of `moved`.
     """
     if frame.is_empty():
         return []
     frame = of_first(evaluators, frame)
-    several = _several(experiment, frame)
-    found = deviations(frame, group=group)
-    shares = [] if found is None else deviation_shares(found, seed=seed)
-    asking = [name for name in several if name != "model"]
+    asking = [name for name in _several(experiment, frame) if name != "model"]
+    few, labels = _sample(frame, seed), experiment.labels
     return [
-        *label_movement(frame, several, labels=experiment.labels, group=group, seed=seed),
-        *shares,
         *answer_quality(frame, asking, group=group, seed=seed),
-        *label_flips(_sample(frame, seed), asking, labels=experiment.labels, group=group, seed=seed),
+        *label_flips(few, asking, labels=labels, group=group, seed=seed),
     ]
 
 

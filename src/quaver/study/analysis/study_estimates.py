@@ -110,3 +110,15 @@ def estimates_of_quality(study: StudySource) -> list[Estimate]:
         return found
     own = of_first(evaluators_of(study), frame)
     return [*found, *hidden_clusters(study, own, group, in_passing=True)]
+
+
+def estimates_of_verdict(study: StudySource, frame: pl.DataFrame | None = None) -> list[Estimate]:
+    """What the verdict and the recommendation rest on, and nothing more (see `chart_estimates.judged`)."""
+    from quaver.study.analysis.chart_estimates import group_of, judged  # as above
+
+    frame = measurable(study) if frame is None else frame
+    asked = measurements(study, None, frame)
+    group = study.spec.group or group_of(asked, frame)
+    found = judged(study.experiment, evaluators_of(study), frame, study.spec.seed, group)
+    profiles = [one for one in asked if one.measure == "readiness"]
+    return [*found, *(own for one in profiles for own in taken(study, one, frame))]

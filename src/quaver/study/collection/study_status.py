@@ -68,6 +68,7 @@ class StudyStatus:
             with them.
         discarded_tokens: What these took, which is among the other tokens.
         waiting: Answers of a run that was killed, which the next run takes in.
+        last: When the last answer arrived, in seconds since 1970; None where there is none.
     """
 
     total: int
@@ -94,6 +95,7 @@ class StudyStatus:
     discarded: int = 0
     discarded_tokens: float = 0.0
     waiting: int = 0
+    last: float | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -179,6 +181,7 @@ def _asked(study: StudySource, store: Store | None, process: int | None) -> Stud
         discarded=sum(one.discarded for one in entries),
         discarded_tokens=sum(one.prompt_tokens + one.completion_tokens for one in entries if one.discarded),
         waiting=store.waiting() if store and process is None else 0,
+        last=max((one.last for one in entries if one.placed and one.last), default=None),
     )
 
 
