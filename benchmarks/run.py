@@ -1,4 +1,4 @@
-"""Every figure that the README claims, each as a ratio measured in this run or beside its limit."""
+"""Every figure that the docs claim, each as a ratio measured in this run or beside its limit."""
 
 from __future__ import annotations
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.pages import run_page
+from tests.pages import DOCS, run_page
 
 
 @pytest.mark.parametrize(
     "page",
     [
         *("import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
-        *("notebook.md", "groups.md"),
+        *("notebook.md", "groups.md", "tutorials/ci.md", "tutorials/review.md"),
+        "tutorials/get-started.md",
     ],
 )
 def test_page(page: str, tmp_path: Path) -> None:
+    for bundle in (DOCS / "gallery").glob("*.quaver.zip"):  # what a reader has downloaded
+        shutil.copy(bundle, tmp_path)
     assert run_page(page, tmp_path) > 0

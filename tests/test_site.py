@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import quaver
 from quaver.cli.main import COMMANDS
 from quaver.core import registry
 
@@ -51,3 +53,35 @@ def test_nothing_is_requested_from_a_network(site: Path) -> None:
     for page in site.rglob("*.html"):
         found = [one for one in loaded.findall(page.read_text(encoding="utf-8")) if "canonical" not in one]
         assert not found, page
+
+
+def test_the_sidebar_has_four_parts_and_every_page_can_be_searched_in_light_and_dark(site: Path) -> None:
+    page = (site / "compare" / "index.html").read_text(encoding="utf-8")
+    sidebar = page.partition("md-nav--primary")[2]
+    places = [sidebar.index(part) for part in ("Tutorials", "How-to guides", "Reference", "Explanation")]
+    assert places == sorted(places)
+    assert 'data-md-component="search"' in page
+    assert {"default", "slate"} <= set(re.findall(r"data-md-color-scheme=\"?(\w+)", page))
+    found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    assert {one["location"] for one in found} >= {"r/", "notebook/", "tutorials/get-started/"}
+
+
+def test_every_public_name_has_a_place_in_the_python_reference(site: Path) -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (site / "reference" / "python").rglob("*.html")]
+    for name in set(quaver.__all__) - {"__version__", "agreement", "errors", "measures"}:
+        assert any(f'.{name}"' in page for page in pages), name
+
+
+def test_the_gallery_shows_reports_that_open_from_the_site_alone(site: Path) -> None:
+    page = (site / "gallery" / "index.html").read_text(encoding="utf-8")
+    for bundle in (site / "gallery").glob("*.quaver.zip"):
+        name = bundle.name.removesuffix(".quaver.zip")
+        assert f'href="{name}.html"' in page
+        assert "Content-Security-Policy" in (site / "gallery" / f"{name}.html").read_text(encoding="utf-8")
+    assert page.count("<iframe") >= 3
+
+
+def test_a_pages_figures_say_at_its_end_where_they_come_from() -> None:
+    for page in (ROOT / "docs" / "studies").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert text.index("<!-- made: run -->") > text.rindex("\n## ")
