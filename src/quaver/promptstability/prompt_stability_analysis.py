@@ -1,0 +1,346 @@
+"""promptstability's class: prompts are asked repeatedly and reworded, and the labels' agreement is scored."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+from quaver.errors import ItemError, QuaverError
+from quaver.promptstability.pandas_frames import check_path, pandas, pandas_frame, write_rows
+from quaver.promptstability.rewording import SURFACE_WARNING, Rewords, checked_paraphraser, paraphrases
+from quaver.promptstability.stability_chart import stability_chart
+from quaver.promptstability.stability_scores import (
+    COLUMNS,
+    Metric,
+    Score,
+    check_columns,
+    inter_scores,
+    intra_scores,
+    level_of,
+    row_interval,
+)
+
+_LOG = logging.getLogger("quaver.promptstability")
+
+Call = tuple[str, str]
+"""A text and a prompt."""
+
+
+class PromptStabilityAnalysis:
+    """Prompt stability scores of an annotation function, with promptstability's arguments and results.
+
+    Each score has promptstability's numbers (``Average Alpha``, ``CI Lower``, ``CI Upper``), which resample
+    single rows and are too narrow, and Quaver's: ``Alpha``, Krippendorff's alpha itself, with ``Alpha Lower``
+    and ``Alpha Upper``, an interval that resamples items and, between prompts, holds for prompts like these;
+    ``Note`` has what a reader must know.
+
+    Args:
+        annotation_function: Called as ``annotation_function(text, prompt)``; returns the annotation.
+        data: The texts.
+        metric_fn: The level of measurement: ``"nominal"``, ``"ordinal"``, ``"interval"``, ``"ratio"``, or a
+            function with one of their distances, such as simpledorff's.
+        parse_function: Makes a label of what the function returned; None or NaN is no label.
+        paraphraser: Who rewords the prompt: ``"surface"`` (small edits, without a model), ``"pegasus"`` (as
+            in promptstability; needs ``quaver[hf]`` and downloads its weights once), or a function
+            ``reword(text, count, temperature)`` that returns the texts.
+        concurrency: How many calls are made at a time, in threads.
+        seed: Where paraphrases and resamples start.
+
+    Attributes:
+        paraphrases: The prompts of the last ``inter_pss``, as a frame.
+        chart: The last chart, an Altair object.
+
+    Raises:
+        QuaverError: An argument cannot be used.
+        Unavailable: pandas is not installed.
+    """
+
+    def __init__(
+        self,
+        annotation_function: Callable[..., Any],
+        data: Iterable[str],
+        metric_fn: Metric = "nominal",
+        parse_function: Callable[[Any], Any] | None = None,
+        *,
+        paraphraser: Rewords = "surface",
+        concurrency: int = 1,
+        seed: int = 0,
+    ) -> None:
+        pandas()
+        if not callable(annotation_function) or inspect.iscoroutinefunction(annotation_function):
+            raise QuaverError(
+                "this cannot annotate",
+                where="annotation_function",
+                expected="a function annotate(text, prompt) that is not async",
+                found=repr(annotation_function)[:120],
+            )
+        self.annotation_function = annotation_function
+        self.data = [data] if isinstance(data, str) else list(data)
+        if not self.data:
+            raise ItemError("there are no texts", where="data", expected="one or more", found="none")
+        self.metric_fn = metric_fn
+        self.parse_function = parse_function or (lambda answer: answer)
+        self.paraphrases: Any = None
+        self.chart: Any = None
+        self._level = level_of(metric_fn)
+        self._paraphraser = checked_paraphraser(paraphraser)
+        self._concurrency, self._seed = max(1, concurrency), seed
+        self._unfinished: dict[tuple[Call, ...], list[Any]] = {}
+
+    def intra_pss(
+        self,
+        original_text: str,
+        prompt_postfix: str | None = None,
+        iterations: int = 10,
+        bootstrap_samples: int = 1000,
+        plot: bool = False,
+        save_path: str | Path | None = None,
+        save_csv: str | Path | None = None,
+    ) -> tuple[dict[int, Score], Any]:
+        """Ask the same prompt repeatedly, and score the repeats.
+
+        If the annotation function raises, what it has annotated is kept: the same call goes on from there.
+
+        Args:
+            original_text: The prompt.
+            prompt_postfix: What follows it.
+            iterations: How often each text is annotated.
+            bootstrap_samples: Resamples of rows.
+            plot: Whether to draw the scores.
+            save_path: Where the chart is written, as ``.png``, ``.svg``, ``.pdf`` or ``.html``.
+            save_csv: Where the annotations are written.
+
+        Returns:
+            The scores of the first repeats, by the last of them (from 1); and a pandas frame with ``id``,
+            ``text``, ``annotation``, ``iteration``, ``ka_mean``, ``ka_lower``, ``ka_upper``, ``alpha``,
+            ``alpha_lower`` and ``alpha_upper``.
+
+        Raises:
+            QuaverError: An argument cannot be used, or a file cannot be written.
+        """
+        _check_count("iterations", iterations)
+        for path in (save_path, save_csv):
+            check_path(path)
+        prompt = _joined(original_text, prompt_postfix)
+        places = [(k, i) for i in range(iterations) for k in range(len(self.data))]
+        labels = self._annotated([(self.data[k], prompt) for k, _ in places])
+        rows = [
+            {"id": k, "text": self.data[k], "annotation": label, "iteration": i}
+            for (k, i), label in zip(places, labels, strict=True)
+        ]
+        scores = intra_scores(rows, self._level, bootstrap_samples, self._seed)
+        frame = self._frame(rows, "iteration", scores)
+        self._written(frame, scores, "Iteration", plot, save_path, save_csv)
+        return scores, frame
+
+    def inter_pss(
+        self,
+        original_text: str,
+        prompt_postfix: str | None = None,
+        nr_variations: int = 5,
+        temperatures: Sequence[float] = (0.1, 2.5, 5.0),
+        iterations: int = 1,
+        bootstrap_samples: int = 1000,
+        print_prompts: bool = False,
+        edit_prompts_path: str | Path | None = None,
+        plot: bool = False,
+        save_path: str | Path | None = None,
+        save_csv: str | Path | None = None,
+    ) -> tuple[dict[float, Score], Any]:
+        """Ask paraphrases of a prompt, and score their agreement at each temperature.
+
+        Args:
+            original_text: The prompt, which is reworded.
+            prompt_postfix: What follows it, which is not.
+            nr_variations: How many paraphrases at each temperature, beside the original.
+            temperatures: The higher, the further paraphrases are from the original.
+            iterations: How often each prompt is asked. Quaver's alpha is the mean over these.
+            bootstrap_samples: Resamples of rows.
+            print_prompts: Whether to print the prompts.
+            edit_prompts_path: Where the prompts are written, for `manual_inter_pss`.
+            plot: Whether to draw the scores.
+            save_path: Where the chart is written.
+            save_csv: Where the annotations are written.
+
+        Returns:
+            The scores by temperature; and a pandas frame with ``id``, ``text``, ``annotation``,
+            ``prompt_id``, ``prompt``, ``original``, ``temperature``, the columns of scores of `intra_pss`,
+            and ``iteration``.
+
+        Raises:
+            QuaverError: An argument cannot be used, or a file cannot be written.
+
+        Warns:
+            UserWarning: The paraphrases are small edits (the default).
+        """
+        _check_count("iterations", iterations)
+        _check_count("nr_variations", nr_variations)
+        for path in (edit_prompts_path, save_path, save_csv):
+            check_path(path)
+        if self._paraphraser == "surface":
+            warn(SURFACE_WARNING, stacklevel=2)
+        prompts = [
+            {"prompt_id": number, "prompt": prompt, "original": number == 0, "temperature": temperature}
+            for temperature in dict.fromkeys(temperatures)
+            for number, prompt in enumerate(
+                self._prompts(original_text, prompt_postfix, nr_variations, temperature)
+            )
+        ]
+        self.paraphrases = pandas_frame(prompts)
+        if print_prompts:
+            unique = dict.fromkeys(str(one["prompt"]) for one in prompts)
+            sys.stdout.write("\n".join(["Unique prompts:", *unique, ""]))
+        if edit_prompts_path is not None:
+            write_rows(self.paraphrases.rename(columns=_EDITED)[_TO_EDIT], edit_prompts_path)
+        return self._compared(prompts, iterations, bootstrap_samples, plot, save_path, save_csv)
+
+    def manual_inter_pss(
+        self,
+        edit_prompts_path: str | Path,
+        bootstrap_samples: int = 1000,
+        plot: bool = False,
+        save_path: str | Path | None = None,
+        save_csv: str | Path | None = None,
+    ) -> tuple[dict[float, Score], Any]:
+        """Ask the prompts of a file that you have edited, without the original, as `inter_pss` does.
+
+        Args:
+            edit_prompts_path: A CSV file as `inter_pss` writes it: ``prompt_id``, ``temperature``,
+                ``prompt_text``, ``original_prompt``.
+            bootstrap_samples: Resamples of rows.
+            plot: Whether to draw the scores.
+            save_path: Where the chart is written.
+            save_csv: Where the annotations are written.
+
+        Returns:
+            As `inter_pss`, without the column ``original``.
+
+        Raises:
+            QuaverError: The file cannot be read, or an argument cannot be used.
+        """
+        for path in (save_path, save_csv):
+            check_path(path)
+        try:
+            read = pandas().read_csv(edit_prompts_path)
+        except (OSError, ValueError) as error:
+            raise ItemError(
+                "the prompts cannot be read", where=str(edit_prompts_path), found=str(error)
+            ) from None
+        check_columns(read, _TO_EDIT, str(edit_prompts_path))
+        original = read["original_prompt"].astype(str).str.casefold().isin(("true", "1"))
+        used = read[~original].rename(columns={edited: name for name, edited in _EDITED.items()})
+        if used.empty:
+            raise ItemError("there are no prompts but the original", where=str(edit_prompts_path))
+        prompts = used[["prompt_id", "prompt", "temperature"]].to_dict("records")
+        return self._compared(prompts, 1, bootstrap_samples, plot, save_path, save_csv)
+
+    def bootstrap_krippendorff(
+        self, df: Any, annotator_col: str, bootstrap_samples: int, confidence_level: float = 95
+    ) -> tuple[float, tuple[float, float]]:
+        """Promptstability's score of a frame: Krippendorff's alpha over resampled rows.
+
+        Args:
+            df: A frame with ``id``, ``annotation`` and the annotators' column.
+            annotator_col: That column: ``iteration``, ``prompt_id``.
+            bootstrap_samples: How many resamples.
+            confidence_level: In percent.
+
+        Returns:
+            The mean, and the ends of the percentile interval.
+
+        Raises:
+            UnknownName: The frame lacks a column.
+        """
+        check_columns(df, ("id", annotator_col, "annotation"), "bootstrap_krippendorff")
+        items, raters, annotations = (list(df[name]) for name in ("id", annotator_col, "annotation"))
+        level, share = self._level, confidence_level / 100
+        return row_interval(items, raters, annotations, level, bootstrap_samples, share, self._seed)
+
+    # ---------------------------------------------------------------------- its steps
+
+    def _prompts(self, text: str, postfix: str | None, count: int, temperature: float) -> list[str]:
+        """The original and its paraphrases, each with the postfix."""
+        made = paraphrases(text, postfix or "", count, temperature, self._paraphraser, self._seed)
+        return [_joined(one, postfix) for one in (text, *made)]
+
+    def _compared(
+        self,
+        prompts: Sequence[dict[str, Any]],
+        iterations: int,
+        samples: int,
+        plot: bool,
+        save_path: str | Path | None,
+        save_csv: str | Path | None,
+    ) -> tuple[dict[float, Score], Any]:
+        """Annotate with each prompt, and score each temperature."""
+        places = [(k, one, i) for i in range(iterations) for one in prompts for k in range(len(self.data))]
+        labels = self._annotated([(self.data[k], one["prompt"]) for k, one, _ in places])
+        rows = [
+            {"id": k, "text": self.data[k], "annotation": label, **one, "iteration": i}
+            for (k, one, i), label in zip(places, labels, strict=True)
+        ]
+        scores = inter_scores(rows, self._level, samples, self._seed)
+        frame = self._frame(rows, "temperature", scores)
+        frame["iteration"] = frame.pop("iteration")  # promptstability has none: it comes last
+        self._written(frame, scores, "Temperature", plot, save_path, save_csv)
+        return scores, frame
+
+    def _annotated(self, calls: Sequence[Call]) -> list[Any]:
+        """The annotation of each call; what an exception leaves unfinished goes on where it stopped."""
+        done = self._unfinished.setdefault(tuple(calls), [])
+        left = calls[len(done) :]
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            found = pool.map(self._annotation, left) if self._concurrency > 1 else map(self._annotation, left)
+            try:
+                for label in found:
+                    done.append(label)
+                    if len(done) % max(1, len(self.data)) == 0:
+                        _LOG.info("%s of %s annotations", f"{len(done):,}", f"{len(calls):,}")
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return self._unfinished.pop(tuple(calls))
+
+    def _annotation(self, call: Call) -> Any:
+        return self.parse_function(self.annotation_function(*call))
+
+    def _frame(self, rows: Sequence[dict[str, Any]], column: str, scores: dict[Any, Score]) -> Any:
+        """The annotations as a frame, with the score of each row's place."""
+        frame = pandas_frame(rows)
+        for name, key in COLUMNS.items():
+            frame[name] = frame[column].map({place: score[key] for place, score in scores.items()})
+        return frame
+
+    def _written(
+        self,
+        frame: Any,
+        scores: dict[Any, Score],
+        axis: str,
+        plot: bool,
+        save_path: str | Path | None,
+        save_csv: str | Path | None,
+    ) -> None:
+        """What was asked to be written and shown."""
+        if save_csv is not None:
+            write_rows(frame, save_csv)
+        if plot:
+            self.chart = stability_chart(scores, axis, save_path)
+
+
+_EDITED = {"prompt": "prompt_text", "original": "original_prompt"}
+_TO_EDIT = ["prompt_id", "temperature", "prompt_text", "original_prompt"]
+
+
+def _joined(text: str, postfix: str | None) -> str:
+    return f"{text} {postfix}" if postfix else text
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise QuaverError("not a number of them", where=name, expected="1 or more", found=repr(value))

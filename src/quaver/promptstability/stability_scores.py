@@ -1,0 +1,214 @@
+"""The scores of annotations: promptstability's from resampled rows, and Quaver's from items beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from quaver.agreement.disagreement import scale
+from quaver.agreement.resampled_rows import alphas_of_rows
+from quaver.core.records import Estimate, Level
+from quaver.errors import MeasureError, UnknownName
+from quaver.estimation.bootstrap import Floats, Resampling
+from quaver.estimation.encoding import encode
+from quaver.estimation.intervals import percentile
+from quaver.measures.stability.prompt_stability import inter_pss
+from quaver.measures.stability.stability_curves import intra_pss_cumulative
+
+Metric = Level | Callable[[Any, Any], float]
+
+COLUMNS: Mapping[str, str] = {
+    "ka_mean": "Average Alpha",
+    "ka_lower": "CI Lower",
+    "ka_upper": "CI Upper",
+    "alpha": "Alpha",
+    "alpha_lower": "Alpha Lower",
+    "alpha_upper": "Alpha Upper",
+}
+"""Column of the frame -> key of a score. The first three are promptstability's, the others Quaver's."""
+
+Score = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
+
+
+def level_of(metric: Any) -> Level:
+    """The level of measurement of a metric: its name, or a function of two labels.
+
+    Raises:
+        MeasureError: It is a function that differs from all of them.
+
+    >>> level_of(lambda one, other: (one - other) ** 2), level_of("nominal")
+    ('interval', 'nominal')
+    """
+    levels: tuple[Level, ...] = ("nominal", "ordinal", "interval", "ratio")
+    for level in levels:
+        if metric == level:
+            return level
+    pairs = ((1, 1), (1, 2), (1, 3), (2, 5))
+    shapes: Mapping[Level, Callable[[int, int], float]] = {
+        "nominal": lambda one, other: float(one != other),
+        "interval": lambda one, other: (one - other) ** 2,
+        "ratio": lambda one, other: ((one - other) / (one + other)) ** 2,
+    }
+    try:
+        found = [float(metric(*pair)) for pair in pairs]
+    except (TypeError, ValueError, ArithmeticError):
+        found = []
+    for level, distance in shapes.items():
+        if found and all(math.isclose(a, distance(*pair)) for a, pair in zip(found, pairs, strict=True)):
+            return level
+    raise MeasureError(
+        "unknown metric",
+        where="metric_fn",
+        expected="nominal, ordinal, interval or ratio, or a function with one of these distances",
+        found=repr(metric)[:120],
+    )
+
+
+def plain(annotation: Any) -> str | None:
+    """An annotation as a label; None where it is missing (``None``, NaN)."""
+    if annotation is None or (isinstance(annotation, float) and math.isnan(annotation)):
+        return None
+    if isinstance(annotation, float) and annotation.is_integer():
+        return str(int(annotation))
+    return str(annotation)
+
+
+def row_interval(
+    items: Sequence[Any],
+    raters: Sequence[Any],
+    annotations: Sequence[Any],
+    level: Level,
+    samples: int,
+    confidence_level: float,
+    seed: int,
+) -> tuple[float, tuple[float, float]]:
+    """Promptstability's score: the mean and the percentile interval of alpha over resampled rows.
+
+    Args:
+        items: The item of each row.
+        raters: Its rater: a repeat, a prompt.
+        annotations: Its annotation.
+        level: Level of measurement.
+        samples: How many resamples.
+        confidence_level: From 0 to 1.
+        seed: Where the draws start.
+
+    Returns:
+        The mean, and the two ends; NaN where alpha is undefined in all resamples.
+    """
+    labels = encode(pl.Series([plain(one) for one in annotations], dtype=pl.String), "annotation")
+    item = encode(pl.Series([str(one) for one in items]), "id")
+    rater = encode(pl.Series([str(one) for one in raters]), "rater")
+    resampling = Resampling(confidence_level, samples, seed)
+    drawn = alphas_of_rows(
+        np.asarray(item.codes, np.int64) * len(rater.values) + rater.codes,
+        np.asarray(labels.codes, np.int64),
+        (len(item.values), len(rater.values)),
+        labels=max(1, len(labels.values)),
+        level=level,
+        values=_numbers(labels.values, level),
+        resampling=resampling,
+    )
+    ends = percentile(drawn, resampling.tail)
+    if ends is None:
+        return math.nan, (math.nan, math.nan)
+    return float(np.nanmean(drawn)), (ends.low, ends.high)
+
+
+def _numbers(labels: Sequence[str], level: Level) -> Floats | None:
+    return scale(tuple(labels), level)
+
+
+def intra_scores(
+    rows: Sequence[Mapping[str, Any]], level: Level, samples: int, seed: int
+) -> dict[int, Score]:
+    """The scores of the first repeats, by the last of them.
+
+    Args:
+        rows: Annotations with ``id``, ``annotation`` and ``iteration``.
+        level: Level of measurement.
+        samples: Resamples of rows.
+        seed: Root seed.
+    """
+    frame = pl.DataFrame(
+        {
+            "item": [str(row["id"]) for row in rows],
+            "repeat": [row["iteration"] for row in rows],
+            "label": pl.Series([plain(row["annotation"]) for row in rows], dtype=pl.String),
+        }
+    )
+    last = max((row["iteration"] for row in rows), default=0)
+    curve = (
+        {int(one.cell["repeats"]): one for one in intra_pss_cumulative(frame, level=level, seed=seed)}
+        if last
+        else {}
+    )
+    scores = {}
+    for iteration in range(1, last + 1):
+        some = [row for row in rows if row["iteration"] <= iteration]
+        rater = [row["iteration"] for row in some]
+        scores[iteration] = _score(some, rater, curve.get(iteration + 1), level, samples, seed)
+    return scores
+
+
+def inter_scores(
+    rows: Sequence[Mapping[str, Any]], level: Level, samples: int, seed: int
+) -> dict[Any, Score]:
+    """The scores of prompts, by temperature.
+
+    Args:
+        rows: Annotations with ``id``, ``annotation``, ``prompt_id``, ``temperature`` and ``iteration``.
+        level: Level of measurement.
+        samples: Resamples of rows.
+        seed: Root seed.
+    """
+    scores = {}
+    for temperature in dict.fromkeys(row["temperature"] for row in rows):
+        some = [row for row in rows if row["temperature"] == temperature]
+        frame = pl.DataFrame(
+            {
+                "item": [str(row["id"]) for row in some],
+                "variant": [str(row["prompt_id"]) for row in some],
+                "repeat": [row["iteration"] for row in some],
+                "label": pl.Series([plain(row["annotation"]) for row in some], dtype=pl.String),
+            }
+        )
+        (own,) = inter_pss(frame, level=level, seed=seed)
+        scores[temperature] = _score(some, [row["prompt_id"] for row in some], own, level, samples, seed)
+    return scores
+
+
+def _score(
+    rows: Rows,
+    raters: Sequence[Any],
+    own: Estimate | None,
+    level: Level,
+    samples: int,
+    seed: int,
+) -> Score:
+    """Promptstability's score, and Quaver's estimate beside it."""
+    items, annotations = [row["id"] for row in rows], [row["annotation"] for row in rows]
+    mean, (low, high) = row_interval(items, raters, annotations, level, samples, 0.95, seed)
+    score: Score = {"Average Alpha": mean, "CI Lower": low, "CI Upper": high}
+    ends = (own.value, own.low, own.high) if own else (None, None, None)
+    keys = ("Alpha", "Alpha Lower", "Alpha Upper")
+    score |= {key: math.nan if end is None else end for key, end in zip(keys, ends, strict=True)}
+    notes = [*([own.reason] if own and own.reason else []), *(own.warnings if own else ())]
+    return score | {"Note": "; ".join(notes)}
+
+
+def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
+    """Check that a frame has some columns.
+
+    Raises:
+        UnknownName: One is missing.
+    """
+    known = [str(name) for name in frame.columns]
+    for name in wanted:
+        if name not in known:
+            raise UnknownName("column", name, known, where=where)

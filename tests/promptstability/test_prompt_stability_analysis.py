@@ -1,0 +1,241 @@
+"""promptstability's class on Quaver's arithmetic."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from quaver.agreement import krippendorff_alpha
+from quaver.errors import ItemError, MissingKey, QuaverError, StoreError, UnknownName
+from quaver.promptstability import PromptStabilityAnalysis, get_api_key, load_example_data
+
+KA = ["ka_mean", "ka_lower", "ka_upper"]
+TEXTS = [f"text {number}" for number in range(12)]
+SURFACE = pytest.mark.filterwarnings("ignore:the paraphrases are small edits")
+
+
+class Annotator:
+    """Labels that depend on the text, and now and then on the prompt and the call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def __call__(self, text: str, prompt: str, temperature: float = 0.1) -> str:
+        self.calls.append((text, prompt))
+        flips = (len(self.calls) * 7 + len(prompt)) % 11 == 0
+        return str((int(text.split()[1]) + flips) % 2)
+
+
+def analysis(**options: Any) -> PromptStabilityAnalysis:
+    return PromptStabilityAnalysis(Annotator(), TEXTS, **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "names"),
+    [
+        ("__init__", "annotation_function data metric_fn parse_function"),
+        ("intra_pss", "original_text prompt_postfix iterations bootstrap_samples plot save_path save_csv"),
+        (
+            "inter_pss",
+            "original_text prompt_postfix nr_variations temperatures iterations bootstrap_samples "
+            "print_prompts edit_prompts_path plot save_path save_csv",
+        ),
+        ("manual_inter_pss", "edit_prompts_path bootstrap_samples plot save_path save_csv"),
+        ("bootstrap_krippendorff", "df annotator_col bootstrap_samples confidence_level"),
+    ],
+)
+def test_arguments_are_promptstabilitys_in_its_order(method: str, names: str) -> None:
+    parameters = inspect.signature(getattr(PromptStabilityAnalysis, method)).parameters.values()
+    taken = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    assert taken == ["self", *names.split()]
+
+
+def test_the_scores_of_repeats_and_their_frame(tmp_path: Path) -> None:
+    psa = analysis()
+    scores, frame = psa.intra_pss("Is it odd?", "Answer 0 or 1.", 4, 200, save_csv=tmp_path / "intra.csv")
+    assert list(scores) == [1, 2, 3]
+    assert {prompt for _, prompt in psa.annotation_function.calls} == {"Is it odd? Answer 0 or 1."}
+    assert list(frame.columns)[:7] == [
+        "id",
+        "text",
+        "annotation",
+        "iteration",
+        "ka_mean",
+        "ka_lower",
+        "ka_upper",
+    ]
+    for iteration, score in scores.items():
+        some = frame[frame["iteration"] <= iteration]
+        alpha = krippendorff_alpha(
+            some.pivot(index="id", columns="iteration", values="annotation"), resamples=0
+        )
+        assert score["Alpha"] == pytest.approx(alpha.value)
+        assert score["CI Lower"] <= score["Average Alpha"] <= score["CI Upper"]
+        assert score["Alpha Lower"] < score["Alpha"] < score["Alpha Upper"]
+        (row,) = {*frame[frame["iteration"] == iteration]["ka_mean"]}
+        assert row == score["Average Alpha"]
+    assert frame[frame["iteration"] == 0]["ka_mean"].isna().all()
+    read = pd.read_csv(tmp_path / "intra.csv")
+    assert list(read.columns) == list(frame.columns)
+    assert read["alpha"].to_numpy() == pytest.approx(frame["alpha"].to_numpy(), nan_ok=True)
+
+
+@SURFACE
+def test_the_scores_of_paraphrases_and_their_frame(tmp_path: Path) -> None:
+    psa = analysis()
+    scores, frame = psa.inter_pss(
+        "Does this text have an odd number?", "0 or 1.", 3, [0.5, 2.0], edit_prompts_path=tmp_path / "e.csv"
+    )
+    assert list(scores) == [0.5, 2.0]
+    assert list(frame.columns)[:10] == (
+        [
+            "id",
+            "text",
+            "annotation",
+            "prompt_id",
+            "prompt",
+            "original",
+            "temperature",
+            "ka_mean",
+            "ka_lower",
+            "ka_upper",
+        ]
+    )
+    prompts = frame.drop_duplicates(["temperature", "prompt_id"])
+    assert len(prompts) == 8
+    assert prompts["original"].tolist() == [True, False, False, False] * 2
+    assert all(prompt.endswith(" 0 or 1.") for prompt in prompts["prompt"])
+    assert prompts[~prompts["original"]]["prompt"].nunique() == 6
+    for temperature, some in frame.groupby("temperature"):
+        wide = some.pivot(index="id", columns="prompt_id", values="annotation")
+        assert scores[temperature]["Alpha"] == pytest.approx(krippendorff_alpha(wide, resamples=0).value)
+    edited, again = psa.manual_inter_pss(tmp_path / "e.csv")
+    assert list(edited) == [0.5, 2.0]
+    assert "original" not in again.columns
+    assert len(again) == 6 * len(TEXTS)
+
+
+def test_small_edits_say_that_they_are_not_pegasus_paraphrases() -> None:
+    with pytest.warns(UserWarning, match="PEGASUS"):
+        analysis().inter_pss("Is this text odd, or is it not?", nr_variations=1, temperatures=[1.0])
+
+
+@SURFACE
+def test_prompts_are_printed_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    psa = analysis(paraphraser=lambda text, count, temperature: [f"{text} {n}" for n in range(count)])
+    psa.inter_pss("Odd?", None, 2, [1.0], print_prompts=True)
+    assert capsys.readouterr().out == "Unique prompts:\nOdd?\nOdd? 0\nOdd? 1\n"
+    assert psa.paraphrases["prompt"].tolist() == ["Odd?", "Odd? 0", "Odd? 1"]
+
+
+def test_a_call_that_failed_goes_on_where_it_stopped() -> None:
+    asked: list[str] = []
+
+    def annotate(text: str, prompt: str) -> str:
+        asked.append(text)
+        if len(asked) == 20:
+            raise TimeoutError
+        return text[-1]
+
+    psa = PromptStabilityAnalysis(annotate, TEXTS)
+    with pytest.raises(TimeoutError):
+        psa.intra_pss("Which?", iterations=2)
+    _, frame = psa.intra_pss("Which?", iterations=2)
+    assert len(asked) == 2 * len(TEXTS) + 1
+    assert frame["annotation"].tolist() == [text[-1] for text in TEXTS] * 2
+
+
+def test_calls_side_by_side_keep_their_order() -> None:
+    psa = PromptStabilityAnalysis(lambda text, prompt: text, TEXTS, concurrency=4)
+    assert psa.intra_pss("Echo.", iterations=2)[1]["annotation"].tolist() == TEXTS * 2
+
+
+def test_labels_that_are_missing_do_not_count_and_a_score_that_is_undefined_says_why() -> None:
+    psa = PromptStabilityAnalysis(
+        lambda text, prompt: text, TEXTS, parse_function=lambda answer: None if "1" in answer else "same"
+    )
+    scores, frame = psa.intra_pss("Echo.", iterations=2)
+    assert math.isnan(scores[1]["Alpha"])
+    assert math.isnan(scores[1]["Average Alpha"])
+    assert scores[1]["Note"] == "no variation"
+    assert frame["annotation"].isna().sum() == 6
+
+
+def test_an_interval_metric_as_simpledorff_has_it() -> None:
+    numbers = [[1, 2], [5, 4], [3, 3], [2, 4]]
+    frame = pd.DataFrame(
+        [
+            {"id": i, "rater": r, "annotation": one}
+            for i, row in enumerate(numbers)
+            for r, one in enumerate(row)
+        ]
+    )
+    by_name, by_function = analysis(metric_fn="interval"), analysis(metric_fn=lambda a, b: (a - b) ** 2)
+    found = by_name.bootstrap_krippendorff(frame, "rater", 300)
+    assert found == by_function.bootstrap_krippendorff(frame, "rater", 300)
+    assert found != analysis().bootstrap_krippendorff(frame, "rater", 300)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_chart_is_written(tmp_path: Path, ending: str) -> None:
+    psa = analysis()
+    psa.intra_pss("Odd?", iterations=3, plot=True, save_path=tmp_path / f"chart.{ending}")
+    assert (tmp_path / f"chart.{ending}").stat().st_size > 1000
+    assert psa.chart is not None
+
+
+def test_a_formula_in_a_text_is_none_in_the_file(tmp_path: Path) -> None:
+    psa = PromptStabilityAnalysis(lambda text, prompt: text, ["=1+1", "plain"])
+    psa.intra_pss("Echo.", iterations=2, save_csv=tmp_path / "f.csv")
+    with (tmp_path / "f.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["text"] == "'=1+1"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "where"),
+    [
+        (lambda: PromptStabilityAnalysis(None, TEXTS), QuaverError, "annotation_function"),  # type: ignore[arg-type]
+        (lambda: PromptStabilityAnalysis(Annotator(), []), ItemError, "data"),
+        (lambda: analysis(metric_fn="nominl"), QuaverError, "metric_fn"),
+        (lambda: analysis(paraphraser="pegasos"), QuaverError, "paraphraser"),
+        (lambda: analysis().intra_pss("a", iterations=0), QuaverError, "iterations"),
+        (
+            lambda: analysis().intra_pss("a", save_csv="/no/such/a.csv"),
+            StoreError,
+            "/no/such/a.csv",
+        ),
+        (
+            lambda: analysis().inter_pss("word", None, 900, [0.1]),
+            QuaverError,
+            "nr_variations",
+        ),
+        (lambda: analysis().inter_pss("a", temperatures=[0]), QuaverError, "temperatures"),
+        (lambda: analysis().manual_inter_pss("/no/such.csv"), ItemError, "/no/such.csv"),
+        (lambda: get_api_key("opnai"), UnknownName, "get_api_key"),
+    ],
+)
+@SURFACE
+def test_what_is_wrong_is_named_before_anything_is_asked(wrong: Any, error: type, where: str) -> None:
+    with pytest.raises(error) as caught:
+        wrong()
+    assert caught.value.where == where
+
+
+def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted")
+    assert get_api_key() == "planted"
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with pytest.raises(MissingKey, match="mistral"):
+        get_api_key("mistral")
+
+
+def test_the_example_data_have_promptstabilitys_columns() -> None:
+    frame = load_example_data()
+    assert list(frame.columns) == ["id", "body", "code", "txtlength"]
+    assert set(frame["code"]) == {0, 1}
