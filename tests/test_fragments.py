@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from ruamel.yaml import YAML
 from tests.pages import DOCS, run_page
 from tests.studies import ITEMS, STUDY, written
 
 from quaver.design.spec import StudySpec
+from quaver.design.spec.json_schema import json_schema
 from quaver.design.spec.study_file import read_study
 from quaver.errors import ModelError
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile
 
 _FENCE = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SCHEMA = jsonschema.Draft202012Validator(json_schema())
 PAGES = ("collecting", "engines", "evaluators", "models", "variants-factors", "paraphrases")
 
 
@@ -43,6 +47,7 @@ def test_a_part_of_a_study_file_can_stand_in_one(
     if not set(part) <= set(StudySpec.model_fields):
         part = {"variants": [{"use": "factors", **part}]}
     given = yaml.load(STUDY) | {"name": "part"} | part
+    assert [one.message for one in SCHEMA.iter_errors(json.loads(json.dumps(given)))] == []
     source = StudyFile(*read_study(given), tmp_path, {})
     source.plugins.check_named()
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://example.openai.azure.com/openai/v1")

@@ -20,6 +20,8 @@ from tests.studies import ITEMS, STUDY, written
 from quaver import __version__, cli
 from quaver.cli.console import duration, plain, table
 from quaver.cli.main import COMMANDS
+from quaver.design.spec.json_schema import json_schema
+from quaver.design.spec.schema_file import MODELINE, SCHEMA_FILE
 
 SAME = ("--function", "fake=functions:same")
 
@@ -96,9 +98,20 @@ def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Com
     assert "quaver plan new/study.yaml" in done.stdout
     assert "exists" in refused(command(tmp_path, "init", "new/study.yaml"))
     printed = command(tmp_path, "init", "-")
-    assert printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
+    assert MODELINE + printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
+    named = MODELINE.partition("$schema=")[2].strip()
+    assert json.loads((tmp_path / "new" / named).read_text()) == json_schema()
     message = refused(command(tmp_path / "new", "plan", "study.yaml"))
     assert "items" in message
+
+
+def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path: Path, command: Command) -> None:
+    (tmp_path / SCHEMA_FILE).write_text("{}")
+    assert SCHEMA_FILE in refused(command(tmp_path, "init", "stability"))
+    assert not (tmp_path / "stability.yaml").exists()
+    (tmp_path / SCHEMA_FILE).write_text(command(tmp_path, "schema").stdout)
+    assert command(tmp_path, "init", "stability").returncode == 0
+    assert (tmp_path / "stability.yaml").read_text().startswith(MODELINE)
 
 
 def test_the_schema_is_json(command: Command) -> None:

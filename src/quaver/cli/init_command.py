@@ -53,7 +53,8 @@ def command(
         raise QuaverError(
             "the file exists already", where=str(path), fix="choose another name, or remove the file"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    from quaver.design.spec.schema_file import write_with_schema
+
+    write_with_schema(path, text)
     then = f"For a first look: quaver run {path} --small" if kind else f"Edit it, then: quaver plan {path}"
     screen.print(f"Wrote {path}. {then}")

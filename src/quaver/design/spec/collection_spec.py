@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.spec_part import Name, Part
 
@@ -26,6 +27,8 @@ class BudgetSpec(Part):
 
 class UntilSpec(Part):
     """Collect in rounds until an interval is narrow enough; the study's design is the upper limit."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"measure": "measures"}
 
     measure: Name = Field(description="The measure whose interval should be narrow.", examples=["intra_pss"])
     width: Annotated[float, Field(gt=0)] = Field(

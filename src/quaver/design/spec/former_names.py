@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from quaver.core.records import AND_PROMPT
+from quaver.core.registry import Kind
 
 _PARAPHRASE, _WORDING = "paraphrase", "wording"
 
@@ -20,6 +21,11 @@ _OPTIONS = {**_LISTS, "confidence": "confidence_level"}
 _ESTIMANDS = {"random": "population", "fixed": "fixed"}
 """What an interval holds for, by what was drawn anew for it."""
 _AND_VARIANT = " and variant"
+FORMER: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "measures": ("wording_stability",),
+    "variants": ("wordings",),
+}
+"""Names of plug-ins that a study file may still use."""
 _FORMER = {now: former for former, now in _MEASURES.items()}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from quaver.core.records import Estimand
+from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_measure
 from quaver.design.spec.prompt_spec import TEXT_FACTOR
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
@@ -15,6 +16,8 @@ from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
 class FollowUpSpec(PluginSpec):
     """A further call for each call: a question about the answer, or a label to end it."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "follow_ups"}
 
     name: Name | None = Field(None, description="Its name in this study; the kind's own if left out.")
 
@@ -26,6 +29,8 @@ class FollowUpSpec(PluginSpec):
 
 class EvaluatorSpec(PluginSpec):
     """A rule that turns answers into labels."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "evaluators"}
 
     name: Name | None = Field(None, description="Its name in this study; the rule's own if left out.")
     of: Name | None = Field(
@@ -40,6 +45,8 @@ class EvaluatorSpec(PluginSpec):
 
 class MeasureSpec(PluginSpec):
     """A measure."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "measures"}
 
     by: tuple[Name, ...] | None = Field(
         None,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_model
 from quaver.design.spec.model_names import model_of_name
 from quaver.design.spec.spec_part import Name, Only, Part, PlacedError, PluginSpec, Text
@@ -49,6 +51,8 @@ class ModelSpec(PluginSpec):
 
     A bare string is ``provider/model``, such as ``openai/gpt-5-mini``, or the path of a GGUF file.
     """
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "models"}
 
     name: Name = Field(description="Its name in this study.", examples=["smollm2"])
     only: Only = Field({}, description="Ask this model only where factors have these levels.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from quaver.core.registry import Kind
 from quaver.design.spec.former_names import renamed_family
 from quaver.design.spec.spec_part import Name, Only, Part, PluginSpec, Text
 
@@ -43,6 +45,8 @@ class PromptSpec(Part):
 
 class FamilySpec(PluginSpec):
     """A family of prompt variants; families are crossed."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "variants", "engine": "paraphrasers"}
 
     factor: Name | None = Field(
         None, description="The column of its levels; the family's own name if left out."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from quaver.core.registry import Kind
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -58,6 +61,8 @@ class Part(BaseModel):
     )
     bare: ClassVar[bool] = False
     """Whether a bare name may replace the whole part."""
+    names: ClassVar[Mapping[str, Kind]] = {}
+    """The keys that name a plug-in, with its kind."""
 
     @model_validator(mode="before")
     @classmethod

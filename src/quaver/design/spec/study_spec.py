@@ -26,17 +26,23 @@ class StudySpec(Part):
 
     name: Name = Field("study", description="The study's name, and the report's title.")
     seed: int = Field(0, description="Every sample, shuffle and bootstrap derives from it.")
-    task: TaskSpec
-    items: ItemsSpec
-    prompt: PromptSpec
-    variants: tuple[FamilySpec, ...] = Field((), description="Families of prompt variants, fully crossed.")
+    task: TaskSpec = Field(description="What the labels distinguish: the label set.")
+    items: ItemsSpec = Field(description="The texts to label, with their true labels and groups.")
+    prompt: PromptSpec = Field(description="What a model is asked.")
+    variants: tuple[FamilySpec, ...] = Field(
+        (),
+        description="Families of prompt variants, fully crossed.",
+        examples=[[{"use": "instructions", "texts": {"curt": "Positive or negative?"}}]],
+    )
     meaning: MeaningSpec = Field(MeaningSpec(), description="How paraphrases are compared with the original.")
     models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)] = Field(
         description="The models to ask.",
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]],
     )
     decoding: dict[Name, DecodingSpec] = Field(
-        {"greedy": DecodingSpec()}, description="Decodings by name, crossed with the variants."
+        {"greedy": DecodingSpec()},
+        description="Decodings by name, crossed with the variants.",
+        examples=[{"greedy": {"temperature": 0}, "hot": {"temperature": [0.7, 1], "repeats": 5}}],
     )
     repeats: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         1, description="How often to ask about each item."
@@ -48,6 +54,7 @@ class StudySpec(Part):
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(
         (EvaluatorSpec(use="first_label"),),
         description="Rules that turn answers into labels; the report uses the first.",
+        examples=[["first_label", {"use": "json_field", "field": "label"}]],
     )
     measures: tuple[MeasureSpec, ...] = Field(
         tuple(
@@ -63,20 +70,26 @@ class StudySpec(Part):
             )
         ),
         description="The measures.",
+        examples=[["accuracy", {"use": "inter_pss", "by": ["model"]}]],
     )
     conclusions: tuple[ConclusionSpec, ...] = Field(
         (), description="Conclusions that rest on the labels, compared over all prompt variants."
     )
-    budget: BudgetSpec = Field(BudgetSpec(), description="When a run stops by itself.")
+    budget: BudgetSpec = Field(
+        BudgetSpec(), description="When a run stops by itself.", examples=[{"money": 5, "calls": 10000}]
+    )
     reuse: tuple[Text, ...] = Field(
         (), description="Folders of other studies, whose answers to the same calls are reused."
     )
     until: UntilSpec | None = Field(
-        None, description="Collect in rounds until an interval is narrow enough; everything if left out."
+        None,
+        description="Collect in rounds until an interval is narrow enough; everything if left out.",
+        examples=[{"measure": "intra_pss", "width": 0.1}],
     )
     small: dict[str, Any] = Field(
         {},
         description="What `quaver run --small` changes: this file's keys with fewer items, repeats, tokens.",
+        examples=[{"items": {"sample": 10}, "repeats": 2}],
     )
     notes: tuple[Text, ...] = Field(
         (), description="What a reader must know about the study; shown with the plan and in the report."

@@ -46,6 +46,7 @@ class TaskSpec(Part):
         (),
         description="Multiple choice: the columns of an item's own options, in the labels' order; one for "
         "each label, or one that holds a list. Templates write them with {{ options }}.",
+        json_schema_extra={"type": ["string", "array"]},
     )
 
     @field_validator("options", mode="before")

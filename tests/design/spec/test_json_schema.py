@@ -1,0 +1,115 @@
+"""The schema for editors: it knows every name, describes every key, and judges a study as the reader does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from ruamel.yaml import YAML
+from tests.studies import STUDY
+
+import quaver
+from quaver.core import registry
+from quaver.design.spec.json_schema import json_schema
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted(
+    path
+    for folder in (Path(quaver.__file__).parent / "examples", ROOT / "tests" / "kept")
+    for path in folder.rglob("*.yaml")
+    if "\ntask:" in "\n" + path.read_text(encoding="utf-8")
+)
+SCHEMA = json_schema()
+
+
+def refused(study: str, schema: dict[str, Any] = SCHEMA) -> list[str]:
+    """What an editor marks in a study."""
+    document = json.loads(json.dumps(YAML(typ="safe", pure=True).load(study)))
+    return [one.message for one in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+
+
+def parts(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of the study file with its schema."""
+    if isinstance(node, dict):
+        for name, part in node.get("properties", {}).items():
+            yield f"{path}.{name}", part
+        for name, part in node.items():
+            yield from parts(part, f"{path}.{name}")
+    elif isinstance(node, list):
+        for part in node:
+            yield from parts(part, path)
+
+
+def test_every_key_is_described() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    found = list(parts(SCHEMA))
+    assert len(found) > 100
+    assert [path for path, part in found if len(part.get("description", "")) < 5] == []
+    assert all("description" in one or "anyOf" in one for one in SCHEMA["$defs"].values())
+    assert SCHEMA["$id"]
+
+
+def test_examples_are_what_the_schema_admits() -> None:
+    shown = [(path, part, example) for path, part in parts(SCHEMA) for example in part.get("examples", ())]
+    assert len(shown) > 10
+    for path, part, example in shown:
+        whole = {**part, "$defs": SCHEMA["$defs"]}
+        assert jsonschema.Draft202012Validator(whole).is_valid(json.loads(json.dumps(example))), path
+
+
+def test_names_of_other_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = STUDY + "measures: [wobble]\n"
+    assert refused(study)
+    known = registry._entries("measures") | {"wobble": EntryPoint("wobble", "m:w", "quaver.measures")}
+    monkeypatch.setattr(registry, "_entries", lambda kind: known if kind == "measures" else {})
+    assert refused(study, json_schema()) != refused(study)
+    assert "wobble" in json.dumps(json_schema())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_study_file_is_admitted(path: Path) -> None:
+    assert refused(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_studies_on_the_pages_are_admitted() -> None:
+    fence = re.compile(r"^```yaml[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    texts = [text for page in pages for text in fence.findall(page.read_text(encoding="utf-8"))]
+    whole = re.compile(r"^(?:prompt|annotations):", re.MULTILINE)
+    studies = [text for text in texts if "task:" in text and whole.search(text) and "…" not in text]
+    assert len(studies) >= 3
+    assert [(text, refused(text)) for text in studies if refused(text)] == []
+
+
+MISTAKES = {
+    "a misspelt key": STUDY + "repeates: 1\n",
+    "temperature at the top": STUDY + "temperature: 0.7\n",
+    "an unknown measure": STUDY + "measures: [accurate]\n",
+    "an unknown measure with options": STUDY + "measures: [{use: accurate}]\n",
+    "an unknown measure to wait for": STUDY + "until: {measure: accurate, width: 0.1}\n",
+    "an unknown evaluator": STUDY + "evaluators: [first_lable]\n",
+    "an unknown family": STUDY + "variants: [paraphrase]\n",
+    "an unknown engine of paraphrases": STUDY + "variants: [{use: paraphrases, engine: gpt}]\n",
+    "an unknown follow-up": STUDY + "follow_ups: [why]\n",
+    "an unknown engine": STUDY.replace("use: function", "use: opneai"),
+    "one label": STUDY.replace("[positive, negative]", "[positive]"),
+    "an unknown level": STUDY.replace("task:", "task:\n  level: ranked"),
+    "no items": STUDY.partition("items:")[0] + "prompt:" + STUDY.partition("prompt:")[2],
+    "a number for a list": STUDY.partition("models:")[0] + "models: 3\n",
+    "no repeats": STUDY + "repeats: 0\n",
+    "a hot decoding": STUDY + "decoding: {hot: {temprature: 1}}\n",
+    "a misspelt key of the small version": STUDY + "small: {itmes: {sample: 3}}\n",
+    "a price in words": STUDY.replace("use: function", "use: function, price: {input: cheap, output: 1}"),
+    "an unknown estimand": STUDY + "measures: [{use: inter_pss, estimand: all}]\n",
+}
+
+
+@pytest.mark.parametrize("study", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_marked(study: str) -> None:
+    assert refused(study)
