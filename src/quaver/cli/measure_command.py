@@ -46,8 +46,9 @@ def command(
         return
     say_quality(opened.quality())
     measured = [one for one in estimates if "conclusion" not in one.cell]
-    if len(measured) > 1:
-        show([table(*summarized(measured), "Summary")])
+    heads, rows = summarized(measured)
+    if len(rows) > 1:
+        show([table(heads, rows, "Summary")])
     show(estimates_tables([one for one in measured if undefined or one.value is not None]))
     show(conclusion_tables([one for one in estimates if "conclusion" in one.cell]))
     if not undefined and (because := undefined_because(measured)):

@@ -81,7 +81,7 @@ def test_the_studies_on_the_pages_are_admitted() -> None:
     fence = re.compile(r"^```yaml[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     texts = [text for page in pages for text in fence.findall(page.read_text(encoding="utf-8"))]
-    whole = re.compile(r"^(?:prompt|annotations):", re.MULTILINE)
+    whole = re.compile(r"^(?:models|annotations):", re.MULTILINE)
     studies = [text for text in texts if "task:" in text and whole.search(text) and "…" not in text]
     assert len(studies) >= 3
     assert [(text, refused(text)) for text in studies if refused(text)] == []
