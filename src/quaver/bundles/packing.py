@@ -135,7 +135,7 @@ def _without_texts(study: Study, folder: Path) -> int:
 def _own_files(study: Study) -> list[Path]:
     """The study file, its table of items or annotations, and paraphrases.json, where there are such."""
     own, positions = study.spec.annotations or study.spec.items, study.source.positions
-    files = [positions.path, positions.home / own.source, study.source.files.paraphrases]
+    files = [positions.path, positions.path_of(own.source), study.source.files.paraphrases]
     return [file for file in files if file is not None and file.is_file()]
 
 

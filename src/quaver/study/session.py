@@ -87,7 +87,9 @@ class Study:
         """Open a study.
 
         Args:
-            study: A study file, a study's folder, a bundle, or what would stand in the file.
+            study: A study file, a study's folder, a bundle, or what would stand in the file. There, `items`
+                (or their `source`) may also be the data: a frame of polars, pandas or Arrow, a list of texts
+                or of mappings. They are kept in the study's folder, which opens without them.
             folder: Where answers and results go. By default the folder of ``study.yaml``; for a file of
                 another name, a folder of that name beside it.
             functions: For models that ``use: function``, by the model's name: ``annotate(text, prompt)``.

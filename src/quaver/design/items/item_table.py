@@ -91,7 +91,7 @@ def _rows(spec: StudySpec, source: Positions) -> Sequence[dict[str, Any]]:
         )
     try:
         asked = spec.items
-        return read_rows(source.home / path, asked.encoding, asked.separator, asked.line, sheet=asked.sheet)
+        return read_rows(source.path_of(name), asked.encoding, asked.separator, asked.line, sheet=asked.sheet)
     except SpecError as error:
         error.where = source.where("items", "sheet" if error.where == "sheet" else "line")
         raise

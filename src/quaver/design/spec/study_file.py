@@ -27,16 +27,22 @@ class Positions:
     Args:
         path: The file, or None for a study that was given as a mapping.
         document: The parsed YAML.
+        kept: The files that hold what was given as data instead of a name, by the names that stand for them.
     """
 
-    def __init__(self, path: Path | None, document: Any) -> None:
+    def __init__(self, path: Path | None, document: Any, kept: Mapping[str, Path] | None = None) -> None:
         self.path = path
         self._document = document
+        self._kept = kept or {}
 
     @property
     def home(self) -> Path:
         """The folder from which relative paths in the file start."""
         return self.path.parent if self.path else Path()
+
+    def path_of(self, name: str) -> Path:
+        """A file that the study names."""
+        return self._kept.get(name, self.home / name)
 
     def where(self, *loc: str | int) -> str:
         """``study.yaml:12: items.text`` for a path of keys and positions in the file."""
@@ -81,11 +87,14 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return text
 
 
-def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positions]:
+def read_study(
+    study: str | Path | Mapping[str, Any], kept: Mapping[str, Path] | None = None
+) -> tuple[StudySpec, Positions]:
     """Read a study file, or a study given as a mapping.
 
     Args:
         study: Path of the YAML file, or its content as a mapping.
+        kept: Of a mapping: the files that hold what was given as data, by name.
 
     Returns:
         The study, and the places of its parts.
@@ -94,7 +103,7 @@ def read_study(study: str | Path | Mapping[str, Any]) -> tuple[StudySpec, Positi
         SpecError: The file is missing, is not UTF-8 or not YAML, or has a mistake.
     """
     if isinstance(study, Mapping):
-        source = Positions(None, with_labels_alike(study))
+        source = Positions(None, with_labels_alike(study), kept)
     else:
         path = Path(study)
         source = Positions(path, with_labels_alike(read_yaml(path)))

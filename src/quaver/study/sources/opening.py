@@ -11,6 +11,7 @@ from quaver.design.calls.small_study import write_small
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.study.sources.archive import is_archive
+from quaver.study.sources.kept_items import kept_items
 from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
@@ -23,7 +24,11 @@ def open_source(
 ) -> StudySource:
     """The source that a user names; arguments and errors are those of `Study.open`."""
     if isinstance(study, Mapping):
-        spec, positions = read_study(study)
+        name = study.get("name")
+        kept = kept_items(study, Path(folder or (name if isinstance(name, str) and name else "study")))
+        spec, positions = read_study(kept.study, kept.paths)
+        if kept.files:
+            kept.write()
         return _source(spec, positions, Path(folder or spec.name), functions)
     path = Path(study)
     if path.suffix == ".zip" or (os.path.isfile(path) and is_archive(path)):

@@ -1,0 +1,227 @@
+"""Rows from what Python holds: frames of any library, lists of texts or mappings, mappings of columns."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from hashlib import sha256
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import polars as pl
+
+from quaver.core.arguments import excerpt
+from quaver.core.table_text import text_of
+from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_row import Row
+from quaver.errors import ItemError, QuaverError
+
+TEXT = "text"
+"""The column of a list of texts."""
+
+_WHOLE = 2**53
+"""Whole numbers up to this are the same as floats."""
+
+
+def items_from(
+    data: Any,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    sheet: str | None = None,
+    where: str = "items",
+) -> list[Row]:
+    """The rows of a table, wherever it is.
+
+    If all numbers of a column are whole, they have no decimals: pandas turns ``1`` into ``1.0`` in a column
+    with gaps. Missing values of any kind become None.
+
+    Args:
+        data: A file (its path), a frame (polars, pandas, pyarrow, anything with ``__arrow_c_stream__`` or
+            supported by narwhals), a series or a list of texts (column ``text``), a list of mappings, or a
+            mapping of columns.
+        encoding: Of a text file.
+        separator: Between the cells of CSV and TSV.
+        sheet: Of a spreadsheet, where several hold something.
+        where: What the user calls the data, for errors.
+
+    Raises:
+        ItemError: It is none of these, or a file that cannot be read.
+
+    >>> items_from(["one text", "another"])
+    [{'text': 'one text'}, {'text': 'another'}]
+    >>> items_from({"id": [1.0, None], "text": ["a", "b"]})
+    [{'id': 1, 'text': 'a'}, {'id': None, 'text': 'b'}]
+    """
+    if isinstance(data, str | Path):
+        return read_rows(Path(data), encoding, separator, sheet=sheet)
+    return _rows(_columns(data, where), where)
+
+
+def is_data(value: Any) -> bool:
+    """Whether this is a table itself, and not its name or the options that describe it."""
+    return not (value is None or isinstance(value, str | Path | Mapping | bytes | int | float))
+
+
+def written_items(rows: Sequence[Row]) -> bytes:
+    """The rows as JSON Lines.
+
+    Raises:
+        ItemError: A cell holds what no text file can, such as an image.
+    """
+    lines = []
+    for row in rows:
+        try:
+            lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ItemError(
+                "a cell that cannot be written to a file",
+                where=row.where,
+                expected="texts, numbers, truth values, dates, or lists of these",
+                found=str(error)[:120],
+            ) from None
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+
+
+def name_of_items(content: bytes) -> str:
+    """The name of the file that keeps items: the same items have the same name."""
+    return f"items-{sha256(content).hexdigest()[:12]}.jsonl"
+
+
+def column_template(column: str) -> str:
+    """The template of a text that stands in one column.
+
+    >>> column_template("tweet"), column_template("My text")
+    ('{{ tweet }}', "{{ item['My text'] }}")
+    """
+    taken = ("item", "options", "true", "false", "none")
+    is_name = column.isidentifier() and column.isascii() and column.casefold() not in taken
+    return f"{{{{ {column} }}}}" if is_name else f"{{{{ item[{column!r}] }}}}"
+
+
+def _columns(data: Any, where: str) -> dict[str, list[Any]]:
+    """The columns of a table, their values as the library has them."""
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, pl.Series):
+        return {data.name or TEXT: data.to_list()}
+    if isinstance(data, pl.DataFrame):
+        return data.to_dict(as_series=False)
+    if isinstance(data, Mapping):
+        return _of_mapping(data, where)
+    if isinstance(data, list | tuple):
+        return _of_list(data, where)
+    try:
+        return _foreign(data, where)
+    except QuaverError:
+        raise
+    except Exception as error:  # each library refuses what it cannot convert in its own way
+        raise _no_table(data, where, str(error)) from None
+
+
+def _foreign(data: Any, where: str) -> dict[str, list[Any]]:
+    """The columns of another library's frame or series."""
+    import narwhals as nw  # here, and not above: most studies read files
+
+    frame = nw.from_native(data, pass_through=True, allow_series=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.Series):
+        return {str(frame.name or TEXT): frame.to_list()}
+    if isinstance(frame, nw.DataFrame):
+        return {str(name): frame[name].to_list() for name in frame.columns}
+    if getattr(data, "ndim", 0) == 1 and hasattr(data, "tolist"):
+        return _of_list(data.tolist(), where)
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        raise TypeError(f"{type(data).__module__}.{type(data).__name__}")
+    try:
+        return pl.DataFrame(data).to_dict(as_series=False)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return {TEXT: pl.Series(data).to_list()}
+
+
+def _of_mapping(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
+    """A mapping of columns."""
+    columns = {}
+    for name, values in data.items():
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            raise _no_table(data, where, f"{name}: {excerpt(values)}")
+        columns[str(name)] = list(values)
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name}: {length:,}" for name, length in list(lengths.items())[:6])
+        raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
+    return columns
+
+
+def _of_list(data: Sequence[Any], where: str) -> dict[str, list[Any]]:
+    """A list of texts, or of mappings, which may leave columns out."""
+    if all(isinstance(one, Mapping) for one in data):
+        names = dict.fromkeys(str(name) for one in data for name in one)
+        rows = [{str(name): value for name, value in one.items()} for one in data]
+        return {name: [row.get(name) for row in rows] for name in names}
+    for number, one in enumerate(data, start=1):
+        if not isinstance(one, str):
+            raise ItemError(
+                "this list is neither one of texts nor one of mappings",
+                where=f"{where}: row {number}",
+                expected="a text" if isinstance(data[0], str) else "a mapping of columns",
+                found=excerpt(one),
+            )
+    return {TEXT: list(data)}
+
+
+def _no_table(data: Any, where: str, found: str) -> ItemError:
+    return ItemError(
+        "these are no items",
+        where=where,
+        expected="a file, a data frame, a list of texts or of mappings, or a mapping of columns",
+        found=f"{type(data).__module__}.{type(data).__name__}: {' '.join(found.split())[:160]}",
+    )
+
+
+def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
+    plain = {name: _whole_numbers([_plain(value) for value in values]) for name, values in columns.items()}
+    names = list(plain)
+    cells = zip(*plain.values(), strict=True)
+    return [Row(zip(names, row, strict=True), where, f" row {at}") for at, row in enumerate(cells, start=1)]
+
+
+def _whole_numbers(values: list[Any]) -> list[Any]:
+    """A column of numbers with 1 for 1.0, where no number has decimals."""
+    floats = [value for value in values if type(value) is float]
+    if not floats or any(not value.is_integer() or abs(value) > _WHOLE for value in floats):
+        return values
+    if any(type(value) not in (float, int, NoneType) for value in values):
+        return values
+    return [None if value is None else int(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON can hold it."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value) if math.isfinite(value) else str(value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' missing values
+        return None
+    if isinstance(value, datetime):
+        return _moment(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | pl.Series):
+        return [_plain(one) for one in value]
+    if hasattr(value, "tolist"):  # a number or an array of NumPy
+        return _plain(value.tolist())
+    return text_of(value) if isinstance(value, bytes) else str(value)
+
+
+def _moment(value: datetime) -> str:
+    """A date and time; the date alone at midnight, as spreadsheets and databases store days."""
+    whole = value.tzinfo is None and value.time() == time()
+    return value.date().isoformat() if whole else value.isoformat(sep=" ")
