@@ -151,7 +151,7 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, report: Path, width: in
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(report.as_uri())
-    page.evaluate("document.querySelectorAll('details.closer').forEach(one => one.open = true)")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert (said, asked) == ([], [report.as_uri()])
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     shown = {one.get_attribute("id").removeprefix("figure-") for one in page.locator("figure").all()}

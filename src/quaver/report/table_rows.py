@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,6 +13,7 @@ from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.measure_words import ALL
 from quaver.report.page_numbers import interval, number, percent_measure
+from quaver.report.warning_phrases import phrase
 
 _MOST_ROWS = 600
 _PRINTED = 60
@@ -61,82 +61,37 @@ def shortened_table(
     return Table(tuple(columns), tuple(map(tuple, rows[:most])), frozenset(numeric), note)
 
 
-_DIGITS = re.compile(r"\d[\d.,e]*")
-
-
-def _kind(warning: str) -> str:
-    """A warning without its numbers: warnings that differ only in these are of one kind."""
-    return _DIGITS.sub("#", warning)
-
-
-def warnings_by_kind(estimates: Sequence[Estimate]) -> dict[str, list[str]]:
-    """The warnings of some estimates by kind, the most frequent kind first."""
-    alike: dict[str, list[str]] = {}
-    for one in estimates:
-        for warning in one.warnings:
-            alike.setdefault(_kind(warning), []).append(warning)
-    return dict(sorted(alike.items(), key=lambda pair: -len(pair[1])))
-
-
-def remarks(estimates: Sequence[Estimate]) -> list[str]:
-    """A remark for each kind of warning; the rows of `estimates_table` refer to it by its number."""
-    lines = []
-    for warnings in warnings_by_kind(estimates).values():
-        how = "{} of {} estimates, for instance: {}" if len(set(warnings)) > 1 else "{} of {} estimates: {}"
-        lines.append(how.format(len(warnings), len(estimates), warnings[0]))
-    return lines
-
-
-def certified(estimates: Sequence[Estimate]) -> list[str]:
-    """A sentence on how often the intervals cover in simulated studies like this one (``quaver certify``)."""
-    found = [one.details["certified"] for one in estimates if "certified" in one.details]
-    if not found:
-        return []
-    shares = sorted(one["coverage"] for one in found)
-    levels = {one.confidence_level for one in estimates if "certified" in one.details}
-    level = f"{100 * levels.pop():g}% " if len(levels) == 1 else ""
-    if len(found) == 1:
-        error = 196 * (found[0]["error"] or 0.0)
-        covers = f"this {level}interval covers {shares[0]:.0%} of the time (± {error:.0f} points"
-    else:
-        middle = shares[len(shares) // 2]
-        ends = f"{shares[0]:.0%} to {shares[-1]:.0%} of the time, {middle:.0%} in the median"
-        covers = f"these {len(found)} {level}intervals cover {ends} ("
-    studies = f"{found[0]['replications']:,} simulated studies)"
-    return [f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}."]
-
-
-def estimates_table(estimates: Sequence[Estimate]) -> Table:
-    """Estimates with their cells, intervals and the numbers of the `remarks` that concern them.
+def estimates_table(estimates: Sequence[Estimate], mark: Callable[[str], str | Markup] = phrase) -> Table:
+    """Estimates with their cells, intervals and what there is to note about them.
 
     Args:
         estimates: In any order; the first 600 are shown.
+        mark: How a warning stands beside its number; as a plain phrase by default.
     """
     columns = list(dict.fromkeys(c for one in estimates for c in one.cell))
     if len({one.measure for one in estimates}) > 1:
         columns = ["measure", *columns]
     tested = [one for one in estimates if "p_holm" in one.details]
     scoped = any(one.estimand != "fixed" for one in estimates)
-    numbers = {kind: f"remark {at}" for at, kind in enumerate(warnings_by_kind(estimates), 1)}
     rows = []
     for one in estimates[:_MOST_ROWS]:
         percent = percent_measure(one.measure)
         value = escape("—") if one.value is None else number(one.value, percent)
         verdict = one.details.get("verdict")
-        remarked = [str(said) for said in (verdict, one.reason) if said]
-        remarked += dict.fromkeys(numbers[_kind(warning)] for warning in one.warnings)
+        noted = [escape(str(said)) for said in (verdict, one.reason) if said]
+        noted += dict.fromkeys(escape(mark(warning)) for warning in one.warnings)
         cells = [one.measure if c == "measure" else one.cell.get(c, ALL.get(c, "all")) for c in columns]
         adjusted = [_p_value(one)] if tested else []
         holds = [one.scope.removeprefix("for ")] if scoped else []
-        rows.append((*cells, value, interval(one), *holds, *adjusted, str(one.n), "; ".join(remarked)))
+        rows.append((*cells, value, interval(one), *holds, *adjusted, str(one.n), Markup("; ").join(noted)))
     left = len(estimates) - _MOST_ROWS
     heads = (
         *("value", _level(estimates)),
         *(["holds for"] if scoped else []),
         *([p_heading(tested)] if tested else []),
-        *("n", "remarks"),
+        *("n", "notes"),
     )
-    numeric = {at for at, head in enumerate(heads, len(columns)) if head not in ("holds for", "remarks")}
+    numeric = {at for at, head in enumerate(heads, len(columns)) if head not in ("holds for", "notes")}
     return Table(
         (*columns, *heads),
         tuple(rows),

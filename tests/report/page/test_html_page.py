@@ -16,12 +16,16 @@ from quaver.report.charts.figure import Figure
 from quaver.report.charts.figures import Gallery, figures
 from quaver.report.estimate_index import Results
 from quaver.report.findings.finding import finding
+from quaver.report.findings.verdict_card import card
 from quaver.report.page import html_page as page
 from quaver.report.page.html_page import write_report
+from quaver.report.page.notes import Notes
+from quaver.report.page.pictures import NARROW, wide
 from quaver.report.page_numbers import printed
-from quaver.report.table_rows import Table, estimates_table, remarks
+from quaver.report.table_rows import Table, estimates_table
+from quaver.report.tables.written_tables import plain
 
-WIDTHS = (390, 1280)
+WIDTHS = (390, 768, 1280, 1440)
 
 
 class Visit:
@@ -36,6 +40,10 @@ class Visit:
         self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(path.as_uri())
+
+    def unfold(self) -> None:
+        """Open all that is folded in."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
 
     def __enter__(self) -> Visit:
         return self
@@ -66,8 +74,9 @@ def test_a_figure_is_drawn_once_for_each_width(
 
     monkeypatch.setattr(page, "gallery", counted)
     write_report(tmp_path, **study.inputs())
-    names = [one.name for one in figures(study.results())]
-    assert sorted(drawn) == sorted((name, width) for name in names for width in (344, 720))
+    made = figures(study.results())
+    names = [one.name for one in made]
+    assert sorted(drawn) == sorted((one.name, width) for one in made for width in (NARROW, wide(one)))
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf")
     }
@@ -90,9 +99,11 @@ def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int,
         assert visit.said == []
         assert visit.asked == [report.as_uri()]
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        visit.unfold()
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [390, 1280])
 def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
     with Visit(browser, report, width) as visit:
         figures = visit.page.locator("figure")
@@ -110,10 +121,13 @@ def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: 
 
 
 def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: Any, report: Path) -> None:
-    with Visit(browser, report) as visit:
+    with Visit(browser, report, 1440) as visit:
         (verdict,) = finding(study.results()).verdicts
         assert (verdict.kind, verdict.factor) == ("follows the prompt", "format")
-        assert "format" in visit.page.locator("h1").inner_text()
+        assert "format" in visit.page.locator(".said").inner_text()
+        (badge,) = visit.page.locator(".badge").all()
+        (one,) = card(study.results()).recommendations
+        assert (one.kind, "bad" in (badge.get_attribute("class") or "")) == ("do not use", True)
         box = visit.page.locator("#figure-finding svg:visible").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 900
@@ -144,11 +158,17 @@ def test_ids_are_unique(browser: Any, report: Path) -> None:
 
 def test_what_was_not_measured_is_said(browser: Any, report: Path) -> None:
     with Visit(browser, report) as visit:
-        text = visit.page.locator("#unmeasured").inner_text()
+        text = visit.page.locator("#unmeasured").text_content() or ""
         assert "no variation" in text
         (missing,) = visit.page.locator("#stability p.missing").all_inner_texts()
         assert missing.startswith("Intra")
-        assert "3 of 8 units" in visit.page.locator("#figure-accuracy").inner_text()
+        (mark,) = visit.page.locator("#figure-accuracy > .marks a").all()
+        note = visit.page.locator(mark.get_attribute("href") or "")
+        assert "3 of 8 units" in (note.text_content() or "")
+        back = note.locator("a[href='#figure-accuracy']")
+        assert back.count() == 1
+        mark.click()
+        assert back.is_visible()  # the link opened what it led to
 
 
 def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
@@ -188,8 +208,8 @@ def test_an_unknown_measure_gets_a_figure_and_a_table(browser: Any, make: Any, t
         for paraphrase, value in (("plain", 12.5), ("polite", 300.25))
     ]
     with Visit(browser, write_report(tmp_path, **study.inputs())) as visit:
+        visit.unfold()
         assert visit.page.locator("#more figure svg:visible").count() == 1
-        visit.page.locator("#more summary").click()
         assert "300.25" in visit.page.locator("#more table").inner_text()
     assert (tmp_path / "figures" / "wobble-x.svg").is_file()
 
@@ -230,6 +250,7 @@ def test_printed_numbers_never_claim_more_than_they_know() -> None:
 
 def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
     with Visit(browser, report) as visit:
+        visit.unfold()
         table = visit.page.locator("#checklist table")
         head = table.locator("th").first
         first = table.locator("tbody tr td:first-child")
@@ -261,29 +282,37 @@ def test_paper_has_the_method_and_no_closed_parts(browser: Any, make: Any, tmp_p
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         page.emulate_media(media="screen")
         assert page.locator("#method dl:visible").count() == 0
-        assert page.locator("#prompts > details").count() == 21  # twenty, and one that holds the others
+        listed = page.locator("#prompts > details > .within > details")
+        assert listed.count() == 21  # twenty, and one that holds the others
 
 
 def test_long_texts_are_lists_on_a_phone(browser: Any, report: Path) -> None:
     with Visit(browser, report, 390) as visit:
+        visit.unfold()
         cell = visit.page.locator("#checklist table.wordy td[data-name='how, or what is missing']").first
         box = cell.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= 390
 
 
-def test_a_warning_of_many_rows_is_said_once_and_rows_go_by_its_number() -> None:
+def test_a_warning_of_many_rows_is_noted_once_and_rows_lead_to_it() -> None:
     few, flat = "only {} of 60 units differ", "the bootstrap does not vary"
     estimates = [
         Estimate("accuracy", 0.5, cell={"variant": f"v{n}"}, warnings=(few.format(n),)) for n in range(3)
     ]
     estimates.append(Estimate("accuracy", 1.0, cell={"variant": "v3"}, warnings=(flat, few.format(0))))
-    said = remarks(estimates)
-    assert [line.partition(" estimates")[0] for line in said] == ["4 of 4", "1 of 4"]
-    assert [row[-1] for row in estimates_table(estimates).rows] == [
-        *["remark 1"] * 3,
-        "remark 2; remark 1",
+    notes = Notes()
+    first, second = notes.take(estimates, "figure-a", "A")
+    assert notes.take(estimates[:1], "figure-b", "B") == [first]
+    assert [(one.number, one.times, one.text, one.differing) for one in notes] == [
+        (1, 5, few.format(0), True),
+        (2, 1, flat, False),
     ]
+    assert (first.places, second.places) == ({"figure-a": "A", "figure-b": "B"}, {"figure-a": "A"})
+    marks = [row[-1] for row in estimates_table(estimates, notes.mark).rows]
+    assert ['href="#note-1"' in mark for mark in marks] == [True] * 4
+    assert ['href="#note-2"' in mark for mark in marks] == [False, False, False, True]
+    assert [plain(mark).count("few") for mark in marks] == [1] * 4
 
 
 def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
@@ -297,7 +326,7 @@ def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
         "[...document.querySelectorAll('td')].filter(e => e.offsetParent && "
         "e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
     )
-    for width in WIDTHS:
+    for width in (390, 1280):
         with Visit(browser, path, width) as visit:
             assert visit.page.evaluate(over) == []
 

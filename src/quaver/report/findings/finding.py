@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent
 from quaver.core.number_format import points as in_points
+from quaver.core.presentation import Section
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import carrying, named, readiness_headline, readiness_sentences
 from quaver.report.findings.quality_gate import quality_lines
@@ -16,7 +17,7 @@ from quaver.report.findings.verdicts import STEADY as STABLE
 from quaver.report.findings.verdicts import Quality, Verdict, beyond_chance, quality, verdicts
 from quaver.report.page_numbers import number, points, value_and_interval
 
-__all__ = ["STABLE", "Finding", "finding"]
+__all__ = ["STABLE", "STOPPED", "Finding", "finding"]
 
 _LISTED = 6
 """As many levels are named one by one."""
@@ -27,7 +28,7 @@ _NONE = 0.2
 _MODELS = 3
 """As many models have their evidence reported one by one."""
 
-_STOPPED = frozenset({"no answers", "failed", "unreadable"})
+STOPPED = frozenset({"no answers", "failed", "unreadable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +37,20 @@ class Finding:
 
     Attributes:
         headline: One sentence, as HTML.
-        sentences: What carries it, as HTML.
+        results: What carries it, as HTML, by the section of the report that it belongs to.
         quality: The gate.
         verdicts: One for each model.
     """
 
     headline: Markup
-    sentences: tuple[Markup, ...]
+    results: Mapping[Section, tuple[Markup, ...]]
     quality: Quality
     verdicts: tuple[Verdict, ...]
 
     @property
-    def has_intervals(self) -> bool:
-        """Whether an interval stands in its sentences, in brackets."""
-        return any("[" in sentence.striptags() for sentence in self.sentences)
+    def sentences(self) -> tuple[Markup, ...]:
+        """What carries it, in one list."""
+        return tuple(sentence for some in self.results.values() for sentence in some)
 
     def __str__(self) -> str:
         return "\n".join(part.striptags() for part in (self.headline, *self.sentences))
@@ -66,12 +67,14 @@ def finding(results: Results) -> Finding:
     gate = quality(estimates)
     found = sorted(verdicts(estimates), key=lambda one: places.get(one.model, len(places)))
     headline = _headline(results, found)
-    sentences = [escape(line) for line in quality_lines(gate)]
-    for one in found[:_MODELS]:
-        sentences += _evidence(results, one, several=len(found) > 1)
+    several = len(found) > 1
+    said: dict[Section, tuple[Markup, ...]] = {}
     if ready := readiness_headline(results):
-        headline, sentences = ready, [*readiness_sentences(results), headline, *sentences]
-    return Finding(headline, (*sentences, *carrying(results)), gate, tuple(found))
+        said["readiness"] = (*readiness_sentences(results), headline)
+        headline = ready
+    said["answers"] = tuple(escape(line) for line in quality_lines(gate))
+    said["factors"] = tuple(line for one in found[:_MODELS] for line in _evidence(results, one, several))
+    return Finding(headline, said | carrying(results), gate, tuple(found))
 
 
 def _headline(results: Results, found: Sequence[Verdict]) -> Markup:
@@ -144,7 +147,7 @@ _CLAUSES = {
 
 def _evidence(results: Results, one: Verdict, several: bool) -> list[Markup]:
     """The sentences that a verdict rests on."""
-    if one.kind in _STOPPED:
+    if one.kind in STOPPED:
         return []
     sentences = [*_flips(one), *_shifts(results, one), *_wrong(results, one)]
     if several and sentences:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
 from quaver.core.number_format import count
+from quaver.core.presentation import Section
 from quaver.core.records import Estimand, Estimate
 from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.verdicts import STEADY
@@ -21,10 +22,12 @@ _FEW = 3
 """As many estimates are reported one by one, each with its interval."""
 
 
-def carrying(results: Results) -> list[Markup]:
-    """A sentence or more for each thing that the study measured; none for what it did not."""
-    parts = (_stability, _always_alike, _sensitivity, _accuracy, _differences, _effects, _conclusions)
-    return [sentence for part in parts for sentence in part(results)]
+def carrying(results: Results) -> dict[Section, tuple[Markup, ...]]:
+    """A sentence or more for each thing that the study measured, by the section that it belongs to."""
+    return {
+        section: tuple(sentence for part in parts for sentence in part(results))
+        for section, parts in _PARTS.items()
+    }
 
 
 def named(results: Results, label: str) -> Markup:
@@ -333,3 +336,11 @@ def _points(one: Estimate, *, plain: bool = False) -> Markup:
         ends = [abs(end) for end in (ends if ends[0] > 0 else (ends[0], ends[2], ends[1]))]
     value, *bounds = (points(end) for end in ends)
     return Markup("{} [{} to {}]").format(value, *(bound.removesuffix(" points") for bound in bounds))
+
+
+_PARTS: Mapping[Section, tuple[Callable[[Results], list[Markup]], ...]] = {
+    "stability": (_stability, _always_alike),
+    "sensitivity": (_sensitivity,),
+    "accuracy": (_accuracy, _differences, _effects),
+    "conclusions": (_conclusions,),
+}

@@ -1,18 +1,17 @@
-"""The report: one HTML file, its figures and ``estimates.csv``, in a study's folder."""
+"""The report: one HTML file with everything in it, and its figures and tables as files beside it."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import polars as pl
-import vl_convert
 from markupsafe import Markup
 
 from quaver.core.deviation_tables import Deviations
@@ -20,29 +19,54 @@ from quaver.core.presentation import SECTIONS
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figure import Figure
-from quaver.report.charts.figures import Gallery, gallery, in_words
-from quaver.report.charts.svg import inline_svg, svg_text, titled, unchecked
+from quaver.report.charts.figures import Gallery, gallery
+from quaver.report.charts.svg import inline_svg
 from quaver.report.estimate_index import Results
 from quaver.report.findings.causes import Cause, causes
 from quaver.report.findings.finding import STABLE, finding
+from quaver.report.page.downloads import download
 from quaver.report.page.evidence import Behind
 from quaver.report.page.figure_data import figure_data
+from quaver.report.page.first_screen import first_screen
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
+from quaver.report.page.notes import Notes
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
+from quaver.report.page.pictures import NARROW, Pictures, drawn, wide, write_pictures
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible
-from quaver.report.table_rows import Table, certified, estimates_table, remarks
+from quaver.report.table_rows import Table, estimates_table
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.report.tables.written_tables import write_tables
 
-_WIDE = 720
-_NARROW = 344
 _MOST_PROMPTS = 400
 _LISTED_PROMPTS = 20
 """Of more, the others are folded in."""
 
 _PRINTED_ROWS = 30
 """Of a table, on paper; the style sheet counts to it as well."""
+
+_ORDER = (
+    *("finding", "readiness", "factors", "conclusions", "stability", "sensitivity"),
+    *("accuracy", "answers", "more"),
+)
+"""The sections whose figures have notes, in the order of the page."""
+
+
+@dataclass(slots=True)
+class _Made:
+    """What the page shows, made once."""
+
+    results: Results
+    shown: Gallery
+    pictures: Mapping[str, Pictures]
+    causes: Sequence[Cause]
+    tables: Mapping[str, Table]
+    figure_tables: Mapping[str, Table]
+    notes: Notes
+    noted: Mapping[str, Sequence[Any]]
+    data: Markup
+    csv: Mapping[str, str]
+    svg: Mapping[str, str]
 
 
 def write_report(
@@ -78,22 +102,28 @@ def write_report(
     """
     results = Results(lock, annotations, estimates, noise, audit)
     shown = gallery(results)
-    pictures = _drawn(shown)
+    pictures = drawn(shown)
     found = causes(results, deviations)
     tables = page_tables(results, deviations, found, behind)
+    notes = Notes()
+    noted = _noted(shown, results, notes)
+    behind_figures = {
+        figure.name: replace(_figure_table(figure, notes), name=f"figure-{figure.name}")
+        for figure in shown.figures
+    }
     every = [*results.estimates, *_further(results)]
     try:
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        svg = write_pictures(shown, pictures, folder / "figures")
         write_estimates(every, folder / "estimates.csv")
-        behind_figures = {f"figure-{figure.name}": _figure_table(figure) for figure in shown.figures}
         frames = {"estimates": estimates_frame(every), "annotations": summary_frame(results)}
-        write_tables({**behind_figures, **tables}, frames, folder / "tables")
-        for figure in shown.figures:
-            _write_figure(figure, pictures[figure.name].wide, folder / "figures")
+        named = {table.name: table for table in behind_figures.values()}
+        csv = write_tables({**named, **tables}, frames, folder / "tables")
+        csv["estimates"] = (folder / "estimates.csv").read_bytes().decode()
+        data = figure_data(results, deviations, behind)
+        made = _Made(results, shown, pictures, found, tables, behind_figures, notes, noted, data, csv, svg)
         path = folder / "report.html"
         part = path.with_name("report.html.part")
-        page = _page(results, shown, pictures, found, tables, figure_data(results, deviations, behind))
-        part.write_text(page, encoding="utf-8", errors="backslashreplace")
+        part.write_text(_page(made), encoding="utf-8", errors="backslashreplace")
         part.replace(path)
     except OSError as error:
         raise StoreError(
@@ -105,45 +135,22 @@ def write_report(
     return path
 
 
-class _Pictures(NamedTuple):
-    """A figure as SVG, without its title: for a screen and for a phone."""
-
-    wide: str
-    narrow: str
-
-
-def _drawn(shown: Gallery) -> dict[str, _Pictures]:
-    """The figures as pictures; those that cannot be drawn go to the gallery's broken ones."""
-    pictures: dict[str, _Pictures] = {}
-    for figure in shown.figures:
-        try:
-            pictures[figure.name] = _pictures(figure)
-        except Exception as error:  # whatever another package's chart raises
-            shown.broken[figure.name] = in_words(error)
-    shown.figures = [figure for figure in shown.figures if figure.name in pictures]
-    return pictures
+def _noted(shown: Gallery, results: Results, notes: Notes) -> dict[str, Sequence[Any]]:
+    """The notes by what they are about, numbered in the order of the page."""
+    places = {name: at for at, name in enumerate(_ORDER)}
+    ordered = sorted(shown.figures, key=lambda one: places[one.section or "more"])
+    noted = {
+        figure.name: notes.take(figure.estimates, f"figure-{figure.name}", figure.title) for figure in ordered
+    }
+    flips = [one for one in results.audit if one.measure == "evaluator_flips"]
+    return {**noted, "evaluators": notes.take(flips, "answers", "Two ways of reading the answers")}
 
 
-def _pictures(figure: Figure) -> _Pictures:
-    with unchecked():
-        return _Pictures(*(svg_text(figure.chart(width)) for width in (_WIDE, _NARROW)))
+def _figure_table(figure: Figure, notes: Notes) -> Table:
+    return figure.table or estimates_table(figure.estimates, notes.mark)
 
 
-def _write_figure(figure: Figure, picture: str, folder: Path) -> None:
-    svg = titled(picture, figure.title, figure.subtitle, _WIDE)
-    (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
-    (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
-    (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
-
-
-def _page(
-    results: Results,
-    shown: Gallery,
-    pictures: Mapping[str, _Pictures],
-    found: Sequence[Cause],
-    tables: Mapping[str, Table],
-    data: Markup,
-) -> str:
+def _page(made: _Made) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("quaver.report", "templates"),
         autoescape=True,
@@ -153,25 +160,31 @@ def _page(
     )
     environment.filters["slug"] = slug
     script = _script()
+    results, tables = made.results, made.tables
+    found = finding(results)
+    measures = [*results.estimates, *results.audit]
     text = environment.get_template("report.html").render(
         results=results,
         lock=results.lock,
-        finding=finding(results),
-        figures=_by_section(shown.figures, pictures),
-        broken=shown.broken,
+        finding=found,
+        card=first_screen(results, found),
+        figures=_by_section(made),
+        broken=made.shown.broken,
         tables=tables,
-        causes=found,
-        flips_warnings=remarks([one for one in results.audit if one.measure == "evaluator_flips"]),
+        notes=made.notes,
+        noted=made.noted,
+        saved=_downloads(made),
+        causes=made.causes,
         noise_in_words=noise_in_words(results),
         method=method_paragraph(results, tables["cost"]),
-        measured=measured([*results.estimates, *results.audit]),
-        references=references([*results.estimates, *results.audit]),
+        measured=measured(measures),
+        references=references(measures),
         rules=rules(results),
         stable=STABLE,
         printed_rows=_PRINTED_ROWS,
         listed_prompts=_LISTED_PROMPTS,
         prompts=list(shown_prompts(results, _MOST_PROMPTS)),
-        figure_data=data,
+        figure_data=made.data,
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -185,30 +198,36 @@ def _script() -> str:
     return '"use strict";\n' + "\n".join(one.read_text(encoding="utf-8") for one in some)
 
 
+def _downloads(made: _Made) -> dict[str, Markup]:
+    """The files inside the page, as links, by the names of tables and figures."""
+    tables = {
+        f"{name}.csv": download(f"{slug(name)}.csv", text, "text/csv", words="CSV")
+        for name, text in made.csv.items()
+        if name not in ("estimates", "annotations")
+    }
+    pictures = {
+        f"{name}.svg": download(f"{name}.svg", text, "image/svg+xml", words="SVG")
+        for name, text in made.svg.items()
+    }
+    whole = {"estimates.csv": download("estimates.csv", made.csv["estimates"], "text/csv")}
+    return tables | pictures | whole
+
+
 def _further(results: Results) -> list[Estimate]:
     """The audit's estimates that the study did not ask for itself."""
     asked = {(one.measure, *one.cell.items()) for one in results.estimates}
     return [one for one in results.audit if (one.measure, *one.cell.items()) not in asked]
 
 
-def _by_section(
-    drawn: Sequence[Figure], pictures: Mapping[str, _Pictures]
-) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_section(made: _Made) -> dict[str, dict[str, dict[str, Any]]]:
     sections: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
-    for figure in drawn:
-        sections[figure.section or "more"][figure.name] = _shown(figure, pictures[figure.name])
+    for figure in made.shown.figures:
+        pictures = made.pictures[figure.name]
+        sections[figure.section or "more"][figure.name] = {
+            "figure": figure,
+            "wide": inline_svg(pictures.wide, f"{figure.name}-{wide(figure)}", figure.alternative),
+            "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative),
+            "table": made.figure_tables[figure.name],
+            "notes": made.noted[figure.name],
+        }
     return sections
-
-
-def _figure_table(figure: Figure) -> Table:
-    return figure.table or estimates_table(figure.estimates)
-
-
-def _shown(figure: Figure, pictures: _Pictures) -> dict[str, Any]:
-    return {
-        "figure": figure,
-        "wide": inline_svg(pictures.wide, f"{figure.name}-{_WIDE}", figure.alternative),
-        "narrow": inline_svg(pictures.narrow, f"{figure.name}-{_NARROW}", figure.alternative),
-        "table": replace(_figure_table(figure), name=f"figure-{figure.name}"),
-        "warnings": [*remarks(figure.estimates), *certified(figure.estimates)],
-    }

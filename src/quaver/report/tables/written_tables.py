@@ -7,6 +7,7 @@ formula to a spreadsheet; in LaTeX and Markdown text is text.
 from __future__ import annotations
 
 import csv
+import io
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -21,34 +22,44 @@ from quaver.report.plain_text import slug, visible
 from quaver.report.table_rows import Table
 
 _DATA = re.compile(r'<data value="([^"]*)">.*?</data>', re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<sup>.*?</sup>|<[^>]*>")
 _COUNT = re.compile(r"[−-]?\d[\d,]*(\.\d+)?")
 
 
-def write_tables(tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame], folder: Path) -> None:
-    """Write the tables that have rows, each under its name; those of an earlier report go."""
+def write_tables(
+    tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame], folder: Path
+) -> dict[str, str]:
+    """Write the tables that have rows, each under its name; those of an earlier report go.
+
+    Returns:
+        What is in the CSV files, by the tables' names.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         if old.suffix in (".csv", ".parquet", ".tex", ".md"):
             old.unlink()
     whole = {**{name: tidy(table) for name, table in tables.items()}, **frames}
-    for name, frame in whole.items():
-        if frame.height:
-            frame.write_parquet(folder / f"{slug(name)}.parquet")
-            _write_csv(frame, folder / f"{slug(name)}.csv")
+    texts = {name: csv_text(frame) for name, frame in whole.items() if frame.height}
+    for name, text in texts.items():
+        whole[name].write_parquet(folder / f"{slug(name)}.parquet")
+        path = folder / f"{slug(name)}.csv"
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     for name, table in tables.items():
         path = folder / slug(name)
         if table.printed:
             path.with_suffix(".tex").write_text(latex(table), encoding="utf-8", errors="backslashreplace")
             path.with_suffix(".md").write_text(markdown(table), encoding="utf-8", errors="backslashreplace")
+    return texts
 
 
-def _write_csv(frame: pl.DataFrame, path: Path) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(safe_cell(name) for name in frame.columns)
-        for row in frame.iter_rows():
-            writer.writerow(safe_cell(value) for value in row)
+def csv_text(frame: pl.DataFrame) -> str:
+    """A table as CSV that is safe to open in a spreadsheet."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(safe_cell(name) for name in frame.columns)
+    for row in frame.iter_rows():
+        writer.writerow(safe_cell(value) for value in row)
+    return file.getvalue()
 
 
 def tidy(table: Table) -> pl.DataFrame:
@@ -106,7 +117,7 @@ def _numbers(cell: str | Markup) -> list[float]:
 
 
 def plain(cell: str | Markup) -> str:
-    """A cell's text, with insertions and deletions marked as ``+…+`` and ``-…-``.
+    """A cell's text, with insertions and deletions marked as ``+…+`` and ``-…-``, without numbers of notes.
 
     >>> plain(Markup("a <ins>b &lt; c</ins>")), plain("<b>")
     ('a +b < c+', '<b>')

@@ -58,15 +58,3 @@ function sortable(table) {
   const scroll = table.closest(".scroll");
   (scroll || table).before(label);
 }
-
-// What a reviewer reads is printed, open or not.
-const printed = [];
-addEventListener("beforeprint", () => {
-  for (const part of document.querySelectorAll("details.printed:not([open])")) {
-    part.open = true;
-    printed.push(part);
-  }
-});
-addEventListener("afterprint", () => {
-  for (const part of printed.splice(0)) part.open = false;
-});

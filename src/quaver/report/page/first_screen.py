@@ -1,0 +1,95 @@
+"""The first screen: what to do with the labels, why, and what the study was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from quaver.report.estimate_index import Results
+from quaver.report.findings.finding import STOPPED, Finding
+from quaver.report.findings.recommendation import Recommendation, Recommended
+from quaver.report.findings.verdict_card import card
+
+_BADGES: Final[Mapping[Recommended, tuple[str, str, str]]] = {
+    "use": ("good", "✓", "Use these labels"),
+    "use this prompt": ("good", "✓", "Use them with this prompt"),
+    "do not use": ("bad", "✕", "Do not use"),
+    "cannot tell": ("open", "?", "Cannot tell yet"),
+}
+
+_MOST_BADGES = 6
+"""Of more models, the first ones have a badge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A recommendation as it stands on the card.
+
+    Attributes:
+        tone: ``good``, ``bad`` or ``open``: its colour.
+        sign: What stands before the words, for those who see no colour.
+        words: What is recommended.
+        model: For which model; empty if there is one only.
+        prompt: The prompt that is recommended, if it is one.
+    """
+
+    tone: str
+    sign: str
+    words: str
+    model: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """What stands on the first screen, beside its chart.
+
+    Attributes:
+        verdict: What to do with the labels and why, in one sentence.
+        badges: A recommendation for each model.
+        lines: Sentences, each with the question that it answers.
+        alarms: What is wrong with the answers, where it is serious; these come first.
+        stopped: Whether that is so bad that nothing else can be judged.
+        facts: What was studied, when and for how much, by name.
+    """
+
+    verdict: str
+    badges: tuple[Badge, ...]
+    lines: tuple[tuple[str, Markup], ...]
+    alarms: tuple[Markup, ...]
+    stopped: bool
+    facts: tuple[tuple[str, str], ...]
+
+
+def first_screen(results: Results, found: Finding) -> FirstScreen:
+    """The first screen of a study.
+
+    Args:
+        results: The study.
+        found: What it found.
+    """
+    known = card(results)
+    serious = [one for one in found.quality.issues if one.severity != "note"]
+    judged = [one for one in found.verdicts if one.kind not in STOPPED]
+    lines = [
+        ("What was found", found.headline if judged else Markup("")),
+        ("What moves the labels", escape(known.moves)),
+        ("What to do next", escape(known.next_step)),
+    ]
+    several = len(known.recommendations) > 1
+    return FirstScreen(
+        verdict=known.lines[0],
+        badges=tuple(_badge(results, one, several) for one in known.recommendations[:_MOST_BADGES]),
+        lines=tuple((question, line) for question, line in lines if line),
+        alarms=found.results["answers"][: len(found.quality.issues)] if serious else (),
+        stopped=any(one.severity == "stop" for one in serious),
+        facts=known.facts,
+    )
+
+
+def _badge(results: Results, one: Recommendation, several: bool) -> Badge:
+    prompt = results.variant_name(one.prompt) if one.prompt else ""
+    return Badge(*_BADGES[one.kind], one.model if several else "", prompt)

@@ -1,0 +1,105 @@
+"""The notes of a page: each kind of warning in full once, with links to and from the numbers it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+
+from quaver.core.records import Estimate
+from quaver.report.warning_phrases import kind, phrase
+
+_CERTIFIED = "simulated"
+
+
+@dataclass(slots=True)
+class Note:
+    """What there is to say about some numbers.
+
+    Attributes:
+        number: Of the note, from 1, in the order of the page.
+        phrase: What stands beside the numbers.
+        text: The note in full: the warning, or its first instance where they differ in their numbers.
+        differing: Whether instances differ in their numbers.
+        places: Where it is about something: the title by the element's id.
+        times: How many estimates it is about.
+    """
+
+    number: int
+    phrase: str
+    text: str
+    differing: bool = False
+    places: dict[str, str] = field(default_factory=dict)
+    times: int = 0
+
+    @property
+    def mark(self) -> Markup:
+        """The note beside a number: its phrase, which leads to it."""
+        return Markup('<a class="mark" href="#note-{}">{}\u00a0<sup>{}</sup></a>').format(
+            self.number, self.phrase, self.number
+        )
+
+
+class Notes:
+    """The notes of one page, numbered as their numbers come."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Note] = {}
+
+    def __iter__(self) -> Iterator[Note]:
+        return iter(self._of.values())
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def take(self, estimates: Sequence[Estimate], place: str, title: str) -> list[Note]:
+        """The notes on some estimates, each once.
+
+        Args:
+            estimates: What a figure or a table shows.
+            place: The id of the element that shows them.
+            title: What it is called.
+        """
+        found: dict[int, Note] = {}
+        for one in estimates:
+            for warning in one.warnings:
+                note = self._note(kind(warning), warning, phrase(warning))
+                note.times += 1
+                found[note.number] = note
+        if said := certified(estimates):
+            note = self._note(f"{_CERTIFIED} {said}", said, "checked by simulation")
+            note.times += len(estimates)
+            found[note.number] = note
+        for note in found.values():
+            note.places[place] = title
+        return list(found.values())
+
+    def mark(self, warning: str) -> Markup:
+        """A warning beside its number; as its phrase alone where nothing of its kind was taken."""
+        note = self._of.get(kind(warning))
+        return escape(phrase(warning)) if note is None else note.mark
+
+    def _note(self, key: str, text: str, words: str) -> Note:
+        note = self._of.setdefault(key, Note(len(self._of) + 1, words, text))
+        note.differing = note.differing or note.text != text
+        return note
+
+
+def certified(estimates: Sequence[Estimate]) -> str:
+    """How often the intervals cover in simulated studies like this one (``quaver certify``), if known."""
+    found = [one.details["certified"] for one in estimates if "certified" in one.details]
+    if not found:
+        return ""
+    shares = sorted(one["coverage"] for one in found)
+    levels = {one.confidence_level for one in estimates if "certified" in one.details}
+    level = f"{100 * levels.pop():g}% " if len(levels) == 1 else ""
+    if len(found) == 1:
+        error = 196 * (found[0]["error"] or 0.0)
+        covers = f"this {level}interval covers {shares[0]:.0%} of the time (± {error:.0f} points"
+    else:
+        middle = shares[len(shares) // 2]
+        ends = f"{shares[0]:.0%} to {shares[-1]:.0%} of the time, {middle:.0%} in the median"
+        covers = f"these {len(found)} {level}intervals cover {ends} ("
+    studies = f"{found[0]['replications']:,} simulated studies)"
+    return f"In simulated studies like this one, {covers}{', ' if len(found) == 1 else ''}{studies}"

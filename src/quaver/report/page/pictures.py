@@ -1,0 +1,66 @@
+"""The figures as pictures: drawn once for a screen and once for a phone, and written as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import vl_convert
+
+from quaver.report.charts.figure import Figure
+from quaver.report.charts.figures import Gallery, in_words
+from quaver.report.charts.svg import svg_text, titled, unchecked
+
+OPENING = 760
+"""Width of the chart on the first screen, beside its sentences, in pixels."""
+
+WIDE = 960
+"""Width of any other chart on a screen: that of the column."""
+
+NARROW = 344
+"""Width of each on a phone."""
+
+
+class Pictures(NamedTuple):
+    """A figure as SVG, without its title: for a screen and for a phone."""
+
+    wide: str
+    narrow: str
+
+
+def drawn(shown: Gallery) -> dict[str, Pictures]:
+    """The figures as pictures; those that cannot be drawn go to the gallery's broken ones."""
+    pictures: dict[str, Pictures] = {}
+    for figure in shown.figures:
+        try:
+            with unchecked():
+                pictures[figure.name] = Pictures(
+                    *(svg_text(figure.chart(width)) for width in (wide(figure), NARROW))
+                )
+        except Exception as error:  # whatever another package's chart raises
+            shown.broken[figure.name] = in_words(error)
+    shown.figures = [figure for figure in shown.figures if figure.name in pictures]
+    return pictures
+
+
+def wide(figure: Figure) -> int:
+    """How wide a figure is on a screen, in pixels."""
+    return OPENING if figure.section == "finding" else WIDE
+
+
+def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Path) -> dict[str, str]:
+    """Write each figure with its title as SVG, PNG and PDF.
+
+    Returns:
+        The SVG files by the figures' names.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for figure in shown.figures:
+        svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, wide(figure))
+        (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+        (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+        (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
+        written[figure.name] = svg
+    return written
