@@ -93,7 +93,7 @@ class Run:
         about = (
             f"The figures and numbers on this page come from one run of `quaver run {self.kind}.yaml "
             f"--small`, on {runs[-1][0]}: study “{study['name']}”, seed {study['seed']}, "
-            f"{self.lock['calls']:,} calls in {seconds:,.0f} s on two cores that had other work, too; "
+            f"{self.lock['calls']:,} calls in {seconds:,.0f} s on two cores that were busy with other work; "
             f"`study.lock.json` has SHA-256 `{lock[:16]}…`. Model: `{model['file']}`, "
             f"SHA-256 `{model['sha256'][:16]}…`; Quaver {self.lock['versions']['quaver']}, "
             f"xllamacpp {model['xllamacpp']}. "
