@@ -15,26 +15,28 @@ a label further than its levels would by chance, and how much of the change that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import polars as pl
 
 from quaver.core.records import Estimate, LabelSet
-from quaver.estimation.bootstrap import Floats, Resampling, Units, Weighted
+from quaver.estimation.bootstrap import Floats, Resampling, Units
 from quaver.estimation.cells import frame_of
 from quaver.estimation.gaps import gap, within
-from quaver.estimation.intervals import Interval, mean_within
+from quaver.estimation.intervals import mean_within
 from quaver.estimation.item_groups import ItemGroups, item_groups
 from quaver.estimation.means import differing, ratio
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.multiple_testing import adjusted
 from quaver.estimation.noise_floor import level_deviations
 from quaver.estimation.statistic import Sampler, Statistic
+from quaver.measures.stability.gold_agreement import gold_agreement
+from quaver.measures.stability.label_pairs import LabelPairs, Pairs, counted, share_differing, tabulated
 
 _RESAMPLES = 500
+_KAPPA = "Cohen's kappa of labels and gold labels"
 _HOW = "share of pairs of labels that differ: "
 _WHAT = {
     "flips_repeats": "one item, one prompt, two repeats",
@@ -81,7 +83,8 @@ def label_flips(
     ``flips_agreement``, 1 − D_prompts / D_chance; ``flips_noise``, D_repeats / D_prompts where there are
     repeats; ``label_in_use``, the share of the most frequent label (``label`` in the details); and
     ``wrong_labels``, the share of labels that are not the item's gold label, with the most frequent wrong one
-    in the details. For each model and factor: ``label_shift`` (see `_shift`).
+    in the details; ``gold_agreement``, what they agree beyond chance. For each model and factor:
+    ``label_shift`` (see `_shift`).
 
     Args:
         annotations: A row an annotation, of one evaluator: ``item``, ``label``, ``variant``, ``model``,
@@ -114,7 +117,7 @@ def label_flips(
         answers, codes = part.filter(pl.col("label").is_not_null()), labels.codes
         by_factor = [_shift(answers, factor, codes, groups, resampling) for factor in factors]
         shifts = [one for one in by_factor if one is not None]
-        alone = [_flips(answers, codes, groups), _in_use(answers, codes, groups), _wrong(answers, groups)]
+        alone = [one(answers, codes, groups) for one in (_flips, _in_use, _wrong)]
         found += [one for some in alone for one in some.estimated(str(model), resampling)]
         found += adjusted([one for some in shifts for one in some.estimated(str(model), resampling)])
     return found
@@ -134,68 +137,10 @@ def _labelled(frame: pl.DataFrame, factors: Sequence[str], labels: LabelSet) -> 
     return frame.select(*there, *gone, code.alias("label"))
 
 
-def counted(frame: pl.DataFrame, by: Sequence[str], labels: Sequence[str]) -> tuple[Floats, list[str]]:
-    """Labels counted, shape (items, combinations of the columns, labels), and the items."""
-    items = frame["item"].unique().sort().to_list()
-    table = frame.group_by("item", *by, "label").len()
-    level = table.select(pl.struct(by).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
-    counts = np.zeros((len(items), int(level.max(initial=-1)) + 1, len(labels)))
-    places = (
-        table["item"].cast(pl.Enum(items)).to_physical().to_numpy(),
-        level,
-        table["label"].cast(pl.Enum(list(labels))).to_physical().to_numpy(),
-    )
-    counts[places] = table["len"].to_numpy()
-    return counts, items
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Pairs of labels of one decoding, counted: how many there are, and how many agree.
-
-    Attributes:
-        counts: n_uvk, shape (items, prompts, labels).
-    """
-
-    counts: Floats
-
-    @property
-    def repeats(self) -> tuple[Floats, Floats]:
-        """Pairs of repeats by item, and those that agree."""
-        whole = self.counts.sum(2)
-        return (whole * (whole - 1)).sum(1), (self.counts * (self.counts - 1)).sum((1, 2))
-
-    @property
-    def prompts(self) -> tuple[Floats, Floats]:
-        """Pairs of prompts by item, and those that agree."""
-        own, whole = self.counts.sum(1), self.counts.sum(2)
-        pairs = whole.sum(1) ** 2 - (whole**2).sum(1)
-        return pairs, (own**2).sum(1) - (self.counts**2).sum((1, 2))
-
-    def chance(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Pairs of two prompts and two items under item weights, and those that agree."""
-        items, prompts, labels = self.counts.shape
-        by_prompt = (weights @ self.counts.reshape(items, -1)).reshape(len(weights), prompts, labels)
-        square = weights**2
-        own, whole = self.counts.sum(1), self.counts.sum(2)
-        agree = (by_prompt.sum(1) ** 2).sum(1) - (by_prompt**2).sum((1, 2))
-        agree += square @ ((self.counts**2).sum((1, 2)) - (own**2).sum(1))
-        each = by_prompt.sum(2)
-        pairs = each.sum(1) ** 2 - (each**2).sum(1)
-        return pairs + square @ ((whole**2).sum(1) - whole.sum(1) ** 2), agree
-
-
 def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
     """The shares of pairs that differ, and what they say together."""
-    items = answers["item"].unique().sort().to_list()
+    items, variants = (answers[name].unique().sort().to_list() for name in ("item", "variant"))
     units = groups.units(items)
-    strata = []
-    for _, part in answers.group_by("decoding", maintain_order=True):
-        counts, seen = counted(part, ["variant"], labels)
-        whole = np.zeros((len(items), *counts.shape[1:]))
-        whole[np.searchsorted(items, seen)] = counts
-        strata.append(_Pairs(whole))
-    asked = {"prompts": answers["variant"].n_unique()}
     said = [
         Statistic(
             part=name,
@@ -203,59 +148,20 @@ def _flips(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> 
             reason=reason,
             n=units.count,
             column=column,
-            details=asked,
+            details={"prompts": len(variants)},
         )
         for column, (name, reason) in enumerate(_REASONS.items())
     ]
-    if not strata:
+    parts = [part for _, part in answers.group_by("decoding", maintain_order=True)]
+    if not parts:
         return _Group(units, [replace(one, reason="no answer has a label") for one in said])
-    repeated = [one for one in strata if one.repeats[0].any()]
-
-    def under(weights: Floats) -> Floats:
-        repeats, prompts = _share(strata, "repeats", weights), _share(strata, "prompts", weights)
-        sums = [sum(part) for part in zip(*(one.chance(weights) for one in strata), strict=True)]
-        chance = _differ(np.asarray(sums[0]), np.asarray(sums[1]))
-        beside = _share(repeated, "prompts", weights) if repeated else np.full(len(weights), np.nan)
-        agreement = np.where(chance > 1e-12, 1 - prompts / np.where(chance > 1e-12, chance, 1), np.nan)
-        noise = np.where(beside > 1e-12, repeats / np.where(beside > 1e-12, beside, 1), np.nan)
-        return np.stack([repeats, prompts, chance, agreement, noise], 1)
-
-    spreads = _spreads(under, strata, len(labels))
-    moved = sum(pairs - agree for pairs, agree in (one.prompts for one in strata)) > 0
-    differ = units.touched(np.asarray(moved))
-    varying = [replace(one, under=under, ends=_ENDS[one.part], spread=spreads.get(one.part)) for one in said]
+    pairs = LabelPairs(tuple(Pairs(tabulated(part, items, variants, labels)) for part in parts))
+    spreads = {f"flips_{name}": spread for name, spread in pairs.spreads().items()}
+    differ = units.touched(pairs.moved > 0)
+    varying = [
+        replace(one, under=pairs.under, ends=_ENDS[one.part], spread=spreads.get(one.part)) for one in said
+    ]
     return _Group(units, [replace(one, differing=differ) if one.spread else one for one in varying])
-
-
-def _spreads(
-    under: Weighted, strata: Sequence[_Pairs], labels: int
-) -> Mapping[str, Callable[[float, float], Interval]]:
-    """Where each share may lie, by its value and the share of further items that may differ."""
-    prompts = max(one.counts.shape[1] for one in strata)
-    worst = prompts / (prompts - 1) * (1 - 1 / min(prompts, max(2, labels))) if prompts > 1 else 1.0
-
-    def agreement(value: float, share: float) -> Interval:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            _, other, chance, *_ = under(np.ones((1, len(strata[0].counts))))[0].tolist()
-        ends = mean_within(other, share, 0.0, worst)
-        return Interval(1 - ends.high / chance, 1 - ends.low / chance)
-
-    return {
-        "flips_repeats": mean_within,
-        "flips_prompts": partial(mean_within, high=worst),
-        "flips_agreement": agreement,
-    }
-
-
-def _share(strata: Sequence[_Pairs], of: str, weights: Floats) -> Floats:
-    """The share of pairs that differ, over all strata, under item weights."""
-    pairs = sum(getattr(one, of)[0] for one in strata)
-    agree = sum(getattr(one, of)[1] for one in strata)
-    return _differ(weights @ np.asarray(pairs), weights @ np.asarray(agree))
-
-
-def _differ(pairs: Floats, agree: Floats) -> Floats:
-    return np.asarray(np.where(pairs > 0, 1 - agree / np.where(pairs > 0, pairs, 1), np.nan))
 
 
 def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
@@ -272,23 +178,30 @@ def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) ->
     return _mean(said, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
 
 
-def _wrong(answers: pl.DataFrame, groups: ItemGroups) -> _Group:
-    """The share of labels that are not the gold label, and which wrong label is the most frequent."""
+def _wrong(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) -> _Group:
+    """The share of labels that are not the gold label, which is the most frequent, and what chance gives."""
     said = Statistic(part="wrong_labels", method="share of labels that differ from the gold label")
     judged = answers.filter(pl.col("gold").is_not_null())
     if judged.is_empty():
         why = "no gold labels" if answers.height else "no answer has a label"
-        return _Group(Units(0), [replace(said, n=0, reason=why)])
+        beyond = Statistic(part="gold_agreement", method=_KAPPA, n=0, reason=why)
+        return _Group(Units(0), [replace(said, n=0, reason=why), beyond])
     differ = pl.col("label") != pl.col("gold")
     wrong = judged.filter(differ)
-    by_item = judged.group_by("item", maintain_order=True).agg(wrong=differ.sum(), labels=pl.len())
     if wrong.height:
         counts = wrong["label"].value_counts(sort=True).sort("count", "label", descending=[True, False])
         label, times = counts.row(0)
         share, sizes = times / wrong.height, {"wrong": wrong.height, "judged": judged.height}
         said = replace(said, details={"label": label, "share": share, **sizes})
-    wrong_labels, all_labels = (by_item[name].to_numpy().astype(float) for name in ("wrong", "labels"))
-    return _mean(said, groups.units(by_item["item"].to_list()), wrong_labels, all_labels)
+    table, items = counted(judged.with_columns(all=pl.lit(0)), ["all"], labels)
+    of = dict(judged.select("item", "gold").unique("item").iter_rows())
+    gold = np.array([[float(of[item] == label) for label in labels] for item in items])
+    given, units = table[:, 0], groups.units(items)
+    not_gold = (given * (1 - gold)).sum(1)
+    found = _mean(said, units, not_gold, given.sum(1))
+    few = units.touched(not_gold > 0)
+    beyond = Statistic(part="gold_agreement", method=_KAPPA, n=units.count, differing=few)
+    return _Group(units, [*found.statistics, gold_agreement(beyond, given, gold)])
 
 
 def _mean(said: Statistic, units: Units, part: Floats, whole: Floats) -> _Group:
@@ -334,7 +247,7 @@ def _shift(
     known = within(0.0, 1.0, gap(apart, units, lambda x: np.ptp(x, 1).max(1), resampling, factor))
     pairs = counts[:, low].sum(1) * counts[:, high].sum(1)
     agree = (counts[:, low] * counts[:, high]).sum(1)
-    flips = float(_differ(pairs.sum(), agree.sum()))
+    flips = float(share_differing(pairs.sum(), agree.sum()))
     directed = (float(spans[label]) - known.details.get("floor", 0.0)) / flips if flips > 0 else 0.0
 
     def under(weights: Floats) -> Floats:

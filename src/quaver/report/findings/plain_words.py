@@ -136,14 +136,14 @@ def _right(_: Results, one: Recommendation) -> str:
 
 
 def _best(results: Results, one: Recommendation) -> str:
-    better = _of(one, "prompt_choice_best_better")
+    better = _of(one, "best_prompt_better")
     gain = points(better.value or 0.0) if better is not None else "more"
-    name, right = results.variant_name(one.prompt), _correct(one, "prompt_choice_best_wrong")
+    name, right = results.variant_name(one.prompt), _correct(one, "best_prompt_wrong")
     return f"“{name}” gets {right} right, {gain} more than the others on average"
 
 
 def _odd(results: Results, one: Recommendation) -> str:
-    rest = _of(one, "prompt_choice_rest_agreement")
+    rest = _of(one, "rest_agreement")
     details = rest.details if rest is not None else {}
     odd = [f"“{results.variant_name(name)}”" for name in details.get("without", ())]
     verb = "gives other labels or none" if len(odd) == 1 else "give other labels or none"

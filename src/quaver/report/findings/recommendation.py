@@ -72,6 +72,9 @@ is never found."""
 _REPEATED = 0.1
 """As many labels of one prompt may surely change when it is asked again."""
 
+_CHOICE = ("rest_", "best_prompt_", "gold_agreement")
+"""What the estimates of `prompt_choice` begin with."""
+
 Correctness = Literal["right", "wrong", "unclear", "unknown"]
 
 
@@ -123,9 +126,7 @@ class _Known(NamedTuple):
     @classmethod
     def of(cls, verdict: Verdict, estimates: Sequence[Estimate]) -> _Known:
         own = [one for one in estimates if one.cell.get("model", verdict.model) == verdict.model]
-        chosen = {
-            one.measure: one for one in own if one.measure.startswith(("prompt_choice", "gold_agreement"))
-        }
+        chosen = {one.measure: one for one in own if one.measure.startswith(_CHOICE)}
         profiles = [one for one in own if one.measure == "readiness" and "verdict" in one.details]
         return cls(verdict, {**verdict.evidence, **chosen}, profiles)
 
@@ -251,14 +252,14 @@ def _moved(known: _Known) -> Recommendation:
 
 def _chosen(known: _Known) -> Recommendation | None:
     """A prompt whose labels can be used, though those of others cannot."""
-    correctness = _correctness(known, "prompt_choice_rest_wrong", "prompt_choice_rest_gold_agreement")
+    correctness = _correctness(known, "rest_wrong", "rest_gold_agreement")
     if (
-        known.low("prompt_choice_rest_agreement") >= STEADY
-        and not known.low("prompt_choice_rest_unlabelled") > _USELESS
+        known.low("rest_agreement") >= STEADY
+        and not known.low("rest_unlabelled") > _USELESS
         and correctness in ("right", "unknown")
     ):
-        prompt = str(known.estimates["prompt_choice_rest_agreement"].details["prompt"])
-        names = "prompt_choice_rest_agreement", "prompt_choice_rest_wrong", "flips_prompts"
+        prompt = str(known.estimates["rest_agreement"].details["prompt"])
+        names = "rest_agreement", "rest_wrong", "flips_prompts"
         return known.said(
             "use this prompt",
             "odd prompts",
@@ -267,10 +268,10 @@ def _chosen(known: _Known) -> Recommendation | None:
             prompt=prompt,
             correctness=correctness,
         )
-    right = _correctness(known, "prompt_choice_best_wrong", "prompt_choice_best_gold_agreement")
-    if known.low("prompt_choice_best_better") > 0 and right == "right":
-        prompt = known.estimates["prompt_choice_best_better"].cell["variant"]
-        names = "prompt_choice_best_wrong", "prompt_choice_best_better", "flips_prompts"
+    right = _correctness(known, "best_prompt_wrong", "best_prompt_gold_agreement")
+    if known.low("best_prompt_better") > 0 and right == "right":
+        prompt = known.estimates["best_prompt_better"].cell["variant"]
+        names = "best_prompt_wrong", "best_prompt_better", "flips_prompts"
         return known.said(
             "use this prompt", "best prompt", "keep this prompt", *names, prompt=prompt, correctness=right
         )

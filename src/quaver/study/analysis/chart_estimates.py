@@ -15,6 +15,7 @@ from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError
 from quaver.measures.correctness.baselines import baseline
 from quaver.measures.stability.flips import label_flips
+from quaver.measures.stability.prompt_choice import prompt_choice
 from quaver.measures.validity.answer_quality import answer_quality
 from quaver.measures.variation.deviations import deviation_shares, deviations
 from quaver.measures.variation.item_distributions import distributions
@@ -75,6 +76,7 @@ def judged(
     return [
         *answer_quality(frame, asking, group=group, seed=seed),
         *label_flips(few, asking, labels=labels, group=group, seed=seed),
+        *prompt_choice(few, labels=labels, group=group, seed=seed),
     ]
 
 
