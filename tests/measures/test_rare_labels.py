@@ -3,9 +3,26 @@
 import polars as pl
 import pytest
 
-from quaver.measures import expected_intra_pss, generalizability, intra_pss, missing_bounds
+from quaver.core.records import IntervalWarning, Label, LabelSet
+from quaver.measures import (
+    expected_intra_pss,
+    f1,
+    factor_effects,
+    generalizability,
+    intra_pss,
+    intra_pss_cumulative,
+    missing_bounds,
+    output_uncertainty,
+)
 
-NAMES = ("expected_intra_pss", "generalizability_component", "intra_pss", "missing_bounds_alpha_least")
+NAMES = (
+    "expected_intra_pss",
+    "generalizability_component",
+    "intra_pss",
+    "intra_pss_cumulative",
+    "missing_bounds_alpha_least",
+    "output_uncertainty",
+)
 
 
 def labelled(few: int) -> pl.DataFrame:
@@ -22,7 +39,10 @@ def labelled(few: int) -> pl.DataFrame:
 
 def warned(few: int) -> dict[str, bool]:
     """Of each name, whether any of its estimates warns of the rare label."""
-    measures = (expected_intra_pss, generalizability, intra_pss, missing_bounds)
+    measures = (
+        *(expected_intra_pss, generalizability, intra_pss, intra_pss_cumulative),
+        *(missing_bounds, output_uncertainty),
+    )
     found = [one for measure in measures for one in measure(labelled(few))]
     return {
         name: any("rarest label" in why for one in found if one.measure == name for why in one.warnings)
@@ -33,3 +53,31 @@ def warned(few: int) -> dict[str, bool]:
 @pytest.mark.parametrize(("few", "expected"), [(3, True), (12, False)])
 def test_a_label_that_few_items_have_is_warned_of_everywhere(few, expected):
     assert warned(few) == dict.fromkeys(NAMES, expected)
+
+
+def doubts(found):
+    """The names of the estimates whose intervals are doubted for a label that occurs nowhere."""
+    why = "one of the labels occurs nowhere"
+    return {
+        one.measure
+        for one in found
+        if any(said.startswith(why) and isinstance(said, IntervalWarning) for said in one.warnings)
+    }
+
+
+def test_f1_warns_of_a_label_that_has_no_gold_label_at_all():
+    """Macro F1 leaves out what never occurs, and counts what is only answered: no variance shows it."""
+    rows = [
+        (item, tone, "b" if item == 0 and tone == "plain" else "a", "a")
+        for item in range(40)
+        for tone in ("plain", "polite")
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row").with_columns(
+        tone="variant"
+    )
+    answered = [e for e in factor_effects(frame, factors=["tone"]) if "_f1" in e.measure]
+    assert doubts(answered) == {"factor_effects_f1", "factor_effects_f1_difference"}
+    polite = frame.filter(pl.col("tone") == "polite")
+    assert "f1_macro" not in doubts(f1(polite))
+    both = LabelSet(tuple(Label(code) for code in "ab"))
+    assert "f1_macro" in doubts(f1(polite, labels=both))

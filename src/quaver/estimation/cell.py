@@ -75,6 +75,12 @@ class Cell:
         return self.sampler.estimated(statistic, draws)
 
     @property
+    def expected(self) -> set[int]:
+        """The codes of the labels that the label set has, whether or not they occur; none without a set."""
+        asked = () if self.label_set is None else self.label_set.codes
+        return {self.labels.index(label) for label in asked if label in self.labels}
+
+    @property
     def resampling(self) -> Resampling:
         """How this cell is resampled."""
         assert self.sampler is not None, "only the cells of a reading are resampled"

@@ -41,6 +41,7 @@ class Statistic:
         differing: How many units differ from the rest (disagree, err …); None where that means nothing here.
         rarest: How many units hold the rarest label (or kind of answer) on which the number rests; None where
             it rests on none.
+        least_rare: Below how many of these the interval is flagged; pairs of such units need more.
         ends: The smallest and the largest value that it can have, which its interval keeps to; one may be
             infinite. None: it has no range.
         null: The value that a test holds it against: its ``p``, in the details, is the level at which the
@@ -68,6 +69,7 @@ class Statistic:
     n: int | None = None
     differing: int | None = None
     rarest: int | None = None
+    least_rare: int = FEW_RARE
     ends: tuple[float, float] | None = None
     null: float | None = None
     spread: Callable[[float, float], Interval] | None = None
@@ -195,7 +197,7 @@ class Sampler:
     def _scarce(self, statistic: Statistic) -> tuple[str, ...]:
         """Why the interval may cover too rarely whatever the units say: too few of what matters."""
         warnings: tuple[str, ...] = ()
-        if statistic.rarest is not None and statistic.rarest < FEW_RARE:
+        if statistic.rarest is not None and statistic.rarest < statistic.least_rare:
             warnings += (_few_rare(statistic.rarest, self.units.name),)
         if self.units.clusters is not None and self.units.count < FEW_GROUPS:
             warnings += (_few_groups(self.units.count, self.units.name),)
@@ -261,6 +263,10 @@ def _few_differing(few: int, n: int, bound: tuple[float, float]) -> IntervalWarn
 
 
 def _few_rare(rarest: int, unit: str) -> IntervalWarning:
+    if rarest == 0:
+        return IntervalWarning(
+            f"one of the labels occurs nowhere here: the interval cannot allow for {unit}s that have it"
+        )
     return IntervalWarning(
         f"the rarest label that counts here occurs in {rarest} {unit}s only: the interval may be too narrow, "
         "since so few show little of how such units differ"

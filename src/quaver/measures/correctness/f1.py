@@ -165,7 +165,8 @@ def _f1(found: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterato
     own = np.where(asked > 0, right / np.maximum(asked, 1), np.nan)
     found = replace(found, under=f1_statistic(counts), ends=(0.0, 1.0), spread=mean_within)
     having = [cell.units.touched(counts[:, code, 2] > 0) for code in range(len(labels))]
-    occurring = [units for units, both in zip(having, sums[:, 1:].sum(1), strict=True) if both]
+    counting = [both > 0 or code in cell.expected for code, both in enumerate(sums[:, 1:].sum(1))]
+    occurring = [units for units, counts_here in zip(having, counting, strict=True) if counts_here]
     rarest = min(occurring[:-1] or occurring) if apart else min(occurring)
     plain = replace(found, differing=differing(own, cell.units))
     share = float(sums[:, 2].max() / sums[:, 2].sum())

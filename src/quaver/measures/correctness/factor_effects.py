@@ -298,12 +298,13 @@ class _Outcomes:
 
 
 def _rarest(cell: Cell, judged: Judged) -> int | None:
-    """How many units have the rarest of the gold labels, which F1 weighs like the others."""
+    """How many units have the rarest gold label of those that F1 weighs alike: none, of one only answered."""
     if cell.gold is None:
         return None
-    counted = judged.asked.any((1, 2))
+    counted, given = judged.asked.any((1, 2)), np.unique(cell.codes[judged.asked])
     having = [cell.units.touched(counted & (cell.gold == code)) for code in range(len(cell.labels))]
-    return min((units for units in having if units), default=None)
+    counting = {*cell.expected, *given.tolist(), *np.unique(cell.gold[counted]).tolist()}
+    return min((units for code, units in enumerate(having) if code in counting), default=None)
 
 
 def _at(found: Statistic, level: str) -> Statistic:

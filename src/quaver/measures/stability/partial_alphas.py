@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import alpha_losses, scaled, spread_over
+from quaver.agreement.stratified_alpha import alpha_losses, rarest_labels, scaled, spread_over
 from quaver.core.records import Level
 from quaver.estimation.bootstrap import Floats
 from quaver.estimation.cell import Cell
@@ -68,6 +68,7 @@ def each_alpha(
             differing=cell.units.touched(np.asarray(differ[:, own].any(1))),
             reason=next((reasons[s] for s in own if reasons[s]), None),
             warnings=(*part.said.warnings, *partly),
+            rarest=rarest_labels(counts[:, own].sum(1), cell.units),
             ends=(-1.0, 1.0),
             spread=spread_over([losses[s] for s in strata]),
             details={**part.said.details, "level": level, "strata": len(strata)},

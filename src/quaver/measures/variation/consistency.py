@@ -28,7 +28,7 @@ from quaver.estimation.intervals import Interval, effective
 from quaver.estimation.means import over_strata
 from quaver.estimation.measure_protocol import Frame, guarded
 from quaver.estimation.reading import Reading
-from quaver.estimation.statistic import Statistic
+from quaver.estimation.statistic import FEW_RARE, Statistic
 from quaver.measures.variation.item_pairs import Pairs, alike
 from quaver.measures.variation.item_sensitivity import (
     PAPER,
@@ -170,12 +170,19 @@ def _consistency(cell: Cell, missing: Missing, pairing: Mapping[str, bool]) -> I
         return np.concatenate([part.overall(weights) for part in pairs], 1)
 
     whole = one(overall, item, by_class=_by_class(pairs, cell.labels))
-    yield replace(whole, rarest=None if pairing["pooled"] else min(having.values()))
+    rarest = None if pairing["pooled"] else min(having.values())
+    yield replace(whole, rarest=rarest, least_rare=2 * FEW_RARE)
     for code in codes:
         own = one(_of_class(pairs, code), np.where(gold == code, item, np.nan))
         members = np.flatnonzero((gold == code) & (counts.sum(2) > 0).all(1))
         matrix = partial(_in_order, counts[spread_evenly(members, _PAIRED)])
-        yield replace(own, where={"class": cell.labels[code]}, rarest=having[code], values=matrix)
+        yield replace(
+            own,
+            where={"class": cell.labels[code]},
+            rarest=having[code],
+            least_rare=2 * FEW_RARE,
+            values=matrix,
+        )
 
 
 def spread_evenly(members: NDArray[np.int64], most: int) -> NDArray[np.int64]:
