@@ -79,5 +79,5 @@ def test_f1_warns_of_a_label_that_has_no_gold_label_at_all():
     assert doubts(answered) == {"factor_effects_f1", "factor_effects_f1_difference"}
     polite = frame.filter(pl.col("tone") == "polite")
     assert "f1_macro" not in doubts(f1(polite))
-    both = LabelSet(tuple(Label(code) for code in "ab"))
+    both = LabelSet(tuple(Label(code, code) for code in "ab"))
     assert "f1_macro" in doubts(f1(polite, labels=both))
