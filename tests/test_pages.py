@@ -13,7 +13,7 @@ from tests.pages import DOCS, run_page
     "page",
     [
         *("import.md", "compare.md", "bundle.md", "extending.md", "conclusions.md", "improve.md"),
-        *("notebook.md", "groups.md", "tutorials/ci.md", "tutorials/review.md"),
+        *("notebook.md", "groups.md", "promptstability.md", "tutorials/ci.md", "tutorials/review.md"),
         "tutorials/get-started.md",
     ],
 )

@@ -19,6 +19,7 @@ from quaver.cli.label_file_options import (
     parts,
     separator_of,
 )
+from quaver.core.number_format import decimals
 
 if TYPE_CHECKING:
     from quaver.study.session import Study
@@ -102,9 +103,23 @@ def command(
 
 
 def _show(study: Study) -> None:
+    from quaver.study.imports.stability_summary import stability_summary
+
     frame = study.annotations()
     screen.print(
         f"{frame.height:,} annotations of {len(study.experiment.items):,} items, "
         f"{frame['label'].null_count():,} of them without a label."
     )
+    if summary := stability_summary(study):
+        beside = any(one.published is not None for one in summary)
+        heads = ("stability", "value", "in the file")[: 3 if beside else 2]
+        lines = [(one.name, _written(one.value), _written(one.published))[: len(heads)] for one in summary]
+        screen.print(table(heads, lines))
     say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {study.folder}")
+
+
+def _written(number: float | None) -> str:
+    """A number of the summary: a count as it is, another with three decimals."""
+    if number is None:
+        return "–"
+    return f"{number:g}" if number.is_integer() and number > 1 else decimals(number)

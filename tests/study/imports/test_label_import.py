@@ -330,3 +330,39 @@ def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
     assert quaver.Study.open(study.folder).annotations().height == 5
     args = ["import", str(path), str(tmp_path / "again"), "--coders", "anna,ben", "--sheet", "coding"]
     assert CliRunner().invoke(app(), args).exit_code == 0
+
+
+def _answers(cleaned: bool = False) -> str:
+    """As many different long answers as rows, with the label at the end."""
+    head = "id,text,annotation,iteration" + ",annotation_cleaned" * cleaned
+    rows = [
+        f'{item},Text {item}.,"<think>{"thought " * 20}{item} {repeat}</think>{item % 2}",{repeat}'
+        + f",{item % 2}" * cleaned
+        for repeat in range(4)
+        for item in range(10)
+    ]
+    return "\n".join([head, *rows, ""])
+
+
+def test_a_column_of_answers_is_not_taken_for_labels(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, _answers(), labels=["0", "1"])
+    assert ("raw", "annotation") in [(one.role, one.column) for one in taken]
+    assert study.annotations()["label"].cast(pl.String).to_list()[:4] == ["0", "1", "0", "1"]
+    with pytest.raises(QuaverError, match="not known") as caught:
+        import_annotations(tmp_path / "labels.csv", tmp_path / "other")
+    assert "--labels" in (caught.value.fix or "")
+
+
+def test_the_labels_that_somebody_took_from_the_answers_are_found_beside_them(tmp_path: Path) -> None:
+    study, taken = imported(tmp_path, _answers(cleaned=True))
+    assert ("label", "annotation_cleaned") in [(one.role, one.column) for one in taken]
+    assert ("nothing", "annotation") in [(one.role, one.column) for one in taken]
+    assert study.annotations()["label"].null_count() == 0
+
+
+def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tmp_path: Path) -> None:
+    text = "id,annotation,iteration,label\n" + "".join(
+        f"{item},{item % 2},{repeat},MII\n" for repeat in (0, 1) for item in range(4)
+    )
+    _, taken = imported(tmp_path, text)
+    assert ("label", "annotation") in [(one.role, one.column) for one in taken]

@@ -32,6 +32,8 @@ _SINGLE = (
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
 MOST_LABELS = 30
 """Columns with more values than these together are not taken for coders."""
+LONGEST_LABEL = 100
+"""A column with a longer text among more values than that holds answers, not labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,10 @@ class Table:
     def find(self, role: str) -> str | None:
         """The free column that is called as such columns are."""
         found = [name for name in self.free() if name.casefold() in _NAMES[role]]
+        if (
+            role == "label" and len(found) > 1
+        ):  # a column with one value, such as the data set's name, is none
+            found = [name for name in found if len(self.counts(name)) > 1] or found
         if len(found) > 1:
             known = [name for name in _NAMES[role] if name in {one.casefold() for one in found}]
             found.sort(key=lambda name: known.index(name.casefold()))
@@ -154,6 +160,8 @@ def roles_of(table: Table, given: Roles) -> dict[str, Any]:
             played[role] = [table.take(role, name, "named") for name in names]
     order = ("item", "gold", "text") if given.coders or given.raw else ("label", "item", "gold", "text")
     _recognise(table, played, order)
+    if "label" in played and not given.label:
+        _answers(table, played)
     if "label" in played or "raw" in played:
         _recognise(table, played, ("coder", "repeat", "decoding"))
         if "raw" in played:
@@ -180,6 +188,22 @@ def _recognise(table: Table, played: dict[str, Any], roles: Sequence[str]) -> No
     for role in roles:
         if role not in played and (column := table.find(role)):
             played[role] = column
+
+
+def _answers(table: Table, played: dict[str, Any]) -> None:
+    """Take a column of long texts for answers and not for labels, or the column of labels made of it."""
+    column = played["label"]
+    long = any("\n" in text or len(text) > LONGEST_LABEL for text in table.values(column))
+    if not long or len(table.values(column)) <= MOST_LABELS:
+        return
+    table.taken = [one for one in table.taken if one.role != "label"]
+    table.used.discard(column)
+    cleaned = next((name for name in table.free() if name.casefold() == f"{column}_cleaned".casefold()), None)
+    if cleaned:
+        played["label"] = table.take("label", cleaned, f"recognised by its name: the labels in {column}")
+        return
+    del played["label"]
+    played["raw"] = table.take("raw", column, "recognised by its name; its cells are answers, not labels")
 
 
 def _prompts(table: Table, played: dict[str, Any]) -> None:

@@ -65,10 +65,11 @@ def import_annotations(
     """
     path = Path(path)
     home = Path(folder) if folder else path.parent / path.stem
-    _check_new(home, roles, evaluators)
+    _check_new(home)
     rows = read_table(path, encoding, separator, sheet)
     table = Table(path, rows)
     columns = roles_of(table, roles or Roles())
+    _check_read(columns, evaluators)
     label_set, also = _labels(table, columns, labels, unlabelled)
     document = {
         "name": path.stem,
@@ -90,13 +91,17 @@ def import_annotations(
     return study, [*table.taken, *_rest(table, study)]
 
 
-def _check_new(home: Path, roles: Roles | None, evaluators: Sequence[str]) -> None:
-    """See that nothing is written over, and that evaluators have something to read."""
+def _check_new(home: Path) -> None:
+    """See that nothing is written over."""
     if (home / "study.yaml").exists():
         raise QuaverError(
             "there is a study already", where=str(home), fix="name another folder, or remove that one"
         )
-    if evaluators and not (roles and roles.raw):
+
+
+def _check_read(played: Mapping[str, Any], evaluators: Sequence[str]) -> None:
+    """See that evaluators have something to read."""
+    if evaluators and "raw" not in played:
         raise QuaverError(
             "there is nothing for an evaluator to read",
             where="evaluators",
@@ -119,7 +124,8 @@ def _labels(
     values = {text: n for text, n in (counts + golden).items() if composed(text) not in left}
     also = same_labels(values, given)
     found = list(given) or list(ordered(values.keys() - also.keys()))
-    _check_labels(found, f"{table.path.name}: {', '.join(columns) or played['raw']}", given)
+    where = f"{table.path.name}: {', '.join(columns) or played['raw']}"
+    _check_labels(found, where, given, raw="raw" in played)
     why = "named" if given else "all that occur" if columns else "the gold labels that occur"
     table.taken.append(Decision("labels", label_line(found), why))
     table.taken += [
@@ -134,12 +140,19 @@ def _labels(
     return found, also
 
 
-def _check_labels(found: Sequence[str], where: str, given: Sequence[str]) -> None:
+def _check_labels(found: Sequence[str], where: str, given: Sequence[str], *, raw: bool) -> None:
     """See that there are as many labels as a label set has.
 
     Raises:
         QuaverError: There are too few, or so many that the column is hardly one of labels.
     """
+    if not found and raw:
+        raise QuaverError(
+            "the labels in these answers are not known",
+            where=where,
+            expected="the label set",
+            fix="give it with --labels a,b,c",
+        )
     if len(found) < 2:
         raise QuaverError(
             "fewer than two labels occur",
