@@ -5,7 +5,7 @@
 in ``docs/studies/KIND.md`` again from that run, and copies its figures to ``docs/images/studies/``. Blocks:
 
 - ``run``: what was run, when, by what
-- ``finding``: the report's first words
+- ``finding``: the report's verdict in three sentences
 - ``figure NAME``: a figure of the report with its caption
 - ``table NAME [COLUMN, COLUMN …] [| ROWS]``: a table of the report, or some of its columns and rows
 - ``output COMMAND [| without PATTERN]``: what a command prints, with ``…`` for lines that match the pattern
@@ -27,11 +27,12 @@ from hashlib import sha256
 from pathlib import Path
 from textwrap import fill
 
+from quaver.study.session import Study
+
 DOCS = Path(__file__).parent
 IMAGES = "images/studies"
 _BLOCK = re.compile(r"<!-- made: (\w+)(?: ([^\n]*))? -->\n.*?<!-- end -->", re.DOTALL)
-_FIGURE = r'<figure id="figure-{}">\s*<figcaption>(.*?)</figcaption>'
-_FINDING = re.compile(r"<h1>(.*?)</h1>.*?<section class=\"finding\"[^>]*>(.*?)</section>", re.DOTALL)
+_FIGURE = r'<figure id="figure-{}"[^>]*>\s*<figcaption>(.*?)</figcaption>'
 
 
 class Run:
@@ -102,11 +103,10 @@ class Run:
         return fill(about, 130, break_long_words=False, break_on_hyphens=False)
 
     def _finding(self, _: str) -> str:
-        found = _FINDING.search(self.report)
-        if found is None:
-            raise SystemExit(f"no finding in {self.results}/report.html")
-        said = [_plain(one) for one in re.findall(r"<p>(.*?)</p>", found[2], re.DOTALL)]
-        return "\n>\n".join(f"> {one}" for one in (f"**{_plain(found[1])}**", *said))
+        verdict, *said = (
+            _plain(one) for one in Study.open(self.folder / f"{self.kind}.small.yaml").verdict().lines
+        )
+        return "\n>\n".join(f"> {one}" for one in (f"**{verdict}**", *said))
 
     def _figure(self, name: str) -> str:
         caption = re.search(_FIGURE.format(re.escape(name)), self.report, re.DOTALL)
