@@ -114,6 +114,11 @@ class Results:
             for v in self.variants
         }
 
+    @cached_property
+    def prompt_places(self) -> dict[str, int]:
+        """For each variant its place in the design, from 1."""
+        return {str(variant["id"]): at for at, variant in enumerate(self.variants, 1)}
+
     def variant_name(self, variant: str, without: str | None = None) -> str:
         """A variant by the factor levels that distinguish it from the others."""
         levels = self.factor_levels.get(variant)

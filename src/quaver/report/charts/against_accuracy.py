@@ -8,8 +8,10 @@ from functools import partial
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, cut, names
+from quaver.report.charts.mark_words import about
 from quaver.report.charts.plane import Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
+from quaver.report.estimate_words import value_in_words
 from quaver.report.page_numbers import cell, printed
 from quaver.report.plain_text import slug
 from quaver.report.table_rows import Table, shortened_table
@@ -42,7 +44,7 @@ def stable_and_correct(results: Results) -> Iterator[Figure]:
 
 
 def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: Results) -> Figure:
-    about, axis = _AXES[measure]
+    other, axis = _AXES[measure]
     columns = varying([one for one, _ in pairs])
     levels = {name: list(dict.fromkeys(one.cell.get(name, "") for one, _ in pairs)) for name in columns}
     by = next((name for name in columns if 1 < len(levels[name]) <= MOST_SERIES), None)
@@ -53,6 +55,7 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
             accuracy.low,
             accuracy.high,
             series=" ".join(names(one, [by], results)) if by else "",
+            about=f"{about(accuracy, results)}; {value_in_words(one, results)}",
         )
         for one, accuracy in pairs[:_MOST]
     ]
@@ -68,7 +71,7 @@ def _figure(measure: str, pairs: Sequence[tuple[Estimate, Estimate]], results: R
         estimates=[one for pair in pairs for one in pair],
         name=slug(f"accuracy-against-{measure}"),
         measure="",
-        title=f"Accuracy against {about}",
+        title=f"Accuracy against {other}",
         subtitle="A point for each cell of the study. Stable is not valid: a cell can be stable and wrong. "
         f"Lines are 95% intervals of accuracy.{cut(len(spots), len(pairs), 'cells')}",
         alternative=f"{len(pairs)} cells, {values}.",

@@ -10,12 +10,16 @@ from typing import Any
 import altair as alt
 
 from quaver.report.charts.legend import legend
+from quaver.report.charts.mark_words import ABOUT, by_model, plainly
 from quaver.report.charts.theme import (
     DATA,
+    HEADING,
     INK,
     PAPER,
     SHAPES,
     SOFT,
+    TEXT,
+    WIDE_HEADING,
     Layer,
     fitted,
     fixed,
@@ -26,7 +30,7 @@ from quaver.report.charts.theme import (
 from quaver.report.plain_text import one_line
 
 _GAP = 14
-_NARROWEST = 56
+_NARROWEST = 66
 _PAD = 16
 _PHONE = 480
 _INDENT = 8
@@ -38,6 +42,7 @@ class Mark:
     """One value: in which panel, group, row and series it stands, and its interval.
 
     ``far`` are the ends of a thinner line that goes further, as of a distribution beyond its middle half.
+    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers.
     """
 
     value: float
@@ -48,6 +53,7 @@ class Mark:
     panel: str = ""
     series: str = ""
     far: tuple[float, float] | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ def _left(lines: _Lines, width: int) -> float:
 
 
 def _step(lines: float, series: int) -> float:
-    roomy = 17 if lines <= 30 else 14 if lines <= 70 else 11.5
+    roomy = 19.0 if lines <= 30 else 16.5 if lines <= 70 else 14.5
     return max(roomy, 7.0 * series + (3 if series < 3 else 10))
 
 
@@ -187,9 +193,9 @@ def _names(lines: _Lines, left: float, step: float) -> Any:
         )
         .properties(width=left, height=lines.count * step)
     )
-    plain = base.transform_filter("datum.bold == 0").mark_text(align="left", fontSize=11, color=INK)
+    plain = base.transform_filter("datum.bold == 0").mark_text(align="left", fontSize=TEXT, color=INK)
     bold = base.transform_filter("datum.bold == 1").mark_text(
-        align="left", fontSize=11, fontWeight="bold", color=INK
+        align="left", fontSize=TEXT, fontWeight="bold", color=INK
     )
     return alt.layer(plain, bold)
 
@@ -239,24 +245,29 @@ def _panel(
     y = alt.Y("y:Q", scale=_scale(lines), axis=None)
     rows = _rows(forest, lines, panel, at, series, step)
     base = Layer(inline(rows)).encode(y=y, color=alt.Color("ink:N", scale=None))
+    told = by_model(row["about"] for row in rows)
+    lined = base.encode(description=ABOUT) if told else base
     layers: list[Any] = []
     known = [r for r in forest.references if r.panel is None or r.panel == panel]
     if known:
         # Kept within the panel, or it would push the heading up.
         inside = {"y": fixed("Y", 1), "y2": fixed("Y2", lines.count * step - 1)}
-        lined = Layer(inline([{"value": r.value} for r in known]))
-        layers.append(lined.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
+        dashed = Layer(inline([{"value": r.value} for r in known]))
+        layers.append(dashed.mark_rule(strokeDash=[4, 3], color=SOFT, strokeWidth=1.2).encode(x=x, **inside))
     if any("first" in row for row in rows):
-        far = base.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7)
+        far = lined.transform_filter("isValid(datum.first)").mark_rule(strokeWidth=1, opacity=0.7, aria=told)
         layers.append(far.encode(x=alt.X("first:Q"), x2=alt.X2("last:Q")))
     layers.append(
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3)
+        lined.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=1.6 if "first" not in (rows or [{}])[0] else 3, aria=told)
         .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     )
     layers.append(
-        base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
-            x=x, shape=alt.Shape("shape:N", scale=None), fill=alt.Fill("fill:N", scale=None)
+        base.mark_point(size=46, opacity=1, strokeWidth=1.4, aria=True).encode(
+            x=x,
+            shape=alt.Shape("shape:N", scale=None),
+            fill=alt.Fill("fill:N", scale=None),
+            description=ABOUT,
         )
     )
     heading = _heading(forest, panel, (width, room))
@@ -271,17 +282,17 @@ def _heading(forest: Forest, panel: str, rooms: tuple[float, float]) -> Any:
     references = ", ".join(known)
     name = forest.names.get(panel, panel)
     if not name:
-        text = fitted(references, width, 10.5) or "\u00a0"
-        return options(text=text, fontSize=10.5, fontWeight="normal", **common | {"color": SOFT})
+        text = fitted(references, width) or "\u00a0"
+        return options(text=text, fontSize=TEXT, fontWeight="normal", **common | {"color": SOFT})
     if not any(r.text for r in forest.references):
-        return options(text=fitted(name, width, 12.5), fontSize=11.5, **common)
+        return options(text=fitted(name, width, WIDE_HEADING), fontSize=HEADING, **common)
     # Headings stand at one height only where each has a second line, as tall as the others'.
     return options(
-        text=fitted(name, width, 12.5),
-        subtitle=fitted(references, room + 8, 10) if room and references else "dashed",
+        text=fitted(name, width, WIDE_HEADING),
+        subtitle=fitted(references, room + 8) if room and references else "dashed",
         subtitleColor=SOFT if room and references else "transparent",
-        fontSize=11.5,
-        subtitleFontSize=10,
+        fontSize=HEADING,
+        subtitleFontSize=TEXT,
         **common,
     )
 
@@ -304,8 +315,14 @@ def _rows(
             "ink": ink,
             "fill": ink if place % 2 == 0 else PAPER,
             "shape": SHAPES[place % len(SHAPES)],
+            "about": mark.about or _plainly(forest, mark),
         }
         if mark.far is not None:
             row |= {"first": mark.far[0], "last": mark.far[1]}
         rows.append(row)
     return rows
+
+
+def _plainly(forest: Forest, mark: Mark) -> str:
+    names = (mark.group, mark.row, forest.names.get(mark.panel, mark.panel), mark.series)
+    return plainly(names, mark.value, forest.percent, (mark.low, mark.high))

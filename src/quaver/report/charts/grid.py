@@ -8,11 +8,13 @@ from typing import Any
 
 import altair as alt
 
+from quaver.report.charts.mark_words import ABOUT, plainly
 from quaver.report.charts.theme import (
     DATA,
     INK,
     PAPER,
     SOFT,
+    TEXT,
     Layer,
     fitted,
     fixed,
@@ -23,14 +25,17 @@ from quaver.report.charts.theme import (
 )
 from quaver.report.plain_text import one_line
 
-_STEP = 24
+_STEP = 27
 _GAP = 18
 _ABOVE = 0.8  # of a row, for the names of columns
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """One number: where it stands, and what is written in it."""
+    """One number: where it stands, and what is written in it.
+
+    ``about`` is what the page says of it (`mark_words.about`); by default its names and number.
+    """
 
     row: str
     column: str
@@ -38,6 +43,7 @@ class Square:
     text: str = ""
     panel: str = ""
     marked: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     rows = list(dict.fromkeys(square.row for square in own))
     columns = list(dict.fromkeys(square.column for square in own))
     left = min(max(text_width(one_line(row)) for row in rows) + 10, 0.4 * width) if grid.named else 0.0
-    each = max(92.0, *(text_width(one.text, 10.5) + 14 for one in own))
+    each = max(92.0, *(text_width(one.text) + 14 for one in own))
     wide = min(each * len(columns), width - left - 16) if grid.named else grid.side
     above = _ABOVE if grid.named else 0.0
     high = _STEP * (len(rows) + above) if grid.named else grid.side
@@ -93,7 +99,7 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
     body = alt.layer(*drawn).properties(width=wide, height=high)
     if not grid.named:
         name, under = grid.names.get(panel, panel), grid.headings.get(panel, "")
-        return body.properties(title=panel_heading(name, under, wide, 14))
+        return body.properties(title=panel_heading(name, under, wide))
     beside = _texts([{"x": 0, "y": at, "text": fitted(row, left)} for at, row in enumerate(rows)], y)
     named = [beside.properties(width=left, height=high), body]
     return alt.hconcat(*named, spacing=0, bounds="flush")
@@ -101,16 +107,16 @@ def _panel(grid: Grid, panel: str, width: int) -> Any:
 
 def _column_names(columns: Sequence[str], x: Any, y: Any, width: float) -> Any:
     above = [
-        {"x": at, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6, 10)}
+        {"x": at, "y": -0.5 - _ABOVE / 2, "text": fitted(column, 1.2 * width - 6)}
         for at, column in enumerate(columns)
     ]
-    texts = Layer(inline(above)).mark_text(fontSize=10, color=SOFT)
+    texts = Layer(inline(above)).mark_text(fontSize=TEXT, color=SOFT)
     return texts.encode(x=x, y=y, text=alt.Text("text:N"))
 
 
 def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
     inset = 0.02
-    text = one.text if text_width(one.text, 10.5) < width - 8 else one.text.partition(" · ")[0]
+    text = one.text if text_width(one.text) < width - 8 else one.text.partition(" · ")[0]
     return {
         "x": column,
         "y": row,
@@ -123,6 +129,7 @@ def _square(one: Square, column: int, row: int, width: float) -> dict[str, Any]:
         "text": text,
         "ink": PAPER if one.value > 0.85 else INK,
         "marked": one.marked,
+        "about": one.about or plainly((one.panel, one.row, one.column), one.value),
     }
 
 
@@ -136,14 +143,16 @@ def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, writ
         "y2": alt.Y2("bottom:Q"),
     }
     shade = alt.FillOpacity("shade:Q", scale=None)
-    layers = [base.mark_rect(fill=DATA[0], opacity=1).encode(**corners, fillOpacity=shade)]
+    told = {"description": ABOUT} if written else {}
+    drawn = base.mark_rect(fill=DATA[0], opacity=1, aria=written)
+    layers = [drawn.encode(**corners, fillOpacity=shade, **told)]
     if any(square["marked"] for square in squares):
         framed = base.transform_filter("datum.marked").mark_rect(
             filled=False, stroke=DATA[1], strokeWidth=2, opacity=1
         )
         layers.append(framed.encode(**corners))
     if written and any(square["text"] for square in squares):
-        text = base.mark_text(fontSize=10.5).encode(
+        text = base.mark_text(fontSize=TEXT).encode(
             x=alt.X("x:Q", scale=across, axis=None),
             y=alt.Y("y:Q", scale=down, axis=None),
             text=alt.Text("text:N"),
@@ -156,6 +165,6 @@ def _squares(squares: Sequence[dict[str, Any]], scales: tuple[Any, Any], *, writ
 def _texts(rows: list[dict[str, Any]], y: Any) -> Any:
     return (
         Layer(inline(rows))
-        .mark_text(align="left", fontSize=11, color=INK)
+        .mark_text(align="left", fontSize=TEXT, color=INK)
         .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
     )

@@ -8,6 +8,7 @@ from functools import partial
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import Figure, cell_name, cut, largest, names, spoken
+from quaver.report.charts.mark_words import place_of
 from quaver.report.charts.stacks import Bar, draw
 from quaver.report.estimate_index import NO_LABEL, Results, varying, without
 from quaver.report.page_numbers import cell, ends, number, printed
@@ -38,6 +39,7 @@ def distribution_shift(results: Results) -> Iterator[Figure]:
             _name(one, columns, results),
             {name: float(one.details["shares"].get(name, 0.0)) for name in order},
             printed(one.value or 0.0),
+            place=place_of(one, results),
         )
         for one in some
     ]
@@ -108,7 +110,7 @@ def label_distributions(results: Results) -> Iterator[Figure]:
     for some in list(cells.values())[:_MOST_CELLS]:
         shares = {one.cell["label"]: one.value or 0.0 for one in some}
         parts = {code: shares.get(code, 0.0) for code in order}
-        bars.append(Bar(cell_name(some[0], columns, results), parts))
+        bars.append(Bar(cell_name(some[0], columns, results), parts, place=place_of(some[0], results)))
     beside = " beside the gold labels" if results.gold_shares else ""
     whole = "all answers" if any(one.cell["label"] == NO_LABEL for one in every) else "answers with a label"
     yield Figure(

@@ -11,12 +11,15 @@ import altair as alt
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure, spoken
+from quaver.report.charts.mark_words import ABOUT, about
 from quaver.report.charts.share_shifts import label_share_chart, levels_shown, not_drawn, shares_shown
 from quaver.report.charts.theme import (
     DATA,
     INK,
     PAPER,
     SOFT,
+    TEXT,
+    WIDE_HEADING,
     Layer,
     fitted,
     fixed,
@@ -29,7 +32,7 @@ from quaver.report.page_numbers import printed
 from quaver.report.plain_text import slug
 
 _MOST_MODELS = 8
-_STEP = 34
+_STEP = 40
 _SPOKEN_LEVELS = 8
 
 
@@ -152,19 +155,19 @@ def level_chart(results: Results, moved: Sequence[Estimate], label: str, *, widt
         .mark_rule(strokeWidth=9, opacity=0.18, color=DATA[0])
         .encode(x=alt.X("least:Q"), x2=alt.X2("most:Q"))
     )
-    dots = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
-        color=fixed("Color", DATA[0]), fill=alt.Fill("fill:N", scale=None)
+    dots = base.mark_point(size=52, opacity=1, strokeWidth=1.4, aria=True).encode(
+        color=fixed("Color", DATA[0]), fill=alt.Fill("fill:N", scale=None), description=ABOUT
     )
     texts = [
         base.transform_filter(f"datum.place == '{place}'")
-        .mark_text(align="right" if place == "high" else "left", dy=-11, dx=dx, fontSize=10.5, color=INK)
+        .mark_text(align="right" if place == "high" else "left", dy=-13, dx=dx, fontSize=TEXT, color=INK)
         .encode(text=alt.Text("text:N"))
         for place, dx in (("low", -4), ("high", 4))
     ]
-    left_texts = [{"y": at, "text": fitted(name, left, 12)} for at, name in enumerate(names)]
+    left_texts = [{"y": at, "text": fitted(name, left, WIDE_HEADING)} for at, name in enumerate(names)]
     headings = (
         Layer(inline(left_texts))
-        .mark_text(align="left", fontSize=11, fontWeight="bold", color=INK)
+        .mark_text(align="left", fontSize=TEXT, fontWeight="bold", color=INK)
         .encode(y=y, x=fixed("X", 0), text=alt.Text("text:N"))
         .properties(width=left, height=size["height"])
     )
@@ -195,8 +198,8 @@ def _level_rows(
         spans.append({"y": at, "value": low, "high": high, "factor": name})
         codes = [one.cell["level"] for one in levels]
         names = [results.label_name(code) for code in codes] if factor == "gold" else codes
-        ends = [fitted(name, width / 3.5, 10.5) for name in (names[0], names[-1])]
-        apart = sum(text_width(name, 10.5) for name in ends) + 16 <= 0.55 * width * (high - low)
+        ends = [fitted(name, width / 3.5) for name in (names[0], names[-1])]
+        apart = sum(text_width(name) for name in ends) + 16 <= 0.55 * width * (high - low)
         for place, one in enumerate(levels):
             where = "low" if place == 0 else "high" if place == len(levels) - 1 else "between"
             if not apart:  # one text stands for both ends, on the side where there is room
@@ -209,8 +212,9 @@ def _level_rows(
                     "value": one.value,
                     "least": one.low,
                     "most": one.high,
-                    "text": fitted(text, width / 3.5 if apart else 0.4 * width, 10.5),
+                    "text": fitted(text, width / 3.5 if apart else 0.4 * width),
                     "place": where,
+                    "about": about(one, results),
                     "fill": PAPER if factor == "gold" else DATA[0],
                 }
             )

@@ -13,6 +13,7 @@ from quaver.report.charts.theme import (
     PAPER,
     SHAPES,
     SOFT,
+    TEXT,
     Layer,
     fitted,
     inline,
@@ -34,7 +35,7 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
     x, y = 6.0, 0
     for place, name in enumerate(series):
         text = fitted(name, 240)
-        wide = text_width(text) + 34
+        wide = text_width(text) + 36
         if x + wide > width and x > 6:
             x, y = 6.0, y + 1
         shown = look(place, coloured=coloured)
@@ -48,11 +49,13 @@ def legend(series: Sequence[str], width: int, *, coloured: bool = True, solid: b
             x=alt.X("x:Q", scale=options(domain=[0, width], nice=False), axis=None),
             y=alt.Y("y:Q", scale=options(domain=[y + 0.5, -0.5], nice=False), axis=None),
         )
-        .properties(width=width - 20, height=16 * (y + 1))
+        .properties(width=width - 20, height=19 * (y + 1))
     )
-    points = base.mark_point(size=38, opacity=1, strokeWidth=1.4).encode(
+    points = base.mark_point(size=46, opacity=1, strokeWidth=1.4).encode(
         color=alt.Color("ink:N", scale=None),
         fill=alt.Fill("fill:N", scale=None),
         shape=alt.Shape("shape:N", scale=None),
     )
-    return points + base.mark_text(align="left", dx=9, fontSize=11, color=INK).encode(text=alt.Text("text:N"))
+    return points + base.mark_text(align="left", dx=9, fontSize=TEXT, color=INK).encode(
+        text=alt.Text("text:N")
+    )

@@ -10,6 +10,7 @@ import polars as pl
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, MOST_SERIES, Figure, cell_name
+from quaver.report.charts.mark_words import about
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 from quaver.report.plain_text import slug
@@ -69,7 +70,14 @@ def _figure(measure: str, results: Results, known: dict[str, float]) -> Iterator
     named = list(dict.fromkeys(series(one) for one in some))[:MOST_SERIES]
     name, axis = _KINDS[measure]
     spots = [
-        Spot(known[one.cell["variant"]], one.value or 0.0, one.low, one.high, series=series(one))
+        Spot(
+            known[one.cell["variant"]],
+            one.value or 0.0,
+            one.low,
+            one.high,
+            series=series(one),
+            about=about(one, results),
+        )
         for one in some
         if series(one) in named
     ]

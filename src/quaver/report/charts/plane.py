@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import altair as alt
 
 from quaver.report.charts.legend import legend, look
+from quaver.report.charts.mark_words import ABOUT, by_model, plainly
 from quaver.report.charts.theme import SOFT, Layer, fitted, inline, options, panel_heading
+from quaver.report.page_numbers import printed
 
 _GAP = 26
-_AXIS = 44
+_AXIS = 50
 _NARROWEST = 190
-_HEIGHT = 200
+_HEIGHT = 230
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One point: where it is, its intervals upwards and across, and in which panel and series it stands."""
+    """One point: where it is, its intervals upwards and across, and in which panel and series it stands.
+
+    ``about`` is what the page says of it (`mark_words.about`); by default its names and numbers.
+    """
 
     x: float
     y: float
@@ -30,6 +35,7 @@ class Spot:
     size: float = 38
     left: float | None = None
     right: float | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +110,17 @@ def _panel(plane: Plane, panel: str, series: Sequence[str], width: float) -> Any
     x_ends, y_ends = _ends(xs, plane.x_ends), _ends([*ys, *levels], plane.y_ends)
     x = alt.X("x:Q", scale=_scale(x_ends), axis=_axis(plane.across, "x" in plane.percent, width))
     y = alt.Y("y:Q", scale=_scale(y_ends), axis=_axis(plane.up, "y" in plane.percent, _HEIGHT))
-    own = [_row(spot, series) for spot in plane.spots if spot.panel == panel]
+    own = [_row(_told(plane, spot), series) for spot in plane.spots if spot.panel == panel]
     base = Layer(inline(own)).encode(x=x, color=alt.Color("ink:N", scale=None), detail=alt.Detail("series:N"))
-    layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(base, plane, x_ends, y_ends)]
+    named = not plane.joined and by_model(row["about"] for row in own)
+    bars = base.encode(description=ABOUT) if named else base
+    layers = [*_guides(plane.guides, x, x_ends, y_ends), *_intervals(bars, plane, x_ends, y_ends, aria=named)]
     if plane.joined:
         layers.append(base.mark_line(strokeWidth=1.8).encode(y=y))
     layers.append(
-        base.mark_point(opacity=1, strokeWidth=1.4).encode(
+        base.mark_point(opacity=1, strokeWidth=1.4, aria=True).encode(
             y=y,
+            description=ABOUT,
             shape=alt.Shape("shape:N", scale=None),
             fill=alt.Fill("fill:N", scale=None),
             size=alt.Size("size:Q", scale=None),
@@ -138,6 +147,15 @@ def _axis(text: str, percent: bool, length: float) -> Any:
     )
 
 
+def _told(plane: Plane, spot: Spot) -> Spot:
+    """The point with what the page says of it."""
+    if spot.about:
+        return spot
+    names = (plane.names.get(spot.panel, spot.panel), spot.series)
+    up = plainly((*names, plane.up), spot.y, "y" in plane.percent, (spot.low, spot.high))
+    return replace(spot, about=f"{up}, at {plane.across} {printed(spot.x, 'x' in plane.percent)}")
+
+
 def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
     place = series.index(spot.series)
     return {
@@ -149,22 +167,23 @@ def _row(spot: Spot, series: Sequence[str]) -> dict[str, Any]:
         "right": spot.right,
         "series": place,
         "size": spot.size,
+        "about": spot.about,
         **look(place),
     }
 
 
 def _intervals(
-    base: Any, plane: Plane, x_ends: tuple[float, float], y_ends: tuple[float, float]
+    base: Any, plane: Plane, x_ends: tuple[float, float], y_ends: tuple[float, float], *, aria: bool
 ) -> list[Any]:
     known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
     between = {"y": alt.Y("low:Q", scale=_scale(y_ends)), "y2": alt.Y2("high:Q")}
     if not plane.joined:
-        bars = [known.mark_rule(strokeWidth=1.2).encode(**between)]
+        bars = [known.mark_rule(strokeWidth=1.2, aria=aria).encode(**between)]
         if any(spot.left is not None for spot in plane.spots):
             across = {"x": alt.X("left:Q", scale=_scale(x_ends)), "x2": alt.X2("right:Q")}
             known = base.transform_filter("isValid(datum.left) && isValid(datum.right)")
             level = alt.Y("y:Q", scale=_scale(y_ends))
-            bars.append(known.mark_rule(strokeWidth=1.2).encode(**across, y=level))
+            bars.append(known.mark_rule(strokeWidth=1.2, aria=aria).encode(**across, y=level))
         return bars
     return [known.mark_area(opacity=0.16).encode(fill=alt.Fill("ink:N", scale=None), **between)]
 

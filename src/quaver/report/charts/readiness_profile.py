@@ -11,6 +11,7 @@ from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import Figure, cell_name
 from quaver.report.charts.grid import Grid, Square, draw
+from quaver.report.charts.mark_words import about
 from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import in_words
 from quaver.report.page_numbers import interval, number, percent_measure, printed
@@ -50,6 +51,7 @@ def readiness(results: Results) -> Iterator[Figure]:
             _SHADES.get(_verdict(one), 0.0),
             f"{_value(one)} · {_SHORT.get(_verdict(one), _verdict(one))}",
             marked=_verdict(one) == "not met",
+            about=f"{about(one, results)}; {_limit(one)}: {_verdict(one)}",
         )
         for one in every
     ]

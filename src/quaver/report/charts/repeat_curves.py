@@ -8,6 +8,7 @@ from functools import partial
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import MOST_SERIES, Figure, cell_name, cut
+from quaver.report.charts.mark_words import about
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 
@@ -35,7 +36,18 @@ def intra_pss_repeats(results: Results) -> Iterator[Figure]:
         name = cell_name(one, columns, results, "")
         if name in shown:
             x = places[one.measure][one.cell["repeats"]]
-            spots.append(Spot(x, one.value or 0.0, one.low, one.high, one.measure, name, size=22))
+            spots.append(
+                Spot(
+                    x,
+                    one.value or 0.0,
+                    one.low,
+                    one.high,
+                    one.measure,
+                    name,
+                    size=22,
+                    about=about(one, results),
+                )
+            )
     spots.sort(key=lambda spot: list(_KINDS).index(spot.panel))
     plane = Plane(
         spots,

@@ -13,6 +13,7 @@ from quaver.core.presentation import Presentation
 from quaver.core.records import Estimate
 from quaver.report.charts.figure import BARS, Figure, capital, names
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.charts.mark_words import about
 from quaver.report.charts.trend import trend_figure
 from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL, presentation_of, section_of
@@ -154,6 +155,7 @@ class _Rows:
             group=f"{self.factor}: {level}" if grouped else kind,
             panel=one.cell.get(self.panel, "") if self.panel else "",
             series=one.cell.get(self.series, "") if self.series else "",
+            about=about(one, self.results),
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from quaver.core.records import Estimate
 from quaver.report.charts.forest import Forest, Mark, Reference, draw
+from quaver.report.charts.mark_words import about
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.page_numbers import printed
 
@@ -133,7 +134,7 @@ def label_share_chart(
         An ``altair`` chart, or None where there are no label shares.
     """
     if levels:
-        marks = [_level_mark(one) for one in levels]
+        marks = [_level_mark(results, one) for one in levels]
     else:
         marks = [_mark(results, one, factor) for one in shares_shown(results, factor, model)]
     if not marks:
@@ -170,9 +171,11 @@ def _mark(results: Results, one: Estimate, factor: str | None) -> Mark:
         group=f"{factor}: {level}" if level is not None and not alone else "",
         panel=one.cell.get("label", NO_LABEL),
         series=one.cell.get("decoding", ""),
+        about=about(one, results),
     )
 
 
-def _level_mark(one: Estimate) -> Mark:
+def _level_mark(results: Results, one: Estimate) -> Mark:
     level, factor, label = (one.cell[name] for name in ("level", "factor", "label"))
-    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label)
+    told = about(one, results)
+    return Mark(one.value or 0.0, one.low, one.high, row=level, group=factor, panel=label, about=told)

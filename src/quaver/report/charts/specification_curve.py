@@ -11,6 +11,7 @@ import altair as alt
 from quaver.core.records import Estimate
 from quaver.report.charts.chart import chart
 from quaver.report.charts.figure import BARS, Figure
+from quaver.report.charts.mark_words import ABOUT, about
 from quaver.report.charts.theme import DATA, SOFT, fitted, inline
 from quaver.report.estimate_index import Results
 from quaver.report.joint_conclusion import by_chance, joint_conclusions, median_effect
@@ -80,14 +81,16 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     wide = max(120, width - _NAMES - 60)
     x = alt.X("place:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(drawn) - 0.5], nice=False))
     verdict = alt.Color("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_COLOURS), legend=None)
-    curve = alt.Chart(inline([_row(at, one) for at, one in enumerate(drawn)]))
+    curve = alt.Chart(inline([_row(at, one, results) for at, one in enumerate(drawn)]))
     y = alt.Y("value:Q", axis=alt.Axis(title="estimate", tickCount=5, grid=True), scale=alt.Scale(zero=False))
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=_VERDICTS, range=_SHAPES), legend=None)
     parts = [
         curve.mark_rule(strokeWidth=1.4, opacity=0.7).encode(
             x=x, y=alt.Y("low:Q"), y2="high:Q", color=verdict
         ),
-        curve.mark_point(size=34, opacity=1, filled=True).encode(x=x, y=y, color=verdict, shape=shape),
+        curve.mark_point(size=42, opacity=1, filled=True, aria=True).encode(
+            x=x, y=y, color=verdict, shape=shape, description=ABOUT
+        ),
         alt.Chart(inline([{"at": drawn[0].details["threshold"]}]))
         .mark_rule(color=SOFT, strokeWidth=1)
         .encode(y="at:Q"),
@@ -108,13 +111,14 @@ def specification_chart(estimates: Sequence[Estimate], results: Results, *, widt
     return alt.vconcat(above, below, spacing=8)
 
 
-def _row(at: int, one: Estimate) -> dict[str, Any]:
+def _row(at: int, one: Estimate, results: Results) -> dict[str, Any]:
     return {
         "place": at,
         "value": one.value,
         "low": one.value if one.low is None else one.low,
         "high": one.value if one.high is None else one.high,
         "verdict": one.details["verdict"],
+        "about": f"{about(one, results)}; {one.details['verdict']}",
     }
 
 

@@ -16,6 +16,7 @@ import vl_convert
 from altair.utils import schemapi
 from markupsafe import Markup, escape
 
+from quaver.report.charts.mark_words import taken_apart
 from quaver.report.charts.theme import (
     BARE,
     DATA,
@@ -25,7 +26,7 @@ from quaver.report.charts.theme import (
     PAPER,
     RULE,
     SOFT,
-    SUBTITLE,
+    TEXT,
     TITLE,
     text_width,
     title_lines,
@@ -45,6 +46,7 @@ _KEPT = frozenset(
 )
 _DRAWN = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath"})
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+_ABOUT = re.compile(r'(?<= aria-label=")\d*\.\d*\|')
 _URL = re.compile(r"url\(#([\w-]+)\)")
 
 
@@ -69,12 +71,13 @@ def titled(picture: str, title: str, subtitle: str, width: float) -> str:
     """
     lines, below = title_lines(title, subtitle, width)
     rows: list[tuple[str, float, str]] = [(line, TITLE, f'fill="{INK}" font-weight="600"') for line in lines]
-    rows += [(line, SUBTITLE, f'fill="{SOFT}"') for line in below]
+    rows += [(line, TEXT, f'fill="{SOFT}"') for line in below]
     high, head = float(MARGIN), []
     for line, size, look in rows:
         at = f'x="{MARGIN}" y="{high + 0.8 * size:g}" font-family="{FONT}" font-size="{size}px"'
         head.append(f"<text {at} {look}>{escape(line)}</text>")
         high += size + 2
+    picture = _ABOUT.sub("", picture)
     (wide, tall), rim = _size(picture), MARGIN - BARE
     whole = max(wide + 2 * rim, 2 * MARGIN + max(text_width(line, size) for line, size, _ in rows))
     box = f'width="{whole:g}" height="{high + tall + 2 * rim:g}"'
@@ -96,7 +99,7 @@ def _size(picture: str) -> tuple[float, float]:
 
 
 def inline_svg(picture: str, name: str, alternative: str) -> Markup:
-    """A picture for the page.
+    """A picture for the page: its marks say what they are about, and lead to the prompts that they are of.
 
     Args:
         picture: SVG, as `svg_text` gives it.
@@ -105,14 +108,16 @@ def inline_svg(picture: str, name: str, alternative: str) -> Markup:
     """
     root = ET.fromstring(picture)
     _clean(root, name)
+    told = next(root.iter(f"{{{_SVG}}}title"), None) is not None
     width, height = _size(picture)
     size = {"width": f"{width:g}", "height": f"{height:g}"}
-    root.attrib.update({"role": "img", "aria-label": alternative, **size})
+    root.attrib.update({"role": "group" if told else "img", "aria-label": alternative, **size})
     ET.register_namespace("", _SVG)
     return Markup(ET.tostring(root, encoding="unicode"))
 
 
 def _clean(element: ET.Element, name: str) -> None:
+    panel = "role-scope" in element.get("class", "")
     kept = {key: value for key, value in element.attrib.items() if key in _KEPT}
     element.attrib.clear()
     styles = []
@@ -125,12 +130,35 @@ def _clean(element: ET.Element, name: str) -> None:
         element.attrib[key] = _URL.sub(rf"url(#{name}-\1)", value)
     if styles:
         element.attrib["style"] = ";".join(styles)
-    for child in list(element):
+    for at, child in reversed(list(enumerate(element))):
         drawn = child.tag.removeprefix(f"{{{_SVG}}}") in _DRAWN
-        if drawn and not _invisible(child):
-            _clean(child, name)
-        else:
-            element.remove(child)
+        if not drawn or _invisible(child):
+            del element[at]
+            continue
+        about = taken_apart(child.get("aria-label", ""))
+        _clean(child, name)
+        if about is not None:
+            element[at] = _told(child, *about)
+    models = {one.get("data-model", "") for one in element.iter() if one.get("class") == "told"}
+    if panel and len(models) == 1 and (model := models.pop()):
+        element.set("data-panel", model)
+
+
+def _told(mark: ET.Element, prompt: str, model: str, words: str) -> ET.Element:
+    """A mark with its words, and in a link to its prompt; a line with its model alone."""
+    if model:
+        mark.set("data-model", model)
+    if mark.tag == f"{{{_SVG}}}line":
+        return mark
+    around = (
+        ET.Element(f"{{{_SVG}}}a", {"href": f"#prompt-{prompt}"}) if prompt else ET.Element(f"{{{_SVG}}}g")
+    )
+    around.set("class", "told")
+    if model:
+        around.set("data-model", mark.attrib.pop("data-model"))
+    ET.SubElement(around, f"{{{_SVG}}}title").text = words
+    around.append(mark)
+    return around
 
 
 def _invisible(element: ET.Element) -> bool:

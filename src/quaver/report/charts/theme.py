@@ -19,9 +19,12 @@ PAPER: Final = "#fefefe"
 DATA: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07d00", "#3a9bd6", "#6f6f6f")
 """Blue, vermilion, green, reddish purple, orange and sky blue (these two darkened for white paper), grey."""
 SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
-TITLE: Final = 14
-SUBTITLE: Final = 11.5
-"""Sizes of letters, in pixels."""
+TITLE: Final = 15
+HEADING: Final = 13.5
+TEXT: Final = 12.5
+"""Sizes of letters, in pixels: of a chart's title, of a panel's, and of all else."""
+WIDE_HEADING: Final = HEADING + 1
+"""What a heading is taken to be printed in: bold letters are wider."""
 MARGIN: Final = 14
 """Around a chart with its title, and between the two."""
 BARE: Final = 4
@@ -68,19 +71,19 @@ def fixed(channel: str, value: float | str) -> Any:
     return getattr(alt, f"{channel}Value")(value)
 
 
-def text_width(text: str, size: float = 11) -> float:
+def text_width(text: str, size: float = TEXT) -> float:
     """About how wide a line is in print, in pixels."""
     return sum(0.3 if c in " .,'|il:;!()[]fjt·" else 0.85 if c in "MWmw@%—…" else 0.57 for c in text) * size
 
 
-def fitted(text: object, width: float, size: float = 11) -> str:
+def fitted(text: object, width: float, size: float = TEXT) -> str:
     """A text on one line of a width, in pixels, cut in the middle where it is too long."""
     line = one_line(text)
     wide = text_width(line, size)
     return line if wide <= width else shortened(line, max(4, int(len(line) * width / wide)))
 
 
-def wrapped(text: str, width: float, size: float = 11) -> list[str]:
+def wrapped(text: str, width: float, size: float = TEXT) -> list[str]:
     """A text in lines of a width, in pixels; a word is never broken."""
     lines = [""]
     for word in one_line(text).split():
@@ -96,34 +99,33 @@ _SURE = 0.9
 """Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
 
 
-def panel_heading(name: str, second: str, width: float, size: float = 12.5) -> Any:
+def panel_heading(name: str, second: str, width: float) -> Any:
     """What stands above one panel of several: its name, and a line below it.
 
     Args:
         name: The first line; an empty one takes its room all the same.
         second: The second, likewise.
         width: Of the panel, in pixels.
-        size: That the name is taken to be printed in.
     """
     head, dot, last = name.rpartition(" · ")
-    if dot and text_width(name, size) > width:  # its last part has room on the second line
+    if dot and text_width(name, WIDE_HEADING) > width:  # its last part has room on the second line
         name, second = head, f"{last}, {second}" if second else last
     return options(
-        text=fitted(name, width, size) or "\u00a0",
-        subtitle=fitted(second, width + 8, 10) or "\u00a0",
+        text=fitted(name, width, WIDE_HEADING) or "\u00a0",
+        subtitle=fitted(second, width + 8) or "\u00a0",
         anchor="start",
         frame="group",
         offset=4,
         color=INK,
         subtitleColor=SOFT,
-        fontSize=11.5,
-        subtitleFontSize=10,
+        fontSize=HEADING,
+        subtitleFontSize=TEXT,
     )
 
 
 def title_lines(title: str, subtitle: str, width: float) -> tuple[list[str], list[str]]:
     """A title and what stands below it, in lines of a width, in pixels."""
-    below = wrapped(subtitle, _SURE * width, SUBTITLE) if subtitle else []
+    below = wrapped(subtitle, _SURE * width, TEXT) if subtitle else []
     return wrapped(title, _SURE * width, TITLE), below
 
 
@@ -145,13 +147,14 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
                 anchor="start",
                 frame="bounds",
                 fontSize=TITLE,
-                subtitleFontSize=SUBTITLE,
+                subtitleFontSize=TEXT,
                 offset=MARGIN,
             )
         )
     return chart.configure(
         font=FONT,
         background=PAPER,
+        aria=False,  # but for marks that say what they are about
         padding=MARGIN if title else BARE,
         view=alt.ViewConfig(stroke=None),
         title=alt.TitleConfig(color=INK, subtitleColor=SOFT, fontWeight=600),
@@ -161,8 +164,8 @@ def finished(chart: Any, *, width: int, title: str = "", subtitle: str = "") -> 
             gridColor=RULE,
             domainColor=SOFT,
             tickColor=SOFT,
-            labelFontSize=11,
-            titleFontSize=11,
+            labelFontSize=TEXT,
+            titleFontSize=TEXT,
             titleFontWeight="normal",
         ),
     )

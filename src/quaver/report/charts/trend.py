@@ -8,6 +8,7 @@ from functools import partial
 
 from quaver.core.records import Estimate
 from quaver.report.charts.figure import MOST_SERIES, Figure, capital, cell_name, cut
+from quaver.report.charts.mark_words import about
 from quaver.report.charts.plane import Guide, Plane, Spot, draw
 from quaver.report.estimate_index import Results, varying
 from quaver.report.measure_words import ALL, in_words, presentation_of, section_of
@@ -82,6 +83,7 @@ def trend_figure(measure: str, results: Results) -> Figure | None:
             one.high,
             panel=one.cell.get("model", "") if panel else "",
             series=cell_name(one, rest, results, default),
+            about=about(one, results),
         )
         for one in sorted(some, key=lambda one: at[frozenset(one.cell.items())])
         if cell_name(one, rest, results, default) in drawn

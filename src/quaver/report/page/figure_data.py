@@ -7,6 +7,7 @@ holds a sample of the items, and says so.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from markupsafe import Markup
 
 from quaver.core.deviation_tables import Deviations
 from quaver.report.estimate_index import NO_LABEL, Results
+from quaver.report.estimate_words import sentence
 from quaver.report.page.evidence import Behind
 from quaver.report.plain_text import visible
 
@@ -27,6 +29,9 @@ _MOST_TEXTS = 400
 _MOST_ANSWERS = 6_000
 _LEAST_ANSWERED, _MOST_ANSWERED = 5, 60
 """Items whose raw answers are listed."""
+
+_MOST_SAID = 24
+"""Estimates of a prompt and model that are listed."""
 
 _LONGEST = 160
 """Characters of a text or an answer."""
@@ -48,9 +53,27 @@ def figure_data(results: Results, found: Deviations | None, behind: Behind | Non
         "models": results.models,
         "decodings": results.decodings,
         "prompts": [results.variant_name(str(one["id"])) for one in results.variants],
+        "said": _said(results),
         **_labelled(results, found, behind),
     }
     return inert(document)
+
+
+def _said(results: Results) -> list[list[tuple[int, str]]]:
+    """What was measured of each prompt, in words, each with its model's place; -1 where it is of all."""
+    found: dict[str, list[tuple[int, str]]] = {str(one["id"]): [] for one in results.variants}
+    first = results.evaluators[0] if results.evaluators else ""
+    count: Counter[tuple[str, int]] = Counter()
+    for one in (*results.estimates, *results.anywhere("deviation_share")):
+        variant = one.cell.get("variant", "")
+        if variant not in found or one.value is None or one.cell.get("evaluator", first) != first:
+            continue
+        model = one.cell.get("model", "")
+        place = results.models.index(model) if model in results.models else -1
+        count[variant, place] += 1
+        if count[variant, place] <= _MOST_SAID:
+            found[variant].append((place, sentence(one, results, ("variant",))))
+    return list(found.values())
 
 
 def inert(document: Mapping[str, Any]) -> Markup:

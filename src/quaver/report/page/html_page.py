@@ -31,7 +31,7 @@ from quaver.report.page.first_screen import first_screen
 from quaver.report.page.method import measured, method_paragraph, noise_in_words, references, rules
 from quaver.report.page.notes import Notes
 from quaver.report.page.page_tables import estimates_frame, page_tables, summary_frame
-from quaver.report.page.pictures import NARROW, Pictures, drawn, wide, write_pictures
+from quaver.report.page.pictures import NARROW, WIDE, Pictures, drawn, write_pictures
 from quaver.report.page.prompt_examples import shown_prompts
 from quaver.report.plain_text import slug, visible
 from quaver.report.table_rows import Table, estimates_table
@@ -225,7 +225,7 @@ def _by_section(made: _Made) -> dict[str, dict[str, dict[str, Any]]]:
         pictures = made.pictures[figure.name]
         sections[figure.section or "more"][figure.name] = {
             "figure": figure,
-            "wide": inline_svg(pictures.wide, f"{figure.name}-{wide(figure)}", figure.alternative),
+            "wide": inline_svg(pictures.wide, f"{figure.name}-{WIDE}", figure.alternative),
             "narrow": inline_svg(pictures.narrow, f"{figure.name}-{NARROW}", figure.alternative),
             "table": made.figure_tables[figure.name],
             "notes": made.noted[figure.name],

@@ -8,15 +8,11 @@ from typing import NamedTuple
 
 import vl_convert
 
-from quaver.report.charts.figure import Figure
 from quaver.report.charts.figures import Gallery, in_words
 from quaver.report.charts.svg import svg_text, titled, unchecked
 
-OPENING = 760
-"""Width of the chart on the first screen, beside its sentences, in pixels."""
-
-WIDE = 960
-"""Width of any other chart on a screen: that of the column."""
+WIDE = 760
+"""Width of a chart on a screen, in pixels; where there is more room it is enlarged."""
 
 NARROW = 344
 """Width of each on a phone."""
@@ -35,18 +31,11 @@ def drawn(shown: Gallery) -> dict[str, Pictures]:
     for figure in shown.figures:
         try:
             with unchecked():
-                pictures[figure.name] = Pictures(
-                    *(svg_text(figure.chart(width)) for width in (wide(figure), NARROW))
-                )
+                pictures[figure.name] = Pictures(*(svg_text(figure.chart(width)) for width in (WIDE, NARROW)))
         except Exception as error:  # whatever another package's chart raises
             shown.broken[figure.name] = in_words(error)
     shown.figures = [figure for figure in shown.figures if figure.name in pictures]
     return pictures
-
-
-def wide(figure: Figure) -> int:
-    """How wide a figure is on a screen, in pixels."""
-    return OPENING if figure.section == "finding" else WIDE
 
 
 def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Path) -> dict[str, str]:
@@ -58,7 +47,7 @@ def write_pictures(shown: Gallery, pictures: Mapping[str, Pictures], folder: Pat
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for figure in shown.figures:
-        svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, wide(figure))
+        svg = titled(pictures[figure.name].wide, figure.title, figure.subtitle, WIDE)
         (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
         (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
         (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))

@@ -20,6 +20,7 @@ class ShownPrompt:
     """A variant's prompt.
 
     Attributes:
+        place: Its place in the design, from 1.
         name: The levels that distinguish it from others.
         id: Its id.
         answers: The answer for each label, by the label's name.
@@ -28,6 +29,7 @@ class ShownPrompt:
         messages: Role and content, marked.
     """
 
+    place: int
     name: str
     id: str
     answers: Mapping[str, str]
@@ -39,10 +41,11 @@ class ShownPrompt:
 def shown_prompts(results: Results, most: int) -> Iterator[ShownPrompt]:
     """The first variants of a study as the page shows them."""
     original = results.lock.get("original", ())
-    for variant in results.variants[:most]:
+    for place, variant in enumerate(results.variants[:most], 1):
         covariates: Mapping[str, Any] = variant.get("covariates", {})
         messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
         yield ShownPrompt(
+            place,
             results.variant_name(variant["id"]),
             variant["id"],
             {results.label_name(code): answer for code, answer in variant["answers"].items()},

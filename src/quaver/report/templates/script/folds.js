@@ -6,6 +6,7 @@
     }
   };
   const follow = () => {
+    if (document.querySelector("#prompt-panel[open]")) return;
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     unfold(target);

@@ -1,0 +1,55 @@
+// Charts and tables of one model, where there are several.
+(() => {
+  const {models} = figureData();
+  const slot = document.getElementById("model-filter");
+  if (!slot || !models || models.length < 2) return;
+  const every = made("option", {value: ""}, "all models");
+  const select = made("select", {}, every, ...models.map((name, at) => made("option", {value: at + 1}, name)));
+  slot.append(made("div", {class: "choose"}, made("label", {}, "Charts and tables of ", select)));
+
+  // A panel that is of one model alone moves to where the first of its panels stands.
+  const panels = (picture) => [...picture.querySelectorAll("g[data-panel]")];
+  for (const picture of document.querySelectorAll("figure svg")) {
+    for (const panel of panels(picture)) panel.dataset.place = panel.getAttribute("transform") || "";
+  }
+  const pictures = (chosen) => {
+    for (const mark of document.querySelectorAll("figure svg [data-model]")) {
+      mark.classList.toggle("off", chosen !== "" && mark.dataset.model !== chosen);
+    }
+    for (const picture of document.querySelectorAll("figure svg")) {
+      const some = panels(picture);
+      for (const panel of some) {
+        const other = chosen !== "" && panel.dataset.panel !== chosen;
+        panel.classList.toggle("off", other);
+        panel.setAttribute("transform", chosen === "" || other ? panel.dataset.place : some[0].dataset.place);
+      }
+    }
+    for (const figure of document.querySelectorAll("figure")) {
+      const of = new Set([...figure.querySelectorAll("svg [data-model]")].map((mark) => mark.dataset.model));
+      const all = figure.querySelectorAll("svg .told").length === figure.querySelectorAll("svg .told[data-model]").length;
+      figure.classList.toggle("off", chosen !== "" && all && of.size > 0 && !of.has(chosen));
+    }
+  };
+  const tables = (name) => {
+    for (const table of document.querySelectorAll("table:not(.live)")) {
+      const heads = table.tHead ? [...table.tHead.rows[0].cells].map((head) => head.textContent.trim()) : [];
+      const at = heads.indexOf("model");
+      if (at < 0) continue;
+      for (const row of table.tBodies[0].rows) {
+        const own = row.cells[at].textContent;
+        row.classList.toggle("off", name !== null && own !== name && models.includes(own));
+      }
+    }
+  };
+  select.addEventListener("change", () => {
+    const chosen = select.value;
+    pictures(chosen);
+    tables(chosen === "" ? null : models[Number(chosen) - 1]);
+    const compare = document.querySelector("#compare [name=model]");
+    const place = String(Number(chosen) - 1);
+    if (chosen !== "" && compare && [...compare.options].some((one) => one.value === place)) {
+      compare.value = place;
+      compare.dispatchEvent(new Event("change"));
+    }
+  });
+})();
