@@ -21,7 +21,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(python|diff) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 STUDY = """\
 task: {labels: [kind, unkind]}
-items: {source: items.csv, text: "{{ text }}", where: {party: [d, r]}}
+items: {source: items.csv, text: "{{ text }}", once: party}
 prompt: {instruction: Is this kind?}
 variants: [{use: instructions, texts: {curt: "Kind?"}}]
 models: [{name: mine, use: function}]
@@ -85,7 +85,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = [[f"[{group}]", *(f"{k} = {v}" for k, v in named.items())] for group, named in entries.items()]
     (info / "entry_points.txt").write_text("\n".join("\n".join(table) for table in tables) + "\n")
     (home / "study.yaml").write_text(STUDY)
-    (home / "items.csv").write_text("text,party\na,d\nb,r\nc,x\n")
+    (home / "items.csv").write_text("text,party\na,d\nb,r\nc,d\n")
     (home / "mine.py").write_text(
         'def same(text, prompt):\n    return "kind" if len(text + prompt) % 2 else "unkind"\n'
     )
@@ -150,7 +150,7 @@ def test_a_diff_survives_the_next_change(text: str, diff: str, after: str) -> No
 def test_command_field_column_and_chart(home: Path, run: Run) -> None:
     assert "unkind" in run("quaver", "labels", "study.yaml")
     assert "4 of 4 are stored" in run("quaver", "run", "study.yaml", "--function", "mine=mine:same")
-    assert "where" in run("quaver", "init", "-")
+    assert "#once: null" in run("quaver", "init", "-")
     run("quaver", "report", "study.yaml", "--function", "mine=mine:same")
     assert 'id="figure-wobble"' in (home / "report.html").read_text(encoding="utf-8")
     assert "answer_tokens" in pl.read_parquet_schema(home / "annotations.parquet")

@@ -18,7 +18,7 @@ from quaver.collect.store.copies import copy_store, copy_store_without
 from quaver.core.arguments import guarded
 from quaver.core.records import Item
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec import StudySpec
+from quaver.design.spec import ItemsSpec, StudySpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.tables.estimates_csv import write_estimates
 from quaver.study.analysis.study_estimates import measurable
@@ -135,14 +135,16 @@ def _without_texts(study: Study, folder: Path) -> int:
 def _own_files(study: Study) -> list[Path]:
     """The study file, its table of items or annotations, and paraphrases.json, where there are such."""
     own, positions = study.spec.annotations or study.spec.items, study.source.positions
-    files = [positions.path, positions.path_of(own.source), study.source.files.paraphrases]
+    tables = [own.source, *([own.examples.source] if isinstance(own, ItemsSpec) and own.examples else [])]
+    files = [positions.path, *map(positions.path_of, tables), study.source.files.paraphrases]
     return [file for file in files if file is not None and file.is_file()]
 
 
 def _covariates(spec: StudySpec) -> set[str]:
     """The items' fields that are no texts: groups, gold labels, what conclusions are drawn about."""
     own = spec.annotations or spec.items
-    return {*own.groups, *([own.gold.column] if own.gold else []), *concluded_about(spec)}
+    gold = [own.gold.column] if own.gold and own.gold.column else []
+    return {*own.groups, *own.coders, *gold, *concluded_about(spec)}
 
 
 def _item(item: Item, kept: Collection[str] | None = None) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def test_items_without_gold_or_text_are_no_examples() -> None:
 @pytest.mark.parametrize(
     ("spare", "expected", "found"),
     [
-        ([], "3 examples", "0 items outside the sample"),
-        ([Item("x", {"text": "B."})], "3 examples", "1 items outside the sample, none with a gold label"),
+        ([], "3 examples", "0 items to take them from"),
+        ([Item("x", {"text": "B."})], "3 examples", "1 items to take them from, none with a gold label"),
         (SPARE[:2], "so 1 of 'mid' at least", "0 of 'mid'"),
     ],
 )

@@ -210,7 +210,9 @@ def _items(asked: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet) -> dic
 def _gold(asked: AnnotationsSpec, values: Row, labels: LabelSet, item: str) -> str | None:
     if asked.gold is None:
         return None
-    reader = LabelCells(labels.codes, {**asked.map, **asked.gold.map}, asked.unlabelled)
+    known = {text: code for text, code in asked.gold.map.items() if code is not None}
+    nothing = [text for text, code in asked.gold.map.items() if code is None]
+    reader = LabelCells(labels.codes, {**asked.map, **known}, [*asked.unlabelled, *nothing])
     found = values.text(asked.gold.column)
     read = reader.read(found)
     if read is None:

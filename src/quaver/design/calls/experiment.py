@@ -17,6 +17,7 @@ from quaver.design.calls.variant_crossing import prompt_of, variants_of
 from quaver.design.factors.prompt_edits import Editable
 from quaver.design.follow_ups import FollowUp
 from quaver.design.items.answer_options import options_of
+from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_table import load_items
 from quaver.design.items.near_duplicates import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.paraphrase.paraphrase_keeper import NOTHING_KEPT, Keeper
@@ -101,6 +102,7 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper = NOTHING_KEPT) -
     prompt, texts = prompt_of(spec, labels), tuple(spec.items.text.values())
     context = PromptContext(prompt, labels, spec.seed, spare, source.home, items, texts, keeper)
     variants, notes, editable = variants_of(spec, context, keeper, source)
+    notes = [*notes, *notes_on_gold(spec.items, items)]
     check_templates(spec, variants, items, source)
     check_postfixes(variants, labels, source)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
@@ -156,7 +158,7 @@ def _check_grid_columns(
     spec: StudySpec, variants: Sequence[Variant], decodings: Mapping[str, Decoding], source: Positions
 ) -> None:
     taken = {name for variant in variants for name in (*variant.factors, *variant.covariates)}
-    taken |= set(spec.items.groups)
+    taken |= set(spec.items.columns)
     for parameter in dict.fromkeys(name for one in decodings.values() for name in one.grid):
         if parameter in taken:
             raise SpecError(

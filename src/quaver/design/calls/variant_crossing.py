@@ -95,7 +95,7 @@ def _texts(spec: StudySpec, source: Positions) -> dict[str, Sequence[LevelOfFact
     """The factor of the items' text, where the study gives several templates of it."""
     if len(spec.items.text) == 1:
         return {}
-    if TEXT_FACTOR in spec.items.groups:
+    if TEXT_FACTOR in spec.items.columns:
         raise SpecError(
             f"the factor {TEXT_FACTOR!r} of several text templates would be a column that exists already",
             where=source.where("items", "groups"),
@@ -137,7 +137,7 @@ def _check_columns(
     factor: str, levels: Sequence[LevelOfFactor], known: Mapping[str, object], spec: StudySpec, where: str
 ) -> None:
     for column in columns_of(factor, levels) or [factor]:
-        if factor in known or column in ANNOTATION_COLUMNS or column in spec.items.groups:
+        if factor in known or column in ANNOTATION_COLUMNS or column in spec.items.columns:
             raise SpecError(
                 f"the factor {column!r} would be a column that exists already",
                 where=where,

@@ -21,7 +21,7 @@ class PromptContext:
         prompt: The prompt of the study file, before any family edits it.
         labels: The task's label set.
         seed: The seed of whatever the family draws at random.
-        spare: The source's items outside the sample, from which examples may be taken.
+        spare: The items from which examples may be taken: those outside the sample, or of another table.
         home: The folder that relative paths in the study file start from.
         sample: The study's items.
         texts: Every template of an item's text in the study; only the prompt's own if empty.

@@ -43,7 +43,7 @@ class _Forms(GenerateJsonSchema):
 def _bare(part: Any) -> JsonSchemaValue:
     if part is ModelSpec:
         return {"type": "string", "examples": ["openai/gpt-5-mini", "ollama/llama3.2", "weights.gguf"]}
-    return _named(part.names["use"]) if "use" in part.names else {"type": ["string", "number"]}
+    return _named(part.names["use"]) if "use" in part.names else {"type": list(part.bare_types)}
 
 
 def _named(kind: registry.Kind) -> JsonSchemaValue:

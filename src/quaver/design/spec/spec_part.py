@@ -61,6 +61,8 @@ class Part(BaseModel):
     )
     bare: ClassVar[bool] = False
     """Whether a bare name may replace the whole part."""
+    bare_types: ClassVar[tuple[str, ...]] = ("string", "number")
+    """What such a name is in JSON."""
     names: ClassVar[Mapping[str, Kind]] = {}
     """The keys that name a plug-in, with its kind."""
 

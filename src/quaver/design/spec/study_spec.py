@@ -193,4 +193,10 @@ class StudySpec(Part):
                 raise PlacedError(f"{group!r} is a column of every annotation frame; rename it", *loc)
             if group in self.items.groups[:index]:
                 raise PlacedError(f"the group {group!r} is given twice", *loc)
+        for index, coder in enumerate(self.items.coders):
+            if coder in ANNOTATION_COLUMNS:
+                problem = f"{coder!r} is a column of every annotation frame; rename it"
+                raise PlacedError(problem, "items", "coders", index)
+            if coder in self.items.columns[: len(self.items.groups) + index]:
+                raise PlacedError(f"the column {coder!r} is given twice", "items", "coders", index)
         return self

@@ -1,4 +1,4 @@
-"""``shots``: examples before the item, drawn from the items outside the sample or written by hand."""
+"""``shots``: examples before the item: items outside the sample, of another table, or written by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class WrittenExample(BaseModel):
 class Shots:
     """The prompt with k examples, for each k that is given.
 
-    Drawn examples are items outside the sample that have a gold label; none has the text of a sampled item.
+    Drawn examples are items outside the sample, or of the study's table of examples (``items.examples``),
+    that have a gold label; none has the text of a sampled item.
     They are balanced by class: the labels take turns, in an order that is drawn anew for each round. A
     smaller k uses the first examples of a larger one.
 
@@ -125,7 +126,7 @@ def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -
 
 
 def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
-    """Examples from the items outside the sample, balanced by class.
+    """Examples from the items that are not labelled, balanced by class.
 
     Args:
         context: The labels, the sample and the other items.
@@ -144,7 +145,7 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
             by_label[item.gold].append(item)
     if not by_label:
         raise _too_few(
-            f"{k} examples", f"{len(context.spare)} items outside the sample, none with a gold label"
+            f"{k} examples", f"{len(context.spare)} items to take them from, none with a gold label"
         )
     texts = _Texts(context)
     queues: dict[str, Iterator[Item]] = {}
@@ -159,7 +160,7 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
             if example is None:
                 raise _too_few(
                     f"{k} examples, balanced by class, and so {taken[code] + 1} of {code!r} at least",
-                    f"{taken[code]} of {code!r} among the items outside the sample",
+                    f"{taken[code]} of {code!r} among the items to take them from",
                 )
             taken[code] += 1
             examples.append(example)
@@ -217,6 +218,6 @@ def _too_few(wanted: str, found: str) -> SpecError:
         "there are fewer examples than asked for",
         expected=wanted,
         found=found,
-        fix="lower k, sample fewer items, or write examples in the study file: "
-        "examples: [{text: …, label: …}]",
+        fix="lower k, sample fewer items, name a table of examples (items: {examples: train.csv}), or write "
+        "them under shots: examples: [{text: …, label: …}]",
     )

@@ -106,6 +106,8 @@ def _mark(study: StudySource, store: Store) -> str:
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
     if columns := list(dict.fromkeys(name for item in study.experiment.items for name in item.groups)):
         parts.append(["groups", *columns])
+    if (items := study.spec.items).coders:
+        parts.append(["coders", *items.coders, items.gold.map if items.gold else {}])
     parts.append(mark_of_rules(study.plugins.evaluators().values()))
     text = json.dumps(parts, sort_keys=True, default=str)
     return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"

@@ -54,7 +54,7 @@ def check(study: StudyFile) -> None:
     if study.spec.until is not None:
         until = asked_until(study, study.spec.until)
         study.plugins.measure(until, ("until",))
-        columns = [*ANNOTATION_COLUMNS, *study.factors, *study.spec.items.groups]
+        columns = [*ANNOTATION_COLUMNS, *study.factors, *study.spec.items.columns]
         study.plugins.check_names(until, columns, list(study.plugins.evaluators()), ("until",))
         asked.append((("until",), until))
     rehearse(study, asked)

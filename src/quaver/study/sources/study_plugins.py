@@ -266,7 +266,7 @@ class Plugins:
                 for variant in variants:
                     evaluator.reader(labels, variant)
         grids = [option for one in self._spec.decoding.values() for option in one.grid]
-        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.groups, *dict.fromkeys(grids)]
+        columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns, *dict.fromkeys(grids)]
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
             self.check_names(asked, columns, list(self.evaluators()), ("measures", index))

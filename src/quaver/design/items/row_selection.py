@@ -1,0 +1,68 @@
+"""Which rows of a table a study uses, and where a row stands, for errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from quaver.core.table_text import text_of
+from quaver.design.items.table_row import Row
+from quaver.design.spec.row_filter import Condition
+from quaver.design.spec.study_file import Positions
+from quaver.errors import ItemError, UnknownName
+
+Numbered = tuple[int, Mapping[str, Any]]
+_MOST_VALUES = 8
+
+
+def place_of(
+    row: Mapping[str, Any], number: int, source: Positions, loc: tuple[str, ...] = ("items",)
+) -> str:
+    """The file and the line of a row, or its number in its source."""
+    return row.where if isinstance(row, Row) else f"{source.where(*loc, 'source')}: row {number}"
+
+
+def rows_where(
+    rows: Sequence[Numbered],
+    conditions: Mapping[str, Condition],
+    columns: Collection[str],
+    source: Positions,
+    loc: tuple[str, ...],
+) -> Sequence[Numbered]:
+    """The rows that meet all conditions, with the numbers that they had.
+
+    Raises:
+        UnknownName: A condition is about a column that does not exist.
+        ItemError: No row is left, or a limit is a number and a cell is none.
+    """
+    for column, condition in conditions.items():
+        place = source.where(*loc, column)
+        if column not in columns:
+            raise UnknownName("column", column, columns, where=place)
+        kept, texts = [], Counter[str]()
+        for number, row in rows:
+            where = f"{place_of(row, number, source, loc[:-1])}: {column}"
+            text = text_of(row.get(column), where)
+            texts[text] += 1
+            try:
+                if condition.met(text):
+                    kept.append((number, row))
+            except ValueError:
+                raise ItemError(
+                    "this cell is compared with a number and holds none",
+                    where=where,
+                    expected=f"a number, as the limit of {place} is one",
+                    found=text[:120],
+                    fix="leave such rows out with `none_of`, or put the limit in quotation marks",
+                ) from None
+        if not kept:
+            common = [f"{text[:40] or '(empty)'} ({n:,})" for text, n in texts.most_common(_MOST_VALUES)]
+            raise ItemError(
+                "no row meets this condition",
+                where=place,
+                expected="a condition that some rows meet",
+                found=f"{', '.join(common)}{', …' if len(texts) > _MOST_VALUES else ''}",
+            )
+        rows = kept
+    return rows

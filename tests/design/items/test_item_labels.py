@@ -1,0 +1,74 @@
+"""The labels that items come with: each coder's, and the majority's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.studies import resolved, written
+
+from quaver.design.items.item_labels import majority, ties
+from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+
+STUDY = """
+task: {labels: [pos, neg]}
+items:
+  source: items.csv
+  text: "{{ text }}"
+  coders: [anna, ben, cleo]
+  gold: {coders: majority, map: {p: pos, "?": null}}
+prompt: {instruction: Which?}
+models: [{name: m, use: function}]
+"""
+ITEMS = "text,anna,ben,cleo\nA,pos,p,neg\nB,neg,pos,\nC,?,neg,neg\nD,,,\n"
+
+
+def test_each_coder_has_a_label_of_each_item_and_gold_is_the_majority(tmp_path: Path) -> None:
+    found = resolved(written(tmp_path, STUDY, ITEMS)).items
+    assert [dict(item.groups) for item in found] == [
+        {"anna": "pos", "ben": "pos", "cleo": "neg"},
+        {"anna": "neg", "ben": "pos", "cleo": ""},
+        {"anna": "", "ben": "neg", "cleo": "neg"},
+        {"anna": "", "ben": "", "cleo": ""},
+    ]
+    assert [item.gold for item in found] == ["pos", None, "neg", None]
+    assert ties(found, ["anna", "ben", "cleo"]) == 1
+
+
+def test_gold_beside_coders_is_a_column_of_its_own(tmp_path: Path) -> None:
+    text = STUDY.replace("{coders: majority, map", "{column: truth, map")
+    items = "text,anna,ben,cleo,truth\nA,pos,pos,neg,neg\n"
+    assert resolved(written(tmp_path, text, items)).items[0].gold == "neg"
+
+
+def test_a_study_says_how_many_items_tie(tmp_path: Path) -> None:
+    notes = " ".join(resolved(written(tmp_path, STUDY, ITEMS)).notes)
+    assert "1 of 4" in notes
+    assert "anna, ben and cleo" in notes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "said"),
+    [
+        ("ben, cleo]", "ben, clea]", UnknownName, "cleo"),
+        ("[anna, ben, cleo]", "[anna]", SpecError, "two coders"),
+        ("{p: pos", "{q: pos", ItemError, "items.csv:2: ben"),
+        ("{p: pos", "{p: positive", UnknownName, "pos"),
+        ("[anna, ben, cleo]", "[anna, ben, ben]", SpecError, "given twice"),
+        ("[anna, ben, cleo]", "[anna, ben, label]", SpecError, "rename"),
+        ("{coders: majority,", "{coders: majority, column: anna,", SpecError, "coders: majority"),
+        ("gold: {coders: majority, map", "gold: {map", SpecError, "column"),
+    ],
+)
+def test_coders_that_cannot_be_read_are_one_error(
+    tmp_path: Path, before: str, after: str, kind: type[QuaverError], said: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        resolved(written(tmp_path, STUDY.replace(before, after), ITEMS))
+    assert said in str(caught.value)
+
+
+def test_the_majority_needs_more_than_anyone_else() -> None:
+    assert majority(["a", "b", "a", ""]) == "a"
+    assert majority(["a", "b", "b", "a", "c"]) is None
+    assert majority(["", ""]) is None
