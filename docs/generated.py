@@ -10,6 +10,7 @@ from typing import Any
 
 import gallery_reports  # beside this file; the site generator puts its folder on the path
 import python_reference
+import study_file_reference
 import typer.cli
 import typer.main
 from docstring_markdown import markdown
@@ -31,6 +32,7 @@ def on_files(files: Files, config: Any) -> Files:
 def pages() -> Iterator[tuple[str, str]]:
     """Each generated page: its path in the site and its Markdown."""
     yield "reference/commands.md", commands()
+    yield "reference/study-file.md", study_file_reference.page()
     yield from python_reference.pages()
     names = registry.names("measures")
     yield "measures/index.md", _measures(names)

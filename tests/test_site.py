@@ -14,6 +14,7 @@ import pytest
 import quaver
 from quaver.cli.main import COMMANDS
 from quaver.core import registry
+from quaver.design.spec.json_schema import json_schema
 
 ROOT = Path(__file__).parents[1]
 
@@ -46,6 +47,13 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
     page = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
     for command in COMMANDS:
         assert f"quaver {command}" in page
+
+
+def test_every_key_of_the_study_file_is_in_the_reference(site: Path) -> None:
+    page = (site / "reference" / "study-file" / "index.html").read_text(encoding="utf-8")
+    for key, field in json_schema()["properties"].items():
+        assert f'id="{key}"' in page
+        assert field["description"].split("<")[0].split("`")[0] in page
 
 
 def test_nothing_is_requested_from_a_network(site: Path) -> None:
