@@ -59,7 +59,9 @@ def test_events_on_standard_output_stand_alone(quaver: Command) -> None:
     assert run.returncode == 0, run.stderr
     events = [json.loads(line) for line in run.stdout.splitlines()]
     assert [events[0]["event"], events[-1]["event"]] == ["started", "ended"]
-    assert numbers(run.stderr.splitlines()[-1])[0] == 6
+    first, *_, last = run.stderr.splitlines()
+    assert numbers(first)[0] == 6
+    assert last.endswith("quaver report")
 
 
 def test_events_are_added_to_a_file(quaver: Command, tmp_path: Path) -> None:

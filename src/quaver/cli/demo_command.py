@@ -12,6 +12,7 @@ from rich.console import Group
 from quaver.cli.console import say, screen, table
 from quaver.cli.run_display import show_outcome, watching
 from quaver.cli.terminal_tables import numbers
+from quaver.cli.verdict_display import say_verdict
 from quaver.cli.weights_offer import YesOption, offer_weights
 from quaver.core.level_names import short_name
 from quaver.core.number_format import with_interval
@@ -47,7 +48,7 @@ def command(
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
     with watching(study) as watch:
         outcome = study.run(watch=watch)
-    show_outcome(outcome, study)
+    status = show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
     if not study.noise():
@@ -55,6 +56,7 @@ def command(
     report = study.report()
     screen.print(_table(study))
     screen.print(_agreement(study))
+    say_verdict(study, status, path)
     say(f"The report: {report.resolve()}")
 
 

@@ -8,7 +8,8 @@ import typer
 
 from quaver.cli.console import errors, screen
 from quaver.cli.run_display import say_making, show_outcome, watching, writing_events
-from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study, small_file
+from quaver.cli.verdict_display import say_verdict
 
 
 def command(
@@ -49,6 +50,8 @@ def command(
         outcome = opened.run(
             watch=watch, retry_errors=retry_errors, retry_unconstrained=retry_unconstrained, events=stream
         )
-    show_outcome(outcome, opened, errors if events == "-" else screen)
+    on = errors if events == "-" else screen
+    status = show_outcome(outcome, opened, on)
+    say_verdict(opened, status, small_file(study) if small else study, on)
     if outcome.ended == "interrupted":
         raise typer.Exit(130)

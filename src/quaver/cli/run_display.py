@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 
-_READ_IN_PASSING = 200_000
+READ_IN_PASSING = 200_000
 """Answers; more take the better part of a minute to read, which ``quaver measure`` does anyway."""
 
 _CONDITIONS = 8
@@ -130,7 +130,7 @@ def errors_table(kinds: Counter[str]) -> Group:
 
 def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
     """The quality of a study's answers; None where reading them is slow or disturbs a running process."""
-    if not status.answered or status.process is not None or status.answered > _READ_IN_PASSING:
+    if not status.answered or status.process is not None or status.answered > READ_IN_PASSING:
         return None
     try:
         return study.quality()
@@ -146,8 +146,8 @@ def say_quality(quality: Quality | None, on: Console = screen) -> None:
         say(line, on=on)
 
 
-def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> None:
-    """Print how a run ended, what is stored, what it cost, and how to continue."""
+def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> StudyStatus:
+    """Print how a run ended, what is stored, what it cost, and how to continue; the status it leaves."""
     status = study.status()
     for line in _collected(outcome, status):
         say(line, on=on)
@@ -159,6 +159,7 @@ def show_outcome(outcome: Outcome, study: Study, on: Console = screen) -> None:
     elif outcome.ended != "finished":
         why, then = _ENDS[outcome.ended]
         say(f"{why}: {outcome.missing:,} calls are left. {then}", on=on)
+    return status
 
 
 def _collected(outcome: Outcome, status: StudyStatus) -> Iterator[str]:

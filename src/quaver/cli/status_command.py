@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from quaver.cli.console import JsonOption, duration, print_json, say, screen, table
 from quaver.cli.run_display import errors_table, quality_in_passing, say_quality
 from quaver.cli.study_options import HERE, FunctionOption, StudyArgument, open_study
+from quaver.cli.verdict_display import say_verdict
 
 if TYPE_CHECKING:
     from quaver.study.collection.study_status import StudyStatus
@@ -43,6 +44,7 @@ def command(
         screen.print(errors_table(status.by_kind))
     say_quality(quality)
     _show_unfinished(status)
+    say_verdict(opened, status, study)
 
 
 def _lines(status: StudyStatus) -> Iterator[str]:

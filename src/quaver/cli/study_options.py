@@ -36,6 +36,12 @@ def open_study(path: Path, functions: Sequence[str] | None = None, *, small: boo
     return Study.open(path, functions=_functions(functions), small=small)
 
 
+def small_file(path: Path) -> Path:
+    """The file of a study's small version, which is written beside the study's own."""
+    file = path / HERE if path.is_dir() else path
+    return file.with_name(f"{file.stem}.small.yaml")
+
+
 def open_both(
     first: Path, second: Path | None, functions: Sequence[str] | None
 ) -> tuple[Study, Study | None]:

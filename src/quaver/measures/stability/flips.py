@@ -175,6 +175,8 @@ def _in_use(answers: pl.DataFrame, labels: Sequence[str], groups: ItemGroups) ->
     totals = counts[:, 0].sum(0)
     most = int(totals.argmax())
     said = replace(said, details={"label": labels[most], "labels": int((totals > 0).sum())})
+    if answers["variant"].n_unique() == 1:
+        said = replace(said, details={**said.details, "prompt": answers["variant"][0]})
     return _mean(said, groups.units(items), counts[:, 0, most], counts[:, 0].sum(1))
 
 

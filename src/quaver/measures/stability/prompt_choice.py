@@ -54,8 +54,9 @@ def prompt_choice(
     Calls that failed take no part. For each model with several prompts that has odd ones:
 
     - ``rest_agreement``: agreement of the labels of all other prompts (`flips`: 1 − D_prompts / D_chance).
-      In the details ``without``, the odd prompts; ``prompts``, how many are left; and ``prompt``, of these
-      the one that is right most often, or agrees most with the others.
+      In the details ``without``, the odd prompts; ``mute``, those of them without labels; ``prompts``, how
+      many are left; and ``prompt``, of these the one that is right most often, or else agrees most with the
+      others.
     - ``rest_unlabelled``: the share of their answers that have no label.
     - ``rest_wrong`` and ``rest_gold_agreement``: of their labels, where gold labels are known.
 
@@ -115,6 +116,7 @@ def _rest(answers: PromptAnswers) -> Iterator[Estimate]:
     pairs = LabelPairs(tuple(Pairs(one[:, kept, :-1]) for one in answers.strata))
     details = {
         "without": [answers.variants[at] for at in (*mute, *odd)],
+        "mute": [answers.variants[at] for at in mute],
         "prompts": len(kept),
         "prompt": answers.variants[_chosen(answers, kept, pairs)],
     }

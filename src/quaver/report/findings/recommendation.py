@@ -53,6 +53,9 @@ NextStep = Literal[
     "add items",
     "add prompts",
     "label by hand",
+    "label more by hand",
+    "correct the prompt",
+    "name the labels",
     "revise the prompt",
     "lower the temperature",
     "keep this prompt",
@@ -197,7 +200,7 @@ def _one_label(known: _Known) -> Recommendation | None:
     constant = known.estimates["label_in_use"].value == 1.0
     alike = known.has("wrong_labels") and known.estimates["wrong_labels"].value == 0.0  # gold has no other
     if not alike and (constant or known.high("flips_agreement") < _INFORMED):
-        return known.said("do not use", "one label", "revise the prompt", *names)
+        return known.said("do not use", "one label", "name the labels", *names)
     return known.said("cannot tell", "one label", "add items", *names)
 
 
@@ -210,7 +213,7 @@ def _one_prompt(known: _Known) -> Recommendation | None:
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
     names = ("wrong_labels", "flips_repeats")
     if correctness == "wrong":
-        return known.said("do not use", "wrong", "revise the prompt", *names, correctness=correctness)
+        return known.said("do not use", "wrong", "correct the prompt", *names, correctness=correctness)
     if correctness == "right":
         prompt = str(known.estimates["label_in_use"].details.get("prompt", ""))
         return known.said(
@@ -226,9 +229,11 @@ def _steady(known: _Known) -> Recommendation | None:
     correctness = _correctness(known, "wrong_labels", "gold_agreement")
     names = "wrong_labels", "gold_agreement", "flips_prompts", "flips_agreement"
     if correctness == "wrong":
-        return known.said("do not use", "wrong", "revise the prompt", *names, correctness=correctness)
+        return known.said("do not use", "wrong", "correct the prompt", *names, correctness=correctness)
     if correctness == "unclear":
-        return known.said("cannot tell", "unclear gold", "label by hand", *names, correctness=correctness)
+        return known.said(
+            "cannot tell", "unclear gold", "label more by hand", *names, correctness=correctness
+        )
     if correctness == "right":
         return known.said("use", "right", "label the rest", *names, correctness=correctness)
     return known.said("use", "steady", "label by hand", *names)

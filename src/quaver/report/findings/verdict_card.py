@@ -10,7 +10,7 @@ from quaver.core.number_format import enumeration
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 from quaver.report.findings.plain_words import advice, best_of, movement, next_step, reasons, three_lines
-from quaver.report.findings.recommendation import Recommendation, Recommended, recommendations
+from quaver.report.findings.recommendation import NextStep, Recommendation, Recommended, recommendations
 
 _NAMED = 3
 """As many models are named."""
@@ -42,6 +42,11 @@ class Card:
     def kind(self) -> Recommended:
         """The kind of the best recommendation: that of the model whose labels can best be used."""
         return best_of(self.recommendations).kind
+
+    @property
+    def step(self) -> NextStep:
+        """What to do next, as a typed kind."""
+        return best_of(self.recommendations).next_step
 
     @property
     def evidence(self) -> tuple[Estimate, ...]:
@@ -99,4 +104,4 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
     if date := collected.get("date"):
         yield "Date", str(date)
     if collected.get("money") is not None:
-        yield "Cost", f"${collected['money']:,.2f}"
+        yield "Cost", f"${collected['money']:,.2f}" if collected["money"] else "free"

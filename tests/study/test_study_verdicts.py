@@ -1,0 +1,263 @@
+"""Verdicts and recommendations on simulated studies with a known truth, through the whole pipeline.
+
+An annotator is a function from text and prompt to an answer, with a planted behaviour. What a study concludes
+has to agree with it, whatever the seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
+from quaver.report.findings.verdict_card import Card
+from quaver.study.session import Study
+
+LABELS = ("favor", "against", "none")
+PROMPTS = ("original", "b", "c", "d", "e")
+SEEDS = (1, 2)
+
+
+class Asked(NamedTuple):
+    """One call as an annotator sees it: item, prompt and repeat by number, the correct label, and chance."""
+
+    item: int
+    prompt: int
+    repeat: int
+    gold: str
+    chance: Callable[..., float]
+
+    def drawn(self, *of: object) -> str:
+        """A label drawn at random, the same for the same things."""
+        return LABELS[int(self.chance("label", *of) * len(LABELS))]
+
+    def mostly(self, share: float, *of: object) -> str:
+        """The correct label, but for a share of the draws."""
+        return self.gold if self.chance("slip", *of) > share else self.drawn(*of)
+
+
+Behaviour = Callable[[Asked], str]
+
+
+def good(asked: Asked) -> str:
+    return asked.mostly(0.03, asked.item, asked.prompt)
+
+
+def perfect(asked: Asked) -> str:
+    return asked.gold
+
+
+def follows_the_prompt(asked: Asked) -> str:
+    return LABELS[asked.prompt % 3] if asked.chance("sway", asked.item) < 0.7 else asked.gold
+
+
+def drawn_by_prompt(asked: Asked) -> str:
+    return asked.mostly(0.7, asked.item, asked.prompt)
+
+
+def drawn_every_time(asked: Asked) -> str:
+    return asked.mostly(0.7, asked.item, asked.prompt, asked.repeat)
+
+
+def unreadable(asked: Asked) -> str:
+    return asked.gold if asked.chance("bare", *asked[:3]) < 0.3 else "Well, it depends."
+
+
+def failing(asked: Asked) -> str:
+    if asked.chance("fail", *asked[:3]) < 0.7:
+        raise ConnectionError("the server is not there")
+    return asked.gold
+
+
+def often_failing(asked: Asked) -> str:
+    if asked.chance("fail", *asked[:3]) < 0.25:
+        raise ConnectionError("the server is not there")
+    return asked.gold
+
+
+def steady_and_wrong(asked: Asked) -> str:
+    off = asked.chance("off", asked.item) < 0.4
+    return LABELS[(LABELS.index(asked.gold) + 1) % 3] if off else asked.gold
+
+
+def always_none(_: Asked) -> str:
+    return "none"
+
+
+def one_bad_prompt(asked: Asked) -> str:
+    return asked.drawn(asked.item) if asked.prompt == 3 else good(asked)
+
+
+def one_mute_prompt(asked: Asked) -> str:
+    return "I cannot say." if asked.prompt == 3 else good(asked)
+
+
+def one_good_prompt(asked: Asked) -> str:
+    return asked.gold if asked.prompt == 2 else drawn_by_prompt(asked)
+
+
+class Truth(NamedTuple):
+    """A study's truth, and what must be concluded."""
+
+    behaviour: Behaviour
+    kind: Recommended
+    reason: Reason
+    step: NextStep
+    prompt: str = ""
+    items: int = 60
+    gold: bool = True
+    prompts: int = 5
+
+
+STUDIES: dict[str, Truth] = {
+    "good": Truth(good, "use", "right", "label the rest"),
+    "good, 30 texts": Truth(perfect, "use", "right", "label the rest", items=30),
+    "good, without gold labels": Truth(good, "use", "steady", "label by hand", gold=False),
+    "unstable by prompt": Truth(drawn_by_prompt, "do not use", "unsteady", "revise the prompt"),
+    "follows the prompt": Truth(
+        follows_the_prompt, "do not use", "unsteady", "revise the prompt", gold=False
+    ),
+    "unstable on repetition": Truth(drawn_every_time, "do not use", "repetition", "lower the temperature"),
+    "unreadable": Truth(unreadable, "do not use", "unreadable", "make answers readable"),
+    "failing calls": Truth(failing, "do not use", "failed", "ask again"),
+    "a quarter of the calls failing": Truth(often_failing, "cannot tell", "failed", "ask again"),
+    "steady and wrong": Truth(steady_and_wrong, "do not use", "wrong", "correct the prompt"),
+    "one label always": Truth(always_none, "do not use", "one label", "name the labels"),
+    "one bad prompt among good ones": Truth(
+        one_bad_prompt, "use this prompt", "odd prompts", "keep this prompt"
+    ),
+    "one bad prompt, without gold labels": Truth(
+        one_bad_prompt, "use this prompt", "odd prompts", "keep this prompt", gold=False
+    ),
+    "one prompt without labels": Truth(
+        one_mute_prompt, "use this prompt", "odd prompts", "keep this prompt", gold=False
+    ),
+    "one prompt clearly better": Truth(
+        one_good_prompt, "use this prompt", "best prompt", "keep this prompt", "c"
+    ),
+    "one good prompt, without gold labels": Truth(
+        one_good_prompt, "do not use", "unsteady", "revise the prompt", gold=False
+    ),
+    "too few items": Truth(good, "cannot tell", "too few items", "add items", items=8),
+    "one prompt": Truth(perfect, "cannot tell", "one prompt", "add prompts", gold=False, prompts=1),
+    "one prompt, and right": Truth(
+        perfect, "use this prompt", "only prompt", "add prompts", "original", prompts=1
+    ),
+}
+
+
+def simulated(
+    folder: Path, truth: Truth, seed: int, models: dict[str, Behaviour] | None = None, **more: Any
+) -> Study:
+    """A study that was run with planted annotators."""
+
+    def chance(*of: object) -> float:
+        return int(hashlib.sha256(repr((seed, *of)).encode()).hexdigest()[:8], 16) / 2**32
+
+    def correct(item: int) -> str:
+        return LABELS[int(chance("gold", item) * 3)]
+
+    def annotator(behaviour: Behaviour) -> Any:
+        times: Counter[tuple[int, int]] = Counter()
+
+        def annotate(text: str, prompt: str) -> str:
+            item, which = int(text.split()[1]), PROMPTS.index(prompt.split()[1])
+            times[item, which] += 1
+            return behaviour(Asked(item, which, times[item, which], correct(item), chance))
+
+        return annotate
+
+    behaviours = models or {"m": truth.behaviour}
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"i{item},text {item},{correct(item)}" for item in range(truth.items)]
+    (folder / "items.csv").write_text("id,text,truth\n" + "\n".join(rows) + "\n")
+    study: dict[str, Any] = {
+        "task": {"labels": list(LABELS)},
+        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"}
+        | ({"gold": "truth"} if truth.gold else {}),
+        "prompt": {"instruction": "Prompt original"},
+        "models": [{"name": name, "use": "function"} for name in behaviours],
+        "repeats": 2,
+        "seed": seed,
+    }
+    texts = {name: f"Prompt {name}" for name in PROMPTS[1 : truth.prompts]}
+    study |= more
+    study |= {"variants": [{"use": "instructions", "texts": texts}]} if texts else {}
+    functions = {name: annotator(behaviour) for name, behaviour in behaviours.items()}
+    opened = Study.open(study, folder=folder, functions=functions)
+    opened.run()
+    return opened
+
+
+def concluded(folder: Path, truth: Truth, seed: int) -> tuple[Card, Recommendation]:
+    card = simulated(folder, truth, seed).verdict()
+    (one,) = card.recommendations
+    return card, one
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_recommendation_agrees_with_the_truth(name: str, seed: int, tmp_path: Path) -> None:
+    truth = STUDIES[name]
+    card, found = concluded(tmp_path, truth, seed)
+    print(card)
+    assert (found.kind, found.reason, found.next_step) == (truth.kind, truth.reason, truth.step)
+    if truth.prompt:
+        assert found.prompt.endswith(truth.prompt)
+    if found.reason == "odd prompts":
+        assert found.prompt
+        assert not found.prompt.endswith("d")
+        assert [name[-1] for name in found.evidence[0].details["without"]] == ["d"]
+    assert (card.kind, card.step) == (truth.kind, truth.step)
+    assert all(one.value is not None for one in found.evidence)
+    assert len(card.lines) == 3
+
+
+def test_of_several_models_each_has_its_own(tmp_path: Path) -> None:
+    study = simulated(
+        tmp_path, STUDIES["good"], 5, {"fine": good, "swayed": follows_the_prompt, "mute": unreadable}
+    )
+    card = study.verdict()
+    found = {one.model: (one.kind, one.reason) for one in card.recommendations}
+    assert found == {
+        "fine": ("use", "right"),
+        "swayed": ("do not use", "unsteady"),
+        "mute": ("do not use", "unreadable"),
+    }
+    assert (card.kind, card.step) == ("use", "label the rest")
+    assert all(f"“{model}”" in card.lines[0] for model in found)
+
+
+def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path: Path) -> None:
+    def fifth_wrong(asked: Asked) -> str:
+        return LABELS[(LABELS.index(asked.gold) + (asked.item % 6 == 0)) % 3]
+
+    truth = STUDIES["good"]._replace(behaviour=fifth_wrong, items=120)
+    _, bare = concluded(tmp_path / "bare", truth, 1)
+    assert bare.kind != "use"
+    for threshold, kind, reason in ((0.7, "use", "right"), (0.95, "do not use", "wrong")):
+        limits = {"accuracy": threshold, "compliance": 0.9}
+        profile = {"use": "readiness", "by": ["model"], "thresholds": limits}
+        card = simulated(tmp_path / str(threshold), truth, 1, measures=[profile]).verdict()
+        (found,) = card.recommendations
+        assert (found.kind, found.reason) == (kind, reason)
+        assert found.evidence[0].measure == "readiness"
+
+
+def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path: Path) -> None:
+    card = simulated(tmp_path, STUDIES["good"], 4).verdict()
+    assert str(card).count("\n") == 2
+    assert repr(card) == str(card)
+    assert dict(card.facts) == dict(card.facts) | {"Texts": "60", "Prompts": "5", "Calls": "600"}
+
+
+def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path: Path) -> None:
+    study = simulated(tmp_path, STUDIES["good"], 1, {"<b>m</b>": good, "n": always_none})
+    shown = study.verdict()._repr_html_()
+    assert "<b>" not in shown
+    assert "&lt;b&gt;m" in shown
