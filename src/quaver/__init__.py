@@ -2,6 +2,7 @@
 
 Start here; ``help(quaver.NAME)`` says more of each:
 
+- ``check``: from a table of texts to a verdict on a model's labels, in one call;
 - ``Study.open("study.yaml")``: a study, from its file to its report;
 - ``import_annotations``: a study of labels that you already have; ``measure_agreement``: how far they agree;
 - ``compare``, ``worst``: what a change did, and which items to look at first;
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from quaver.comparison.paired_comparison import compare
     from quaver.comparison.worst_items import Worst, worst
     from quaver.core.records import Estimate, Label, LabelSet
+    from quaver.study.checking.check import Check, check
     from quaver.study.imports.agreement_import import measure_agreement, read_annotations
     from quaver.study.imports.label_columns import Roles
     from quaver.study.imports.label_import import import_annotations
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Check",
     "Comparison",
     "Estimate",
     "ItemError",
@@ -61,6 +64,7 @@ __all__ = [
     "__version__",
     "agreement",
     "bundle",
+    "check",
     "compare",
     "errors",
     "import_annotations",
@@ -74,6 +78,7 @@ __all__ = [
 _load = lazy_names(
     "quaver",
     {
+        "Check": "quaver.study.checking.check",
         "Comparison": "quaver.comparison.comparison_result",
         "Estimate": "quaver.core.records",
         "Label": "quaver.core.records",
@@ -83,6 +88,7 @@ _load = lazy_names(
         "Worst": "quaver.comparison.worst_items",
         "agreement": "quaver.agreement",
         "bundle": "quaver.bundles.packing",
+        "check": "quaver.study.checking.check",
         "compare": "quaver.comparison.paired_comparison",
         "import_annotations": "quaver.study.imports.label_import",
         "measure_agreement": "quaver.study.imports.agreement_import",

@@ -19,6 +19,7 @@ from quaver.errors import QuaverError
 
 GROUPS = {
     "Start": (
+        "check",
         "demo",
         "init",
         "import",

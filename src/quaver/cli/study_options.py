@@ -67,18 +67,35 @@ def _functions(options: Sequence[str] | None) -> dict[str, Any]:
     found = {}
     for option in options or ():
         name, _, target = option.rpartition("=")
-        module, _, attribute = target.partition(":")
-        if not (name and module and attribute):
-            raise QuaverError(
-                "this names no function", where="--function", expected="NAME=MODULE:FUNCTION", found=option
-            )
-        sys.path.insert(0, str(Path.cwd()))
-        try:
-            found[name] = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise QuaverError(
-                "the function cannot be imported", where="--function", found=f"{option}: {error}"
-            ) from error
-        finally:
-            sys.path.pop(0)
+        if not name:
+            raise _no_function(option, "NAME=MODULE:FUNCTION")
+        found[name] = function_of(target, "NAME=MODULE:FUNCTION")
     return found
+
+
+def function_of(target: str, expected: str = "MODULE:FUNCTION") -> Any:
+    """The function that an option names, from a module that may lie in the current folder.
+
+    Args:
+        target: ``module:function``.
+        expected: What the option looks like, for the error.
+
+    Raises:
+        QuaverError: It names no function, or it cannot be imported.
+    """
+    module, _, attribute = target.partition(":")
+    if not (module and attribute):
+        raise _no_function(target, expected)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise QuaverError(
+            "the function cannot be imported", where="--function", found=f"{target}: {error}"
+        ) from error
+    finally:
+        sys.path.pop(0)
+
+
+def _no_function(found: str, expected: str) -> QuaverError:
+    return QuaverError("this names no function", where="--function", expected=expected, found=found)

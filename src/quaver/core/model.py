@@ -126,3 +126,16 @@ class Probed(Protocol):
             ModelError: It cannot be reached, or does not support what the study requires.
         """
         ...
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A model that may need a key."""
+
+    def check_key(self) -> None:
+        """See that the key is there, without using it.
+
+        Raises:
+            MissingKey: It is not in the environment.
+        """
+        ...

@@ -217,6 +217,14 @@ class OpenAICompatible(Defaults):
         )
         yield from flight.answers(requests, self._connected)
 
+    def check_key(self) -> None:
+        """See that the key is in the environment.
+
+        Raises:
+            MissingKey: It is not.
+        """
+        self._secret()
+
     def close(self) -> None:
         """Forget what was learnt about the server's limits; no connection stays open between runs."""
         self._pace = Pace(**self._pace_options)  # type: ignore[arg-type]

@@ -127,7 +127,7 @@ class Table:
 
     def find(self, role: str) -> str | None:
         """The free column that is called as such columns are."""
-        found = [name for name in self.free() if name.casefold() in _NAMES[role]]
+        found = [name for name in self.free() if is_called(role, name)]
         if (
             role == "label" and len(found) > 1
         ):  # a column with one value, such as the data set's name, is none
@@ -139,6 +139,11 @@ class Table:
                 fix = f"name the right one with --{role}, and the others with --ignore"
                 raise _unclear(self, f"several columns could be the {role}", fix, columns=found)
         return self.take(role, found[0], "recognised by its name") if found else None
+
+
+def is_called(role: str, column: str) -> bool:
+    """Whether columns that play a role are often called so."""
+    return column.casefold() in _NAMES[role]
 
 
 def roles_of(table: Table, given: Roles) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""``quaver check``: from a table of texts to a verdict, without a study file to write."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quaver.cli.console import duration, errors, say, screen, table
+from quaver.cli.label_file_options import SeparatorOption, parts, separator_of
+from quaver.cli.run_display import show_outcome, watching
+from quaver.cli.study_options import function_of
+from quaver.cli.weights_offer import YesOption, offer_weights
+
+if TYPE_CHECKING:
+    from quaver.study.checking.check_design import PreparedCheck
+    from quaver.study.forecasts.forecast import Forecast
+
+_DEFAULT = "smollm2-135m-instruct"
+_MODEL = "PROVIDER/MODEL (openai/gpt-5-mini, ollama/llama3.2), a .gguf file, or the bundled model's name."
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.")],
+    text: Annotated[str | None, typer.Option(help="The column of texts.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help='The labels to choose from: "favor, against, none".')
+    ] = None,
+    model: Annotated[str, typer.Option(help=_MODEL)] = _DEFAULT,
+    gold: Annotated[str | None, typer.Option(help="The column of true labels, if you have one.")] = None,
+    coders: Annotated[str | None, typer.Option(help="The columns of several coders: anna,ben.")] = None,
+    instruction: Annotated[str | None, typer.Option(help="What to ask about each text.")] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Ask about at most this many texts.")] = 50,
+    prompts: Annotated[int, typer.Option(min=1, help="Ask with this many prompts.")] = 10,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Ask each prompt this often; twice by default.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(min=0, help="0 takes the most likely answer.")] = 0.0,
+    to: Annotated[Path | None, typer.Option(help="The folder for answers and report.")] = None,
+    yes: YesOption = False,
+    budget: Annotated[float | None, typer.Option(help="Spend at most this many US dollars.")] = None,
+    seed: Annotated[int, typer.Option(help="Draws another sample.")] = 0,
+    function: Annotated[
+        str | None, typer.Option(help="MODULE:FUNCTION, a Python function to ask instead of a model.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file.")] = None,
+    separator: SeparatorOption = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
+) -> None:
+    """Check whether you may use the labels a model gives your texts.
+
+    Asks the model about a sample of your texts: in other words, with the labels in another order, and again.
+    Shows first what that takes, and asks you before it spends money. Ends in a verdict and a report, and
+    leaves a study file behind to go on from. Every answer is kept: the same check again asks nothing.
+
+    Examples:
+      quaver check texts.xlsx --text tweet --labels "favor, against, none"
+      quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
+    """
+    from quaver.study.checking.check import judged
+    from quaver.study.checking.check_design import prepared_check
+
+    options = {"encoding": encoding, "separator": separator_of(separator), "sheet": sheet}
+    asked: Any = function_of(function) if function else model
+    if not function:
+        offer_weights(model, yes=yes)
+    prepared = prepared_check(
+        file,
+        text=text,
+        labels=parts(labels, "--labels"),
+        model=asked,
+        gold=gold,
+        coders=parts(coders, "--coders"),
+        instruction=instruction,
+        n=n,
+        prompts=prompts,
+        repeats=repeats,
+        temperature=temperature,
+        to=to,
+        budget=budget,
+        seed=seed,
+        written={name: value for name, value in options.items() if value is not None},
+    )
+    rows = [(one.role, one.column, one.why) for one in prepared.taken]
+    screen.print(table(("taken for", "what", "why"), rows, f"{file.name}:"))
+    screen.print()
+    plan = prepared.plan(pilot=True)
+    _show_plan(prepared, plan)
+    if plan.stored < plan.calls:
+        _agree(prepared, plan, yes=yes or budget is not None)
+        with watching(prepared.study) as watch:
+            outcome = prepared.study.run(watch=watch)
+        show_outcome(outcome, prepared.study)
+        if outcome.ended == "interrupted":
+            raise typer.Exit(130)
+    found = judged(prepared)
+    screen.print()
+    for line in found.verdict.lines:
+        say(line)
+    screen.print()
+    say(f"The report: {found.report}")
+    say(f"The study file: {found.file}; after you change it: quaver run {found.file.parent}")
+
+
+def _show_plan(prepared: PreparedCheck, plan: Forecast) -> None:
+    """What is asked, what of it is left, and what that takes."""
+    (one,), design = plan.models, prepared.design
+    forms = f"{len(design.instructions):,} wordings, labels in 2 orders" if design.reorders else "wordings"
+    prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
+    say(f"{plan.items:,} texts × {prompts} × {design.repeats:,} times = {plan.calls:,} calls of {one.model}.")
+    if plan.stored == plan.calls:
+        say("All of them are answered already.")
+        return
+    left = f"{plan.calls - plan.stored:,} are left to ask" if plan.stored else "None is answered yet"
+    cost = "the price is not known" if one.cost is None else f"the price is {one.cost}"
+    cost = f": {cost}" if prepared.spends else ""
+    time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
+    say(f"{left}{time}{cost}.")
+
+
+def _agree(prepared: PreparedCheck, plan: Forecast, *, yes: bool) -> None:
+    """Ask before money is spent."""
+    if yes or not prepared.spends:
+        return
+    from quaver.study.checking.check_design import consent_missing
+
+    if not sys.stdin.isatty():
+        raise consent_missing(plan)
+    if not typer.confirm("Ask them?", default=False, err=True):
+        say(f"Nothing was asked. To go on later: quaver run {prepared.file.parent}", on=errors)
+        raise typer.Exit(1)

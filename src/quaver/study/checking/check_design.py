@@ -1,0 +1,241 @@
+"""From what a user says of a check to its study, written down and opened; nothing is asked yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from quaver.collect.run.budget import Price
+from quaver.collect.store.sole_writer import writing
+from quaver.core.label_values import Decision, label_line
+from quaver.core.model import Keyed
+from quaver.design.items.item_data import items_from, name_of_items, written_items
+from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_row import Row
+from quaver.design.spec.model_names import model_of_name
+from quaver.errors import ItemError, QuaverError
+from quaver.study.checking.check_file import CheckDesign, check_file, write_check_file
+from quaver.study.checking.instruction_texts import instruction_texts
+from quaver.study.checking.own_prompt import has_own_prompt, with_prompt
+from quaver.study.checking.text_table import TextTable, check_rows, read_text_table
+from quaver.study.forecasts.forecast import Forecast
+from quaver.study.imports.label_columns import Table
+from quaver.study.session import Study
+from quaver.study.sources.study_file_source import asking
+
+BUNDLED = "smollm2-135m-instruct"
+"""The model that is asked where none is named."""
+
+_TOKENS_OF_SERVED = 256
+_TOKENS_OF_REASONING = 4096
+"""What a model may write; one that reasons first needs room for that."""
+
+_HERE = ("llamacpp", "transformers")
+"""Engines in this process: small models, which are held to the labels."""
+
+_REPEATS, _REPEATS_ALONE = 2, 5
+"""How often each prompt asks about each text, and how often the only one does."""
+
+_REORDERED_FROM = 4
+"""Prompts from which half of them list the labels from last to first."""
+
+_PILOT = 3
+"""Requests after which the time that the rest takes is known."""
+
+
+@dataclass(frozen=True)
+class PreparedCheck:
+    """A check that has not asked anything yet.
+
+    Attributes:
+        study: Its study.
+        file: The study file.
+        table: What the table of texts holds.
+        design: What is asked.
+        taken: What was decided, and why.
+    """
+
+    study: Study
+    file: Path
+    table: TextTable
+    design: CheckDesign
+    taken: tuple[Decision, ...]
+
+    @cached_property
+    def spends(self) -> bool:
+        """Whether asking costs money, or may."""
+        prices = asking(self.study.source).prices
+        functions = {one.name for one in self.study.spec.models if one.use == "function"}
+        return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
+
+    def plan(self, *, pilot: bool = False) -> Forecast:
+        """What is left to ask; with a pilot, a model that costs nothing is asked a little to know its pace.
+
+        Raises:
+            MissingKey: A key is not in the environment.
+        """
+        found = self.study.plan(compare=())
+        if found.stored == found.calls:
+            return found
+        for model in asking(self.study.source).models.values():
+            if isinstance(model, Keyed):
+                model.check_key()
+        if not pilot or self.spends or found.seconds is not None:
+            return found
+        return self.study.plan(pilot=_PILOT, compare=())
+
+
+def prepared_check(
+    data: Any,
+    *,
+    text: str | None,
+    labels: Sequence[str],
+    model: str | Callable[..., Any],
+    gold: str | None,
+    coders: Sequence[str],
+    instruction: str | None,
+    n: int,
+    prompts: int,
+    repeats: int | None,
+    temperature: float,
+    to: str | Path | None,
+    budget: float | None,
+    seed: int,
+    written: Mapping[str, str],
+) -> PreparedCheck:
+    """Read a table, decide what each column is, and write the study file; the arguments are `check`'s."""
+    home, source, found = _read(data, to, written)
+    rows = Table(source, found)
+    table = read_text_table(rows, text, gold, coders, labels)
+    check_rows(rows, table.text)
+    own = callable(model) and has_own_prompt(model)
+    asked, functions = _model(model)
+    design = CheckDesign(
+        name=source.stem if isinstance(data, str | Path) else home.name,
+        instructions=instruction_texts(instruction, 1 if own else _instructions(prompts)),
+        is_own=instruction is not None or own,
+        reorders=prompts >= _REORDERED_FROM and not own,
+        model=asked,
+        sample=n if n < table.rows else None,
+        repeats=repeats or (_REPEATS_ALONE if own else _REPEATS),
+        temperature=temperature,
+        max_tokens=_max_tokens(asked, table.labels),
+        is_held=_made(asked)["use"] in _HERE,
+        budget=budget,
+        seed=seed,
+        written=written,
+    )
+    file = home / "study.yaml"
+    write_check_file(file, check_file(file, source, table, design))
+    study = Study.open(file, functions=functions)
+    return PreparedCheck(study, file, table, design, (*table.taken, *_decided(study, table, design, own)))
+
+
+def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Path, list[Row]]:
+    """The folder of a check, the file of its texts, and the rows of that.
+
+    Texts that are not in a file are kept in the folder.
+    """
+    if isinstance(data, str | Path):
+        source = Path(data)
+        return Path(to) if to else source.parent / f"{source.stem}-check", source, _rows(source, written)
+    rows = items_from(data, where="data")
+    if not rows:
+        raise ItemError("there are no texts", where="data", expected="one row or more", found="none")
+    home, content = Path(to) if to else Path("check"), written_items(rows)
+    source = home / name_of_items(content)
+    with writing(home):
+        home.mkdir(parents=True, exist_ok=True)
+        source.write_bytes(content)
+    return home, source, rows
+
+
+def _rows(source: Path, written: Mapping[str, str]) -> list[Row]:
+    """The rows of a file of texts.
+
+    Raises:
+        ItemError: There is no such file, or it holds no row.
+    """
+    if not source.is_file():
+        raise ItemError(
+            "there is no such file",
+            where=str(source),
+            expected="a table of texts: CSV, TSV, XLSX, ODS, JSON Lines or Parquet",
+            fix="check the path; it is relative to the current folder",
+        )
+    rows = read_rows(source, **written, hint="--{name} {value}")
+    if not rows:
+        raise ItemError("there are no texts", where=str(source), expected="a header and rows", found="no row")
+    return rows
+
+
+def _model(model: str | Callable[..., Any]) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
+    """What stands in the study file for a model, and the function that goes with it.
+
+    Raises:
+        UnknownName: There is no such provider.
+    """
+    if isinstance(model, str):
+        model_of_name(model, where="--model")
+        return model, {}
+    name = getattr(model, "__name__", "")
+    name = name if name.isidentifier() else "annotate"
+    return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
+
+
+def _instructions(prompts: int) -> int:
+    return prompts if prompts < _REORDERED_FROM else (prompts + 1) // 2
+
+
+def _max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
+    """Where an answer is cut off: models that run here write a label and little more."""
+    made = _made(model)
+    if made["use"] in _HERE:
+        return max(8, 4 + max(len(label.encode()) for label in labels) // 2)
+    return _TOKENS_OF_REASONING if "body" in made else _TOKENS_OF_SERVED
+
+
+def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    return model_of_name(model) if isinstance(model, str) else model
+
+
+def _decided(study: Study, table: TextTable, design: CheckDesign, own: bool) -> list[Decision]:
+    """What was decided beside the columns."""
+    found = []
+    if design.sample:
+        found.append(
+            Decision("texts", f"{design.sample:,} of {table.rows:,}", f"drawn at random, seed {design.seed}")
+        )
+        drawn = Counter(item.gold for item in study.experiment.items)
+        if missed := [label for label in table.labels if table.counts[label] and not drawn[label]]:
+            found.append(
+                Decision("texts", label_line(missed), "labels of none of the drawn texts; --n takes more")
+            )
+    else:
+        found.append(Decision("texts", f"{table.rows:,}", "all"))
+    if design.is_held:
+        found.append(Decision("answers", "the labels alone", "the model runs here and is held to them"))
+    if own:
+        found.append(
+            Decision("instruction", "(in your function)", "it takes no prompt, so only repeats are compared")
+        )
+    else:
+        why = "yours" if design.is_own else "a plain default; --instruction gives yours"
+        found.append(Decision("instruction", study.spec.prompt.instruction, why))
+    return found
+
+
+def consent_missing(plan: Forecast) -> QuaverError:
+    """The error where asking costs money and nobody has agreed to it."""
+    (one,) = plan.models
+    cost = "an unknown price" if one.cost is None else str(one.cost)
+    return QuaverError(
+        "this check would spend money, and nobody has agreed to it",
+        where=one.model,
+        found=f"{one.calls - one.stored:,} calls for {cost}",
+        fix="agree with --yes (in Python yes=True), or say what it may cost at most with --budget",
+    )

@@ -1,0 +1,198 @@
+"""The study file that a check leaves behind: commented, to be edited and run like any other."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quaver.core.label_values import Decision
+from quaver.design.items.item_data import column_template
+from quaver.design.spec.schema_file import MODELINE, write_with_schema
+from quaver.errors import QuaverError
+from quaver.study.checking.text_table import TextTable
+
+_SEAL = "# Unchanged since `quaver check` wrote it: "
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDesign:
+    """What a check asks.
+
+    Attributes:
+        name: The study's name.
+        instructions: The instruction's forms by name, the original first.
+        is_own: Whether the user gave it.
+        reorders: Whether the labels are also listed from last to first.
+        model: What would stand under ``models``.
+        sample: How many texts; all if None.
+        repeats: How often each prompt asks about each text.
+        temperature: How freely answers are drawn; 0 takes the most likely.
+        max_tokens: Where an answer is cut off.
+        is_held: Whether the model can write nothing but one of the labels.
+        budget: US dollars at most.
+        seed: Of the sample, and of every draw.
+        written: How the file of texts is written, where that had to be said.
+    """
+
+    name: str
+    instructions: Mapping[str, str]
+    is_own: bool
+    reorders: bool
+    model: str | Mapping[str, Any]
+    sample: int | None
+    repeats: int
+    temperature: float
+    max_tokens: int
+    is_held: bool
+    budget: float | None
+    seed: int
+    written: Mapping[str, str]
+
+    @property
+    def prompts(self) -> int:
+        """How many prompts there are."""
+        return len(self.instructions) * (1 + self.reorders)
+
+
+def check_file(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
+    """The study file's text.
+
+    Args:
+        path: Where it will lie.
+        source: The file of texts.
+        table: What that holds.
+        design: What is asked.
+    """
+    parts = [
+        _head(path, source, table.taken, design),
+        f"name: {_yaml(design.name)}\nseed: {design.seed}",
+        f"task:\n  labels: {_yaml(table.labels)}",
+        _items(path, source, table, design),
+        _prompt(design),
+        *_variants(design),
+        f"models:\n  - {_yaml(design.model)}",
+        _decoding(design),
+        f"repeats: {design.repeats} # how often each prompt asks about each text",
+        _measures(table, design),
+        *(
+            [f"budget: {{money: {design.budget:g}}} # US dollars, of all runs together"]
+            if design.budget
+            else []
+        ),
+    ]
+    return _sealed("\n\n".join(parts) + "\n")
+
+
+def write_check_file(path: Path, text: str) -> None:
+    """Write a check's study file, unless that would undo somebody's edits.
+
+    Raises:
+        QuaverError: There is a file that was edited, or that no check wrote.
+    """
+    if path.exists():
+        there = path.read_text(encoding="utf-8", errors="replace")
+        if there == MODELINE + text:
+            return
+        if there != MODELINE + _sealed(there.removeprefix(MODELINE).partition(f"\n{_SEAL}")[0]):
+            raise QuaverError(
+                "this study file was edited, and the check would write over it",
+                where=str(path),
+                fix=f"`quaver run {path.parent}` goes on from it; --to FOLDER starts another check",
+            )
+    write_with_schema(path, text)
+
+
+def _sealed(text: str) -> str:
+    digest = hashlib.sha256(text.strip().encode()).hexdigest()[:16]
+    return f"{text.rstrip()}\n{_SEAL}{digest}\n"
+
+
+def _head(path: Path, source: Path, taken: Sequence[Decision], design: CheckDesign) -> str:
+    decisions = [_one_line(f"{one.role}: {one.column} ({one.why})") for one in taken]
+    name = _one_line(path.parent.name)
+    given = "" if isinstance(design.model, str) else f" --function {design.model['name']}=MODULE:FUNCTION"
+    return "\n".join(
+        [
+            "# May these labels be used? `quaver check` wrote this study file. Change it as you like; then:",
+            "#",
+            f"#   quaver plan {name}{given}",
+            f"#   quaver run {name}{given}",
+            f"#   quaver report {name}",
+            "#",
+            f"# From {_one_line(source.name)}:",
+            *(f"#   {decision}" for decision in decisions),
+        ]
+    )
+
+
+def _items(path: Path, source: Path, table: TextTable, design: CheckDesign) -> str:
+    lines = ["items:", f"  source: {_yaml(_relative(source, path.parent))}"]
+    lines += [f"  {option}: {_yaml(value)}" for option, value in design.written.items()]
+    lines += [f"  id: {_yaml(table.item)}"] if table.item else []
+    lines += [f"  text: {_yaml(column_template(table.text))}"]
+    if table.coders:
+        lines += [f"  coders: {_yaml(table.coders)}"]
+    gold = {"column": table.gold} if table.gold else {"coders": "majority"} if table.coders else {}
+    if gold:
+        lines += [] if table.gold else ["  # The label of most coders counts as the true one."]
+        lines += [f"  gold: {_yaml(gold | {'map': table.also} if table.also else gold)}"]
+    if design.sample:
+        lines += [f"  sample: {design.sample} # of {table.rows:,} texts; without this line, all of them"]
+    return "\n".join(lines)
+
+
+def _prompt(design: CheckDesign) -> str:
+    lines = ["prompt:", "  # The model sees the text, this instruction, and the list of labels."]
+    lines += [] if design.is_own else ["  # A plain default: say what the labels mean, and check again."]
+    return "\n".join([*lines, f"  instruction: {_yaml(next(iter(design.instructions.values())))}"])
+
+
+def _variants(design: CheckDesign) -> list[str]:
+    lines = []
+    others = list(design.instructions.items())[1:]
+    if others:
+        lines += [
+            "  # The instruction in other words. Edit these, or add your own.",
+            "  - use: instructions",
+            "    texts:",
+        ]
+        lines += [f"      {_yaml(name)}: {_yaml(text)}" for name, text in others]
+    if design.reorders:
+        lines += ["  - label_order # the labels from first to last, and from last to first"]
+    return ["\n".join(["variants:", *lines])] if lines else []
+
+
+def _decoding(design: CheckDesign) -> str:
+    options = f"temperature: {design.temperature:g}, max_tokens: {design.max_tokens}"
+    if not design.is_held:
+        return f"decoding:\n  check: {{{options}}}"
+    why = "  # The model can write nothing but one of the labels; without the constraint, anything."
+    return f"decoding:\n{why}\n  check: {{{options}, constraint: labels}}"
+
+
+def _measures(table: TextTable, design: CheckDesign) -> str:
+    names = ["intra_pss"] * (design.repeats > 1)
+    names += ["inter_pss", "sensitivity"] * (design.prompts > 1)
+    names += ["accuracy", "consistency"] * bool(table.gold or table.coders)
+    return "\n".join(["measures:", *(f"  - {name}" for name in (*names, "label_shares", "compliance"))])
+
+
+def _relative(source: Path, home: Path) -> str:
+    try:
+        return Path(os.path.relpath(source.resolve(), home.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return source.resolve().as_posix()
+
+
+def _yaml(value: Any) -> str:
+    """A value on one line, as JSON writes it and YAML reads it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in " ".join(text.split()))

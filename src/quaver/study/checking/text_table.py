@@ -1,0 +1,245 @@
+"""A table of texts: which column holds the texts, the true labels, the coders' labels; which labels occur."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from quaver.core.label_values import Decision, label_line, outside_label_set, same_labels
+from quaver.core.table_text import composed
+from quaver.errors import ItemError, QuaverError
+from quaver.estimation.encoding import ordered
+from quaver.study.imports.label_columns import MOST_LABELS, Table, is_called
+
+_FEW_LABELS = 10
+"""A column with no more values may be one of labels, however few rows there are."""
+
+_LONG = 20
+"""Characters: cells that are longer on average are texts rather than names or codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """What a table of texts holds.
+
+    Attributes:
+        rows: How many rows.
+        text: The column of texts.
+        item: That of ids; None where the rows are numbered.
+        gold: That of true labels.
+        coders: Those of coders beside it.
+        labels: The label set.
+        also: Other texts in the column of true labels, each with its label.
+        counts: How often each label is the true one.
+        taken: What was decided, and why.
+    """
+
+    rows: int
+    text: str
+    item: str | None
+    gold: str | None
+    coders: tuple[str, ...]
+    labels: tuple[str, ...]
+    also: dict[str, str]
+    counts: Counter[str]
+    taken: tuple[Decision, ...]
+
+
+def read_text_table(
+    table: Table, text: str | None, gold: str | None, coders: Sequence[str], labels: Sequence[str]
+) -> TextTable:
+    """Say what each column of a table is, as named or as recognised.
+
+    Args:
+        table: The table.
+        text: The column of texts, where it is named.
+        gold: That of true labels.
+        coders: Those of coders.
+        labels: The label set; the true labels that occur, if left out.
+
+    Raises:
+        UnknownName: There is no such column.
+        QuaverError: No column is recognised as that of the texts, or there are no labels.
+        ItemError: A true label is outside the label set.
+    """
+    text = table.take("text", text, "named") if text else None
+    gold = table.take("gold", gold, "named") if gold else None
+    named = [table.take("coders", column, "named") for column in coders]
+    text = text or _text(table)
+    item = _item(table)
+    gold = gold or _gold(table, labels)
+    label_set, also = _labels(table, gold, named, labels)
+    known = {*map(composed, (*label_set, *also))}
+    if not named:
+        named = _coders(table, known)
+    if gold is None and len(named) == 1:
+        table.taken[-1] = Decision("gold", named[0], "recognised: its values are the labels")
+        gold, named = named.pop(), []
+    elif gold is None and named:
+        table.taken.append(
+            Decision("gold", "(most coders)", "the label of most coders counts as the true one")
+        )
+    counts = Counter(also.get(one, one) for one in _cells(table, gold)) if gold else Counter[str]()
+    return TextTable(
+        len(table.rows), text, item, gold, tuple(named), label_set, also, counts, _shown(table.taken)
+    )
+
+
+def _shown(taken: Sequence[Decision]) -> tuple[Decision, ...]:
+    """Decisions with roles that need no explanation."""
+    words = {"item": "id", "gold": "true label"}
+    return tuple(replace(one, role=words.get(one.role, one.role)) for one in taken)
+
+
+def _text(table: Table) -> str:
+    """The column that is called as texts are, else the one with the longest cells."""
+    found = [name for name in table.free() if is_called("text", name)]
+    if len(found) == 1:
+        return table.take("text", found[0], "recognised by its name")
+    lengths = {name: _length(table, name) for name in found or table.free() if table.holds_texts(name)}
+    longest = max(lengths, key=lambda name: lengths[name], default="")
+    if not longest or (lengths[longest] < (1 if found else _LONG) and len(table.columns) > 1):
+        raise QuaverError(
+            "no column of texts was recognised",
+            where=table.path.name,
+            expected="a column with the texts to label",
+            found=", ".join(table.columns),
+            fix="name it with --text",
+        )
+    return table.take("text", longest, "recognised: its cells are the longest")
+
+
+def _length(table: Table, column: str) -> float:
+    return sum(len(text) * n for text, n in table.counts(column).items()) / len(table.rows)
+
+
+def _item(table: Table) -> str | None:
+    """The column of ids, where each row has its own."""
+    found = table.find("item")
+    if found and len(table.values(found)) < len(table.rows):
+        table.taken[-1] = Decision("item", "(the row's number)", f"{found} does not identify the rows")
+        return None
+    if not found:
+        table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
+    return found
+
+
+def _gold(table: Table, labels: Sequence[str]) -> str | None:
+    """The column that is called as true labels are, where it holds few values, or those of the label set."""
+    codes = {composed(label).casefold() for label in labels}
+    for role in ("gold", "label"):
+        found = [
+            name
+            for name in table.free()
+            if is_called(role, name)
+            and table.holds_texts(name)
+            and 1 < len(table.values(name)) <= MOST_LABELS
+        ]
+        if codes:
+            found = [n for n in found if codes & {composed(one).casefold() for one in table.values(n)}]
+        if len(found) > 1:
+            raise QuaverError(
+                "several columns could hold the true labels",
+                where=table.path.name,
+                found=", ".join(found),
+                fix="name the right one with --gold",
+            )
+        if found:
+            return table.take("gold", found[0], "recognised by its name")
+    return None
+
+
+def _labels(
+    table: Table, gold: str | None, coders: Sequence[str], given: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The label set, and what else stands in the table for one of its labels."""
+    counts = Counter[str]()
+    for column in (*([gold] if gold else ()), *coders):
+        counts.update({value: n for value, n in table.counts(column).items() if value})
+    if not given and not counts:
+        raise QuaverError(
+            "there are no labels",
+            where=table.path.name,
+            expected="the labels to choose from",
+            found=f"columns {', '.join(table.columns)}",
+            fix=f'list them with --labels "one, another", or name the column of true labels: {_guess(table)}',
+        )
+    also = same_labels(counts, given)
+    found = tuple(given or ordered(counts.keys() - also.keys()))
+    most = min(MOST_LABELS, max(_FEW_LABELS, len(table.rows) // 2))
+    if len(found) < 2 or (len(found) > most and not given):
+        raise QuaverError(
+            "fewer than two labels" if len(found) < 2 else f"{len(found)} different labels occur",
+            where=f"{table.path.name}: {gold}" if gold and not given else "--labels",
+            expected=f"two labels or more, at most {most} unless you list them",
+            found=", ".join(one[:40] for one in found[:8]) + ", …" * (len(found) > 8),
+            fix='list them with --labels "one, another", or name the right column with --gold',
+        )
+    also |= _other_case(counts, found, also)
+    if gold:
+        _check_inside(table, gold, found, also)
+    table.taken.append(Decision("labels", label_line(found), "named" if given else "all that occur"))
+    table.taken += [Decision(f"label {code}", written, "the same word") for written, code in also.items()]
+    return found, also
+
+
+def _guess(table: Table) -> str:
+    """The option that names a column of true labels, where one looks like that."""
+    few = [
+        n for n in table.free() if table.holds_texts(n) and 1 < len(table.values(n)) <= len(table.rows) / 3
+    ]
+    return f"--gold {shlex.quote(few[0])}" if len(few) == 1 else "--gold COLUMN"
+
+
+def _other_case(counts: Counter[str], labels: Sequence[str], also: dict[str, str]) -> dict[str, str]:
+    """Cells that are a label in capital or small letters, each with that label."""
+    by_form = {composed(label).casefold(): label for label in labels}
+    if len(by_form) < len(labels):  # the labels differ in nothing else
+        return {}
+    known = {*map(composed, (*labels, *also))}
+    return {
+        text: by_form[form]
+        for text in counts
+        if composed(text) not in known and (form := composed(text).casefold()) in by_form
+    }
+
+
+def _check_inside(table: Table, gold: str, labels: Sequence[str], also: dict[str, str]) -> None:
+    known = {*map(composed, (*labels, *also))}
+    outside = [text for text in table.values(gold) if composed(text) not in known]
+    if outside:
+        row = next(row for row in table.rows if row.text(gold) == outside[0])
+        fix = "add it to --labels, empty the cell if it is no label, or name the right column with --gold"
+        raise outside_label_set("the true label", f"{row.where}: {gold}", outside, labels, fix)
+
+
+def _coders(table: Table, known: set[str]) -> list[str]:
+    """The columns that are left whose values are all labels."""
+    return [
+        table.take("coders", name, "recognised: its values are the labels")
+        for name in table.free()
+        if table.holds_texts(name) and table.values(name) and {*map(composed, table.values(name))} <= known
+    ]
+
+
+def _cells(table: Table, column: str) -> list[str]:
+    return [text for row in table.rows if (text := row.text(column))]
+
+
+def check_rows(table: Table, text: str) -> None:
+    """See that there is something to label.
+
+    Raises:
+        ItemError: A row has no text.
+    """
+    for row in table.rows:
+        if not row.text(text):
+            raise ItemError(
+                "this row has no text",
+                where=f"{row.where}: {text}",
+                expected="a text to label",
+                found="an empty cell",
+                fix="remove the row",
+            )

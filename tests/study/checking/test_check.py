@@ -1,0 +1,314 @@
+"""``quaver.check`` and ``quaver check``: planted annotators get the verdict that they deserve."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import quaver
+from quaver.cli.main import main
+from quaver.errors import ItemError, MissingKey, QuaverError, SpecError, UnknownName
+from quaver.study.checking.check_design import prepared_check
+
+LABELS = ("favor", "against", "none")
+_WORDS = {"favor": "love", "against": "hate", "none": "see"}
+TEXTS = [(f"I {_WORDS[LABELS[n % 3]]} tax number {n}.", LABELS[n % 3]) for n in range(30)]
+
+ANNOTATORS = """
+from itertools import count
+_calls = count()
+
+def good(text, prompt):
+    return "favor" if "love" in text else "against" if "hate" in text else "none"
+
+def unstable(text, prompt):
+    return ("favor", "against", "none")[next(_calls) * 7 % 11 % 3]
+
+def unreadable(text, prompt):
+    return "I would rather not say."
+"""
+
+
+def good(text: str, prompt: str) -> str:
+    return next((label for label, word in _WORDS.items() if word in text), "none")
+
+
+def unstable() -> Callable[[str, str], str]:
+    """Answers that follow the order of the calls."""
+    answers = cycle(LABELS[n * 7 % 11 % 3] for n in range(11))
+    return lambda text, prompt: next(answers)
+
+
+def unreadable(text: str, prompt: str) -> str:
+    return "I would rather not say."
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spreadsheet's CSV with texts and true labels, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("id", "tweet", "stance"), *((n, *row) for n, row in enumerate(TEXTS))])
+    return path
+
+
+def said(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    """Run a command as at a prompt that is no terminal."""
+    monkeypatch.setattr(sys, "argv", ["quaver", *arguments])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    main()
+
+
+def prepared(data: Any, **said_of_it: Any) -> Any:
+    """A check that is not run, with the defaults of everything that is not said."""
+    usual = dict.fromkeys(("text", "gold", "instruction", "repeats", "to", "budget"))
+    usual |= {"labels": (), "coders": (), "model": good, "n": 50, "prompts": 4, "temperature": 0.0, "seed": 0}
+    usual |= {"written": {}}
+    return prepared_check(data, **{**usual, **said_of_it})
+
+
+# ------------------------------------------------------------------------ verdicts
+
+
+@pytest.mark.parametrize(
+    ("annotate", "kind"),
+    [(lambda: good, "use"), (unstable, "do not use"), (lambda: unreadable, "do not use")],
+)
+def test_planted_annotators_in_python(texts: Path, annotate: Callable[[], Any], kind: str) -> None:
+    found = quaver.check(texts, gold="stance", model=annotate())
+    assert found.verdict.kind == kind
+    assert found.report.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [str(line) in str(found) for line in found.verdict.lines] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("good", "You can use"), ("unstable", "Do not use"), ("unreadable", "Do not use")]
+)
+def test_planted_annotators_at_the_prompt(
+    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, verdict: str
+) -> None:
+    (texts.parent / "planted_annotators.py").write_text(ANNOTATORS, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        said(
+            monkeypatch, "check", "texts.csv", "--gold", "stance", "--function", f"planted_annotators:{name}"
+        )
+    sys.modules.pop("planted_annotators")
+    assert ended.value.code in (0, None)
+    shown = capsys.readouterr().out
+    assert verdict in shown
+    assert "30 texts × 10 prompts" in shown
+    assert Path("texts-check/report.html").is_file()
+
+
+def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts: Path) -> None:
+    def own(text: str) -> str:
+        return good(text, "")
+
+    found = quaver.check(texts, gold="stance", model=own)
+    assert found.study.experiment.calls == 30 * 5
+    assert found.verdict.kind in ("use", "use this prompt")
+    other = quaver.check(texts, gold="stance", model=lambda text: "favor", to="other")
+    identities = {one.study.source.models.popitem()[1].identity() for one in (found, other)}  # type: ignore[attr-defined]
+    assert len(identities) == 2, "two functions are two models"
+
+
+def test_the_same_check_asks_nothing_twice(texts: Path) -> None:
+    asked: list[str] = []
+
+    def counting(text: str, prompt: str) -> str:
+        asked.append(text)
+        return good(text, prompt)
+
+    quaver.check(texts, gold="stance", model=counting, prompts=2)
+    assert len(asked) == 30 * 2 * 2
+    quaver.check(texts, gold="stance", model=counting, prompts=2)
+    assert len(asked) == 30 * 2 * 2
+    quaver.check(texts, gold="stance", model=counting, prompts=3)
+    assert len(asked) == 30 * 3 * 2, "one more prompt asks for that prompt only"
+
+
+# ------------------------------------------------------------------ what is recognised
+
+
+def test_a_list_of_texts_and_a_frame(texts: Path) -> None:
+    found = quaver.check([text for text, _ in TEXTS], labels=LABELS, model=good, prompts=2)
+    assert found.file == Path("check/study.yaml")
+    assert len(quaver.Study.open("check", functions={"good": good}).experiment.items) == 30
+    frame = pl.DataFrame(TEXTS, schema=["my text", "gold"], orient="row")
+    found = quaver.check(frame, model=good, prompts=2, to="of-frame")
+    assert found.verdict.kind != "do not use"
+    assert found.study.spec.items.text == {"text": "{{ item['my text'] }}"}
+
+
+def test_columns_are_recognised_by_their_names(texts: Path) -> None:
+    texts.write_text(texts.read_text().replace("stance", "gold"))
+    found = prepared(texts)
+    assert (found.table.text, found.table.gold, found.table.item) == ("tweet", "gold", "id")
+    assert set(found.table.labels) == set(LABELS)
+
+
+def test_columns_are_recognised_by_what_they_hold(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "n,headline,anna,ben\n" + "".join(f"x,A headline about number {n},yes,no\n" for n in range(9))
+    )
+    found = prepared(path, labels=("yes", "no")).table
+    assert (found.text, found.gold, found.coders) == ("headline", None, ("anna", "ben"))
+
+
+def test_what_most_coders_say_is_the_true_label(tmp_path: Path) -> None:
+    rows = [
+        {"text": text, "anna": gold, "ben": gold.upper(), "cleo": "none" if n % 5 else gold}
+        for n, (text, gold) in enumerate(TEXTS)
+    ]
+    found = quaver.check(rows, coders=["anna", "ben", "cleo"], labels=LABELS, model=good, to=tmp_path / "a")
+    assert [item.gold for item in found.study.experiment.items] == [gold for _, gold in TEXTS]
+    assert found.verdict.kind == "use"
+
+
+def test_other_spellings_of_a_label_are_that_label(texts: Path) -> None:
+    texts.write_text(texts.read_text().replace(",favor", ",Favor "))
+    found = prepared(texts, gold="stance", labels=LABELS)
+    assert found.table.also == {"Favor": "favor"}
+    assert [item.gold for item in found.study.experiment.items] == [label for _, label in TEXTS]
+
+
+def test_a_sample_is_drawn_by_its_seed_and_says_so(texts: Path) -> None:
+    drawn = [
+        [item.id for item in prepared(texts, gold="stance", n=9, seed=seed, to=to).study.experiment.items]
+        for seed, to in ((0, "a"), (0, "b"), (1, "c"))
+    ]
+    assert len(drawn[0]) == 9
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert ("texts", "9 of 30") in [
+        (one.role, one.column) for one in prepared(texts, gold="stance", n=9).taken
+    ]
+
+
+def test_no_paraphrase_is_in_doubt(texts: Path) -> None:
+    for instruction in (None, "Is the author of this tweet in favor of {the tax}?"):
+        found = prepared(
+            texts, gold="stance", prompts=20, instruction=instruction, to=f"of {instruction}"[:9]
+        )
+        variants = found.study.experiment.variants
+        assert len(variants) == 20
+        assert not [one.id for one in variants if one.covariates.get("flagged")]
+
+
+# --------------------------------------------------------------------------- the file
+
+
+def test_the_study_file_is_one_to_go_on_from(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = quaver.check(texts, gold="stance", model=good, prompts=4)
+    opened = quaver.Study.open("texts-check", functions={"good": good})
+    assert opened.run().done == 0, "everything is answered"
+    edited = found.file.read_text().replace("fits this text best?", "suits this text?")
+    found.file.write_text(edited)
+    with pytest.raises(QuaverError, match="edited") as caught:
+        quaver.check(texts, gold="stance", model=good, prompts=4)
+    assert str(found.file.parent) in str(caught.value.fix)
+    assert found.file.read_text() == edited
+    assert quaver.Study.open("texts-check", functions={"good": good}).run().done > 0
+
+
+def test_odd_names_are_only_text(tmp_path: Path) -> None:
+    path = tmp_path / "a: {b} #.csv"
+    path.write_text(
+        '"{{ x }}","a ""b"" \' #"\n' + "".join(f"a long text number {n},{'yn'[n % 2]}\n" for n in range(9))
+    )
+    found = prepared(path, gold='a "b" \' #', instruction="Say {{ answers }} # {% if %}")
+    item = found.study.experiment.items[3]
+    assert item.gold == "n"
+    assert found.study.spec.name == "a: {b} #"
+    assert "{{ answers }} # {% if %}" in found.study.source.plan.order.prompts().__next__()[2].question
+
+
+# ---------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("said_of_it", "error", "fix"),
+    [
+        ({"text": "twet"}, UnknownName, "tweet"),
+        ({"gold": "stanc"}, UnknownName, "stance"),
+        ({"gold": "stance", "labels": ("favor", "against")}, ItemError, "--labels"),
+        ({"gold": "stance", "labels": ("favour", "against", "none")}, ItemError, "favour"),
+        ({"labels": ("favor",)}, QuaverError, "--labels"),
+        ({}, QuaverError, "--gold stance"),
+        ({"gold": "tweet", "text": "stance"}, QuaverError, "--gold"),
+        ({"gold": "stance", "model": "opnai/gpt-4o"}, UnknownName, "PROVIDER/MODEL"),
+        ({"gold": "stance", "model": "gpt-4o"}, QuaverError, "openai/gpt-5-mini"),
+        ({"gold": "stance", "prompts": 200}, QuaverError, "study file"),
+        ({"gold": "stance", "written": {"sheet": "One"}}, SpecError, "sheet"),
+    ],
+)
+def test_every_mistake_names_its_fix(
+    texts: Path, said_of_it: dict[str, Any], error: type[QuaverError], fix: str
+) -> None:
+    with pytest.raises(error) as caught:
+        prepared(texts, **said_of_it).plan()
+    assert fix in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "fix"),
+    [
+        ("", "no texts"),
+        ("tweet,gold\n", "no texts"),
+        ("a;b\nc;d\n", "--separator"),
+        ("tweet,gold\n,a\nx,b\n", "remove"),
+    ],
+)
+def test_a_file_that_holds_no_texts(tmp_path: Path, content: str, fix: str) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    with pytest.raises(ItemError) as caught:
+        prepared(tmp_path / "a.csv", labels=("a", "b"))
+    assert fix in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match="no such file"):
+        prepared(tmp_path / "missing.xlsx")
+
+
+# ------------------------------------------------------------------------------- money
+
+
+def test_a_missing_key_is_reported_before_anything_is_agreed_to(
+    texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(MissingKey) as caught:
+        quaver.check(texts, gold="stance", model="openai/gpt-4o-mini", yes=True)
+    assert "OPENAI_API_KEY" in str(caught.value.fix)
+
+
+def test_nothing_is_spent_without_consent(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "0" * 40)
+    with pytest.raises(QuaverError, match="spend money") as caught:
+        quaver.check(texts, gold="stance", model="openai/gpt-4o-mini")
+    assert "600 calls for $" in str(caught.value.found)
+    assert "--yes" in str(caught.value.fix)
+    assert not Path("texts-check/responses.db").exists()
+    with pytest.raises(SystemExit):
+        said(monkeypatch, "check", "texts.csv", "--gold", "stance", "--model", "openai/gpt-4o-mini")
+    assert not Path("texts-check/responses.db").exists()
+
+
+def test_a_budget_is_written_down(texts: Path) -> None:
+    found = prepared(texts, gold="stance", model="openai/gpt-4o-mini", budget=0.5)
+    assert found.study.spec.budget.money == 0.5
+    assert found.spends
+
+
+@pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
+def test_what_runs_here_costs_nothing(texts: Path, model: Any) -> None:
+    assert not prepared(texts, gold="stance", model=model).spends
