@@ -36,6 +36,7 @@ from quaver.study.collection.study_status import StudyStatus, answered_calls, st
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.forecasts.forecast import Forecast
 from quaver.study.forecasts.sizing import Sizing
+from quaver.study.sources.open_checks import check_names
 from quaver.study.sources.opening import open_small, open_source
 from quaver.study.sources.prices import COMPARED
 from quaver.study.sources.study_file_source import StudyFile, asking
@@ -97,14 +98,17 @@ class Study:
                 written beside the file as ``NAME.small.yaml``, and has a folder of its own.
 
         Returns:
-            The study; nothing is loaded or asked yet.
+            The study. Its names and columns are checked; nothing is asked, and no model is loaded.
 
         Raises:
             SpecError: The study cannot be read, or there is no small version.
+            UnknownName: A plug-in, a column, a label, a model or an evaluator that it names does not exist.
             StoreError: The bundle cannot be read, or is not as it was packed.
         """
         source = open_source(study, folder, functions)
-        return cls(open_small(source) if small else source)
+        source = open_small(source) if small else source
+        check_names(source)
+        return cls(source)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"

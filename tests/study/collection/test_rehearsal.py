@@ -81,12 +81,35 @@ WRONG: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("measure", WRONG, ids=[str(list(one.items())[:3]) for one in WRONG])
 def test_a_name_that_the_study_does_not_have(measure: dict[str, Any], tmp_path: Path) -> None:
-    study = opened(tmp_path, {"use": "accuracy"}, measure)
-    for look in (study.plan, study.run):
+    for look in (quaver.Study.plan, quaver.Study.run):
         with pytest.raises(QuaverError) as caught:
-            look()
+            look(opened(tmp_path, {"use": "accuracy"}, measure))
         assert str(caught.value).startswith("measures[1]")
+    study = opened(tmp_path, {"use": "accuracy"})
     assert not (tmp_path / "out" / "responses.db").exists() or study.status().answered == 0
+
+
+BY_ITSELF: list[dict[str, Any]] = [
+    {"use": "accurate"},
+    {"use": "accuracy", "missng": "drop"},
+    {"use": "accuracy", "by": ["wordding"]},
+    {"use": "accuracy", "evaluator": "frist"},
+    {"use": "accuracy", "only": {"wordding": "curt"}},
+    {"use": "accuracy", "only": {"model": "nobody"}},
+    {"use": "accuracy", "only": {"decoding": ["hot", "tepid"]}},
+    {"use": "accuracy", "only": {"evaluator": "nobody"}},
+]
+
+
+@pytest.mark.parametrize("measure", BY_ITSELF, ids=map(str, BY_ITSELF))
+def test_names_are_checked_when_a_study_is_opened(measure: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(QuaverError) as caught:
+        opened(tmp_path, {"use": "accuracy"}, measure)
+    assert str(caught.value).startswith("measures[1]")
+    for wrong in ({"id": "idd"}, {"gold": "goldd"}, {"groups": ["party"]}, {"text": "{{ txt }}"}):
+        with pytest.raises(QuaverError) as caught:
+            opened(tmp_path, items={**BASE["items"], **wrong})
+        assert str(caught.value).startswith("items")
 
 
 RIGHT: list[dict[str, Any]] = [

@@ -116,17 +116,15 @@ def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
 def test_what_is_wrong_is_found_before_anything_is_asked(
     tmp_path: Path, right: str, wrong: str, said: str
 ) -> None:
-    study = opened(tmp_path, STUDY.replace(right, wrong, 1))
     with pytest.raises(QuaverError, match=said) as caught:
-        study.run()
+        opened(tmp_path, STUDY.replace(right, wrong, 1))
     assert "study.yaml:18: conclusions[0]" in str(caught.value)
-    assert study.status().answered == 0
+    assert not (tmp_path / "responses.db").exists()
 
 
 def test_a_group_that_does_not_exist(tmp_path: Path) -> None:
-    study = opened(tmp_path, STUDY + "    group: region\n")
     with pytest.raises(UnknownName, match="region"):
-        study.plan()
+        opened(tmp_path, STUDY + "    group: region\n")
 
 
 def turned(text: str, prompt: str) -> str:

@@ -270,6 +270,19 @@ class Plugins:
         for index, asked in enumerate(self._spec.measures):
             self.measure(asked, ("measures", index))
             self.check_names(asked, columns, list(self.evaluators()), ("measures", index))
+            self._check_only(asked, ("measures", index))
+
+    def _check_only(self, asked: MeasureSpec, loc: Loc) -> None:
+        """Find a model, a decoding or an evaluator that a measure is limited to and that is not there."""
+        known = {
+            "model": [one.name for one in self._spec.models],
+            "decoding": list(self._spec.decoding),
+            "evaluator": list(self.evaluators()),
+        }
+        for column, names in known.items():
+            for name in asked.only.get(column, ()):
+                if name not in names:
+                    raise UnknownName(column, name, names, where=self._source.where(*loc, "only"))
 
     def check_named(self) -> None:
         """Find what is wrong with evaluators and measures, as far as it shows without the variants."""
